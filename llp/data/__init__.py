@@ -1,0 +1,1 @@
+"""Instance tables, bags, folds and minibatches."""

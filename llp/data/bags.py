@@ -1,0 +1,212 @@
+"""Bags: which train rows lie together, for every kind of grouping key.
+
+A bag dataset is a view on an instance table: an order of row numbers and an array of offsets, never a copy of
+the rows. Building one takes a fraction of a second per million rows, less than reading it back from a cold
+disk would, so it is built where it is needed.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.data.folds import fold_positions
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GroupingKey:
+    """How a dataset's instances are put into bags.
+
+    Attributes
+    ----------
+    kind : {'feature', 'random', 'fixed'}
+        Instances that agree on `columns`; random runs; runs of instances sorted by `columns`.
+    columns : tuple of str
+        The key's columns, in table order; empty for random bags.
+    bag_size : int or None
+        Instances of a random or fixed-size bag; None for feature bags.
+    low_thresh, high_thresh : int or None
+        Feature bags with fewer or more instances (counted on the whole table) are dropped.
+    seed : int or None
+        Of the permutation behind random and fixed-size bags. It is the dataset's, not the run's.
+    """
+
+    kind: Literal["feature", "random", "fixed"]
+    columns: tuple[str, ...] = ()
+    bag_size: int | None = None
+    low_thresh: int | None = None
+    high_thresh: int | None = None
+    seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that selects it on the command line: C3_C11, random_64, fixed_C3_C11_128."""
+        parts = {
+            "feature": [*self.columns],
+            "random": ["random", str(self.bag_size)],
+            "fixed": ["fixed", *self.columns, str(self.bag_size)],
+        }
+        return "_".join(parts[self.kind])
+
+
+@dataclass(frozen=True)
+class Bags:
+    """K bags over the rows of a table.
+
+    Attributes
+    ----------
+    rows : ndarray
+        int64 row numbers, bag after bag; each row at most once.
+    offsets : ndarray
+        int64 (K + 1): bag b holds `rows[offsets[b]:offsets[b + 1]]`.
+    label_sum : ndarray
+        float64 (K): sum of the labels of each bag.
+    """
+
+    rows: Rows
+    offsets: NDArray[np.int64]
+    label_sum: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.label_sum)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """int64 (K): instances of each bag."""
+        sizes: NDArray[np.int64] = np.diff(self.offsets)
+        return sizes
+
+    @property
+    def label_mean(self) -> float:
+        """Pooled label mean p: by instances, never the mean of the bags' proportions."""
+        return float(self.label_sum.sum() / len(self.rows))
+
+    def select(self, bags: NDArray[np.int64]) -> "Bags":
+        """Only the given bags, in the given order."""
+        sizes = self.sizes[bags]
+        return Bags(self.rows[positions_of(self.offsets[bags], sizes)], _offsets(sizes), self.label_sum[bags])
+
+
+def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The runs `starts[b] .. starts[b] + sizes[b] - 1`, one after another: int64 (sum of sizes)."""
+    begin = np.cumsum(sizes) - sizes
+    return np.arange(sizes.sum()) + np.repeat(starts - begin, sizes)
+
+
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def make_bags(rows: Rows, offsets: NDArray[np.int64], label: NDArray[np.float32]) -> Bags:
+    """Bags from an order of rows and offsets; `label` (N,) is the table's."""
+    label_sum = np.add.reduceat(np.asarray(label[rows], np.float64), offsets[:-1])
+    return Bags(rows, offsets, label_sum)
+
+
+def key_codes(table: InstanceTable, columns: tuple[str, ...]) -> NDArray[np.uint64]:
+    """One number per row (N,) for its values in the key's columns; its order is the columns' order."""
+    sizes = dict(zip(table.categorical_names, table.vocab_sizes, strict=True))
+    if math.prod(sizes[column] for column in columns) >= 2**63:
+        raise InputError(f"the key {'_'.join(columns)} has more value combinations than 2^63: use fewer columns.")
+    key = np.zeros(table.n_rows, np.uint64)
+    for column in columns:
+        key *= np.uint64(sizes[column])
+        key += table.codes(column).view(np.uint32)
+    return key
+
+
+def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
+    """Bring rows of equal key together.
+
+    Parameters
+    ----------
+    key : ndarray
+        uint64 (m), the key of each of `rows`.
+    rows : ndarray
+        int64 (m), rising row numbers.
+
+    Returns
+    -------
+    rows, offsets : ndarray
+        The rows by (key, row), and where each group begins (groups + 1).
+    """
+    row_bits = int(rows[-1]).bit_length() if len(rows) else 0
+    if int(key.max(initial=0)).bit_length() + row_bits <= 64:  # one sort of one integer: three times as fast
+        both = (key << np.uint64(row_bits)) | rows.view(np.uint64)
+        both.sort()
+        ordered_key = both >> np.uint64(row_bits)
+        both &= np.uint64((1 << row_bits) - 1)
+        ordered_rows = both.view(np.int64)
+    else:
+        order = np.argsort(key, kind="stable")
+        ordered_key, ordered_rows = key[order], rows[order]
+    begins = np.flatnonzero(ordered_key[1:] != ordered_key[:-1]) + 1
+    return ordered_rows, np.concatenate([[0], begins, [len(rows)]]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class FoldBags:
+    """The bags of one fold: `train` partitions the train rows, `test_rows` (int64, rising) are the others."""
+
+    train: Bags
+    test_rows: Rows
+
+
+def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
+    """The train bags and the test rows of one (table, grouping key, fold).
+
+    Feature bags: the size filter counts on the whole table, the folds split the rows that remain, and the train
+    rows are grouped again (a train bag may then be smaller than `low_thresh`). Random and fixed-size bags: the
+    folds split all rows.
+
+    Raises
+    ------
+    InputError
+        The size filter leaves too few rows for five folds.
+    """
+    if key.kind == "feature":
+        return _feature_fold(table, key, fold)
+    train, test = fold_positions(table.n_rows, fold)
+    rng = np.random.default_rng([key.seed or 0, fold])
+    if key.kind == "random":
+        ordered = rng.permutation(train)
+    else:
+        ordered = _shuffled_groups(key_codes(table, key.columns)[train], train, rng)
+    sizes = np.full(math.ceil(len(ordered) / (key.bag_size or 1)), key.bag_size, np.int64)
+    sizes[-1] = len(ordered) - sizes[:-1].sum()  # the last, smaller run stays a bag
+    return FoldBags(make_bags(ordered, _offsets(sizes), table.label), test)
+
+
+def kept_rows(table: InstanceTable, key: GroupingKey) -> tuple[Rows, NDArray[np.uint64]]:
+    """Rows of feature bags whose size on the whole table is within the thresholds, rising, and their keys."""
+    codes = key_codes(table, key.columns)
+    rows, offsets = group_rows(codes, np.arange(table.n_rows))
+    sizes = np.diff(offsets)
+    keep = (sizes >= (key.low_thresh or 0)) & (sizes <= (key.high_thresh or table.n_rows))
+    kept = np.sort(rows[np.repeat(keep, sizes)])
+    return kept, codes[kept]
+
+
+def _feature_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
+    rows, codes = kept_rows(table, key)
+    if len(rows) < 10:
+        raise InputError(
+            f"grouping_key={key.name} leaves {len(rows)} rows: no bag has between {key.low_thresh} and "
+            f"{key.high_thresh} instances. Use another key, or widen grouping_key.low_thresh and .high_thresh."
+        )
+    train, test = fold_positions(len(rows), fold)
+    ordered, offsets = group_rows(codes[train], rows[train])
+    return FoldBags(make_bags(ordered, offsets, table.label), rows[test])
+
+
+def _shuffled_groups(key: NDArray[np.uint64], rows: Rows, rng: np.random.Generator) -> Rows:
+    """The rows with equal keys contiguous, groups in random order."""
+    ordered, offsets = group_rows(key, rows)
+    groups = rng.permutation(len(offsets) - 1)
+    return ordered[positions_of(offsets[groups], np.diff(offsets)[groups])]

@@ -1,0 +1,349 @@
+"""InstanceTable: a prepared dataset on disk, opened memory-mapped.
+
+A table is a folder with `schema.json`, `categorical.npy` (rows × Fc, int32), `numeric.npy` (rows × Fn,
+float32), `label.npy` (rows, float32) and `columns.parquet`: the same categorical codes by column, for work on
+single columns. `TableWriter` writes it beside its place and renames it when it is whole, so a folder with this
+name is always complete.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.errors import InputError
+
+FORMAT_VERSION = 1
+CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
+
+LabelKind = Literal["binary", "real"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str
+        Its name, also in a grouping key.
+    kind : {'categorical', 'numeric'}
+        Whether it is a column of `categorical.npy` or of `numeric.npy`.
+    vocab_size : int or None
+        Number of codes of a categorical column (codes are 0..vocab_size-1); None for a numeric one.
+    transform : str
+        What was done to the raw values, for the reader: 'rare merged', 'log squared', 'none', ...
+    """
+
+    name: str
+    kind: Literal["categorical", "numeric"]
+    vocab_size: int | None
+    transform: str = "none"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What `schema.json` holds.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        In order; the i-th categorical one is column i of `categorical.npy`, likewise the numeric ones.
+    label_kind : {'binary', 'real'}
+        Labels are 0 / 1, or real numbers.
+    rows : int
+        Number of instances, N.
+    made_by : dict
+        The function and the options that made the table (a dataset's `prepare` node): another value there
+        means another dataset.
+    source : dict
+        The raw file: name, bytes and checksum, or whatever else identifies it.
+    facts : dict
+        What preparing found and a reader wants to know (label rate, missing share, best reachable AUC, ...).
+    format_version : int
+        Raised when the layout of the folder changes.
+    """
+
+    columns: tuple[Column, ...]
+    label_kind: LabelKind
+    rows: int
+    made_by: dict[str, Any]
+    source: dict[str, Any]
+    facts: dict[str, Any]
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def categorical(self) -> list[Column]:
+        """The categorical columns, in order."""
+        return [column for column in self.columns if column.kind == "categorical"]
+
+    @property
+    def numeric(self) -> list[Column]:
+        """The numeric columns, in order."""
+        return [column for column in self.columns if column.kind == "numeric"]
+
+
+class InstanceTable:
+    """A prepared dataset: features and labels of N instances, memory-mapped.
+
+    Parameters
+    ----------
+    folder : Path
+        The table's folder; use `InstanceTable.open`, which checks it.
+    schema : Schema
+        The content of its `schema.json`.
+    """
+
+    def __init__(self, folder: Path, schema: Schema) -> None:
+        self.folder = folder
+        self.schema = schema
+
+    @classmethod
+    def open(cls, folder: Path, made_by: Mapping[str, Any] | None = None) -> Self:
+        """Open a table and check that it is whole and the one that is meant.
+
+        Parameters
+        ----------
+        folder : Path
+            The table's folder.
+        made_by : Mapping, optional
+            The function and options that should have made it; None takes any table.
+
+        Raises
+        ------
+        InputError
+            The folder holds no table, a damaged one, or one made by something else.
+        """
+        schema = read_schema(folder)
+        if made_by is not None and schema.made_by != dict(made_by):
+            raise InputError(
+                f"{folder} holds another table: it was made by {json.dumps(schema.made_by)}, this run asks for "
+                f"{json.dumps(dict(made_by))}. Remove the folder, or give this one another place (dataset.table=NAME)."
+            )
+        table = cls(folder, schema)
+        table._check_files()
+        return table
+
+    def _check_files(self) -> None:
+        rows, schema = self.schema.rows, self.schema
+        expected = {
+            "categorical.npy": ((rows, len(schema.categorical)), np.int32),
+            "numeric.npy": ((rows, len(schema.numeric)), np.float32),
+            "label.npy": ((rows,), np.float32),
+        }
+        for name, (shape, dtype) in expected.items():
+            try:
+                array = np.load(self.folder / name, mmap_mode="r")
+            except (OSError, ValueError) as error:
+                raise InputError(
+                    f"{self.folder / name} is damaged ({error}); remove {self.folder} and prepare it again."
+                ) from None
+            if array.shape != shape or array.dtype != dtype:
+                raise InputError(
+                    f"{self.folder / name} is {array.dtype} {array.shape}, schema.json says {np.dtype(dtype)} {shape}; "
+                    f"remove {self.folder} and prepare it again."
+                )
+        if not (self.folder / "columns.parquet").is_file():
+            raise InputError(f"{self.folder}/columns.parquet is missing; remove {self.folder} and prepare it again.")
+
+    @cached_property
+    def categorical(self) -> NDArray[np.int32]:
+        """(N, Fc) int32 memory map: codes from 0 within each column."""
+        return self._map("categorical.npy")
+
+    @cached_property
+    def numeric(self) -> NDArray[np.float32]:
+        """(N, Fn) float32 memory map."""
+        return self._map("numeric.npy")
+
+    @cached_property
+    def label(self) -> NDArray[np.float32]:
+        """(N,) float32 memory map."""
+        return self._map("label.npy")
+
+    def _map(self, name: str) -> NDArray[Any]:
+        array: NDArray[Any] = np.load(self.folder / name, mmap_mode="r")
+        return array
+
+    def codes(self, column: str) -> NDArray[np.int32]:
+        """(N,) int32: the codes of one categorical column, contiguous."""
+        frame = pl.read_parquet(self.folder / "columns.parquet", columns=[column])
+        return frame[column].to_numpy()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of instances, N."""
+        return self.schema.rows
+
+    @property
+    def label_kind(self) -> LabelKind:
+        """Whether labels are 0 / 1 or real numbers."""
+        return self.schema.label_kind
+
+    @property
+    def categorical_names(self) -> list[str]:
+        """Names of the categorical columns, in order."""
+        return [column.name for column in self.schema.categorical]
+
+    @property
+    def vocab_sizes(self) -> list[int]:
+        """Number of codes of each categorical column, in order."""
+        return [column.vocab_size or 0 for column in self.schema.categorical]
+
+    @property
+    def n_numeric(self) -> int:
+        """Number of numeric columns, Fn."""
+        return len(self.schema.numeric)
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that change with the table's schema, source or options."""
+        content = json.dumps(dataclasses.asdict(self.schema), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def read_schema(folder: Path) -> Schema:
+    """Read a table's `schema.json`.
+
+    Raises
+    ------
+    InputError
+        There is none, or it is not one that this version understands.
+    """
+    path = folder / "schema.json"
+    if not path.is_file():
+        raise InputError(f"{folder} holds no prepared table (no schema.json in it).")
+    try:
+        raw = json.loads(path.read_text())
+        version = raw["format_version"]
+        raw["columns"] = tuple(Column(**column) for column in raw["columns"])
+        schema = Schema(**raw)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a table's schema ({error}); remove {folder} and prepare it again.") from None
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"{folder} has table format {version}, this version reads {FORMAT_VERSION}; remove it and prepare it again."
+        )
+    return schema
+
+
+class TableWriter:
+    """Writes a table in a temporary folder beside its place; leaving the `with` block renames it when whole.
+
+    Parameters
+    ----------
+    folder : Path
+        The table's place. Nothing appears there before the table is complete.
+    columns : sequence of Column
+        Categorical columns may carry `vocab_size=None` and be given sizes in `finish`.
+    label_kind : {'binary', 'real'}
+        Kind of the label.
+    rows : int
+        Number of instances, N.
+
+    Examples
+    --------
+    >>> with TableWriter(folder, columns, label_kind="binary", rows=N) as writer:   # doctest: +SKIP
+    ...     for start, categorical, numeric, label in chunks:
+    ...         writer.write(start, categorical, numeric, label)
+    ...     writer.finish(made_by=..., source=..., facts=...)
+    """
+
+    def __init__(self, folder: Path, columns: list[Column], *, label_kind: LabelKind, rows: int) -> None:
+        if rows == 0:
+            raise InputError(f"no row to write to {folder}: the source is empty.")
+        self._folder = folder
+        self._columns = tuple(columns)
+        self._label_kind = label_kind
+        self._rows = rows
+        self._temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary.mkdir(parents=True)
+        self._names = [column.name for column in columns if column.kind == "categorical"]
+        n_numeric = len(columns) - len(self._names)
+        self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
+        self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
+        self._label = self._create("label.npy", np.float32, (rows,))
+
+    def _create(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
+        if 0 in shape:  # a memory map cannot be empty
+            np.save(self._temporary / name, np.empty(shape, dtype))
+            return np.empty(shape, dtype)
+        return np.lib.format.open_memmap(self._temporary / name, mode="w+", dtype=dtype, shape=shape)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, start: int, categorical: NDArray[Any], numeric: NDArray[Any] | None, label: NDArray[Any]) -> None:
+        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label (m,)."""
+        stop = start + len(label)
+        self._categorical[start:stop] = categorical
+        if numeric is not None:
+            self._numeric[start:stop] = numeric
+        self._label[start:stop] = label
+
+    def finish(
+        self,
+        *,
+        made_by: Mapping[str, Any],
+        source: Mapping[str, Any],
+        facts: Mapping[str, Any],
+        vocab_sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write `columns.parquet` and `schema.json`, flush everything to disk and put the folder in its place."""
+        self._sink_columns()
+        sizes = vocab_sizes or {}
+        schema = Schema(
+            columns=tuple(
+                dataclasses.replace(column, vocab_size=sizes.get(column.name, column.vocab_size))
+                for column in self._columns
+            ),
+            label_kind=self._label_kind,
+            rows=self._rows,
+            made_by=dict(made_by),
+            source=dict(source),
+            facts=dict(facts),
+        )
+        (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1))
+        for array in (self._categorical, self._numeric, self._label):
+            if isinstance(array, np.memmap):
+                array.flush()
+        for path in self._temporary.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        self._temporary.rename(self._folder)
+
+    def _sink_columns(self) -> None:
+        schema = dict.fromkeys(self._names, pl.Int32)
+
+        def chunks(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            for start in range(0, self._rows, CHUNK_ROWS):
+                block = np.asfortranarray(self._categorical[start : start + CHUNK_ROWS])
+                yield pl.DataFrame({name: block[:, i] for i, name in enumerate(self._names)}, schema=schema)
+
+        lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
+        lazy.sink_parquet(self._temporary / "columns.parquet", row_group_size=CHUNK_ROWS, statistics=False)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed writers of the table left beside its place; call it while holding the table's lock."""
+    for leftover in folder.parent.glob(f".{folder.name}.*.tmp"):
+        shutil.rmtree(leftover, ignore_errors=True)

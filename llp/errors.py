@@ -1,0 +1,5 @@
+"""The one exception for a wrong input: the commands print its message without a traceback."""
+
+
+class InputError(ValueError):
+    """Something the user gave does not fit: the message says what was given, what fits, and how to write it."""

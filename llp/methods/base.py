@@ -1,0 +1,149 @@
+"""LLPMethod: what every method shares. A method adds its loss."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import lightning as L
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from llp.data.batch import BagBatch
+from llp.data.table import LabelKind
+from llp.metrics.evaluation import epoch_measures
+from llp.ops.segment import segment_mean
+from llp.randomness import keyed_generator
+
+OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+
+
+class LLPMethod(L.LightningModule):
+    """A model, an optimizer and a loss on minibatches of bags.
+
+    A subclass writes `bag_loss(scores, batch)`. Whatever it needs of the whole train split it takes in `setup`
+    from `self.trainer.datamodule` (`table`, `train_bags`); the pooled label mean p is `self.label_mean`.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Maps (categorical, numeric) to raw scores z (n,).
+    optimizer : callable
+        Builds the optimizer from the model's parameters.
+    label_kind : {'binary', 'real'}
+        Kind of the labels: h = sigmoid(z) or h = z.
+    seed : int
+        The run's seed, for `generator`.
+    """
+
+    sees_instance_labels: ClassVar[bool] = False
+    trains: ClassVar[bool] = True
+
+    def __init__(self, *, model: nn.Module, optimizer: OptimizerFactory, label_kind: LabelKind, seed: int) -> None:
+        super().__init__()
+        self.model = model
+        self.make_optimizer = optimizer
+        self.label_kind = label_kind
+        self.seed = seed
+        self.label_mean = float("nan")
+        self._reset_sums()
+
+    @abstractmethod
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """Loss of a minibatch of bags: a scalar from raw scores z (n,)."""
+
+    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Raw scores z (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
+        scores: Tensor = self.model(categorical, numeric)
+        return scores
+
+    def predict(self, scores: Tensor) -> Tensor:
+        """Predictions h of raw scores z: sigmoid(z) for binary labels, z itself for real ones."""
+        return torch.sigmoid(scores) if self.label_kind == "binary" else scores
+
+    def generator(self, purpose: str) -> torch.Generator:
+        """Make a generator for this step's draws of one purpose."""
+        return keyed_generator(self.device, self.seed, purpose, self.current_epoch, self.global_step)
+
+    def start_from(self, trained: nn.Module) -> None:
+        """Take over the model that the method's first stage trained: go on from its weights."""
+        self.model.load_state_dict(trained.state_dict())
+
+    def setup(self, stage: str) -> None:
+        """Take what the loss needs of the whole train split."""
+        self.label_mean = self.trainer.datamodule.train_bags.label_mean  # type: ignore[attr-defined]
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """Build the optimizer over the model's parameters."""
+        return self.make_optimizer(self.model.parameters())
+
+    # ---- training: sums stay on the device, so that no step waits for the device
+
+    def _reset_sums(self) -> None:
+        self._loss_sum: Tensor | float = 0.0
+        self._bag_error_sum: Tensor | float = 0.0
+        self._n_steps = 0
+        self._n_bags = 0
+
+    def on_train_epoch_start(self) -> None:
+        """Begin the epoch's sums."""
+        self._reset_sums()
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        """Loss of one minibatch."""
+        loss = self.batch_loss(batch)
+        self._loss_sum = self._loss_sum + loss.detach()
+        self._n_steps += 1
+        return loss
+
+    def batch_loss(self, batch: Any) -> Tensor:
+        """Loss of one minibatch of bags; the bag-level error is counted beside it."""
+        scores = self(batch.categorical, batch.numeric)
+        self._count_bag_error(scores.detach(), batch)
+        return self.bag_loss(scores, batch)
+
+    def _count_bag_error(self, scores: Tensor, batch: BagBatch) -> None:
+        mean_prediction = segment_mean(self.predict(scores), batch.segment, batch.size)
+        self._bag_error_sum = self._bag_error_sum + (mean_prediction - batch.label_proportion).abs().sum()
+        self._n_bags += len(batch.size)
+
+    def epoch_sums(self) -> dict[str, float]:
+        """Train loss per minibatch of the epoch, and the mean of |α - h̄| over its bags (NaN without bags)."""
+        error = float(self._bag_error_sum) / self._n_bags if self._n_bags else float("nan")
+        return {"train_loss": float(self._loss_sum) / max(self._n_steps, 1), "bag_error": error}
+
+    # ---- evaluation of an epoch: on the test rows, or on what is held out of the train rows
+
+    def on_validation_epoch_start(self) -> None:
+        """Begin collecting."""
+        self._scores: list[Tensor] = []
+        self._labels: list[Tensor] = []
+        self._held_out: list[Tensor] = []
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Collect scores and labels of test rows, or losses of held-out bags (or instances)."""
+        scores = self(batch.categorical, batch.numeric)
+        if self.trainer.datamodule.protocol == "holdout":  # type: ignore[attr-defined]
+            self._held_out.append(self.held_out_loss(scores, batch))
+        else:
+            self._scores.append(scores)
+            self._labels.append(batch.label)
+
+    def held_out_loss(self, scores: Tensor, batch: Any) -> Tensor:
+        """Loss of each held-out bag (M,), whatever the training loss: log loss (binary) or squared error (real)."""
+        prediction = segment_mean(self.predict(scores), batch.segment, batch.size)
+        if self.label_kind == "real":
+            return torch.square(prediction - batch.label_proportion)
+        # float32 log(1 - h) loses all digits near h = 1; the mean prediction is at hand in float64 only here
+        h = prediction.double().clamp(1e-12, 1 - 1e-12)
+        return F.binary_cross_entropy(h, batch.label_proportion.double(), reduction="none")
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the epoch's measures: held_out_loss, or test_auc / test_mse and what goes with it."""
+        if self._held_out:
+            self.log("held_out_loss", torch.cat(self._held_out).double().mean().item())
+            return
+        scores, labels = (np.asarray(torch.cat(parts).float().cpu()) for parts in (self._scores, self._labels))
+        for name, value in epoch_measures(scores, labels, self.label_kind).items():
+            self.log(f"test_{name}", value)

@@ -1,0 +1,65 @@
+"""DLLP: match each bag's mean prediction with its label proportion.
+
+Ehsan Mohammady Ardehaly and Aron Culotta, "Co-training for demographic classification using deep learning from
+label proportions", ICDM workshops 2017. The benchmark's default compares proportions and averages over the bags,
+as its authors' code does; `target: sum` compares label sums, as the benchmark's paper writes MSE and MAE, which
+weights a bag by k².
+"""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.ops.bce import bag_bce
+from llp.ops.segment import segment_mean, segment_sum
+
+Loss = Literal["bce", "mse", "mae"]
+Target = Literal["proportion", "sum"]
+Reduction = Literal["mean", "sum"]
+
+
+def reduce_bags(losses: Tensor, reduction: Reduction) -> Tensor:
+    """Mean or sum of the bags' losses (M,): a scalar."""
+    return losses.mean() if reduction == "mean" else losses.sum()
+
+
+def dllp_bce(scores: Tensor, batch: BagBatch, *, reduction: Reduction) -> Tensor:
+    """bce(α, h̄) over the bags, from raw scores z (n,): a scalar."""
+    return reduce_bags(bag_bce(scores, batch.segment, batch.size, batch.label_proportion), reduction)
+
+
+def residual(prediction: Tensor, batch: BagBatch, *, target: Target) -> Tensor:
+    """h̄ - α (`proportion`) or ŷ - y (`sum`) of each bag (M,), from predictions h (n,)."""
+    if target == "sum":
+        return segment_sum(prediction, batch.segment, len(batch.size)) - batch.label_sum
+    return segment_mean(prediction, batch.segment, batch.size) - batch.label_proportion
+
+
+class DLLP(LLPMethod):
+    """Cross-entropy, squared or absolute error between a bag's label proportion and its mean prediction.
+
+    Parameters
+    ----------
+    loss : {'bce', 'mse', 'mae'}
+        What is compared how; `bce` is for binary labels and ignores no option: it needs `target: proportion`.
+    target : {'proportion', 'sum'}
+        α with h̄, or y with ŷ.
+    reduction : {'mean', 'sum'}
+        Over the bags of the minibatch.
+    """
+
+    def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.loss = loss
+        self.target = target
+        self.reduction = reduction
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        if self.loss == "bce":
+            return dllp_bce(scores, batch, reduction=self.reduction)
+        error = residual(self.predict(scores), batch, target=self.target)
+        return reduce_bags(error.abs() if self.loss == "mae" else torch.square(error), self.reduction)

@@ -1,0 +1,41 @@
+"""The supervised reference line: ordinary training on instance labels, which no LLP method sees."""
+
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from llp.data.batch import InstanceBatch
+from llp.methods.base import LLPMethod
+
+
+def instance_loss(scores: Tensor, label: Tensor, prediction: Tensor, *, loss: Literal["bce", "mse"]) -> Tensor:
+    """Loss of each instance (n,): cross-entropy from raw scores z, or squared error of predictions h."""
+    if loss == "bce":
+        return F.binary_cross_entropy_with_logits(scores, label, reduction="none")
+    return torch.square(prediction - label)
+
+
+class InstanceMethod(LLPMethod):
+    """Supervised training on single labelled instances.
+
+    Parameters
+    ----------
+    loss : {'bce', 'mse'}
+        Cross-entropy (binary labels) or squared error.
+    """
+
+    sees_instance_labels: ClassVar[bool] = True
+
+    def __init__(self, *, loss: Literal["bce", "mse"], **shared: Any) -> None:
+        super().__init__(**shared)
+        self.loss: Literal["bce", "mse"] = loss
+
+    def batch_loss(self, batch: InstanceBatch) -> Tensor:
+        """Mean loss of a minibatch of labelled instances."""
+        return self.held_out_loss(self(batch.categorical, batch.numeric), batch).mean()
+
+    def held_out_loss(self, scores: Tensor, batch: InstanceBatch) -> Tensor:
+        """Loss of each instance (n,): the training loss itself."""
+        return instance_loss(scores, batch.label, self.predict(scores), loss=self.loss)

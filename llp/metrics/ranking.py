@@ -1,0 +1,66 @@
+"""Area under the ROC curve: exact, and as the benchmark's published tables have it."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+
+class OneClassWarning(UserWarning):
+    """A ranking measure was asked of labels that are all equal."""
+
+
+def exact_auc(scores: Floats, labels: Floats) -> float:
+    """Probability that a positive scores above a negative; a tie counts half.
+
+    Positives and negatives are sorted apart, so no permutation of the scores is held: 9 million scores take
+    seconds and little memory.
+
+    Parameters
+    ----------
+    scores : ndarray
+        (n,) any monotone score.
+    labels : ndarray
+        (n,) 0 or 1.
+
+    Returns
+    -------
+    float
+        NaN, with a `OneClassWarning`, when only one class is there; NaN when a score is NaN.
+    """
+    positive = np.sort(scores[labels == 1])
+    negative = np.sort(scores[labels == 0])
+    if not len(positive) or not len(negative):
+        only = "positive" if len(positive) else "negative"
+        warnings.warn(f"AUC is undefined: all {len(labels)} labels are {only}", OneClassWarning, stacklevel=2)
+        return float("nan")
+    if np.isnan(positive[-1]) or np.isnan(negative[-1]):  # NaN sorts last
+        return float("nan")
+    below = np.searchsorted(negative, positive, side="left").sum(dtype=np.int64)
+    not_above = np.searchsorted(negative, positive, side="right").sum(dtype=np.int64)
+    return (float(below) + float(not_above)) / (2.0 * len(positive) * len(negative))
+
+
+def auc_200_thresholds(probabilities: Floats, labels: Floats) -> float:
+    """AUC by the trapezoid over 200 fixed thresholds, as Keras computes it and the published tables report it.
+
+    The thresholds are -1e-7, 1/199 .. 198/199 and 1 + 1e-7; a probability counts as positive when strictly
+    above. Far too low where scores are concentrated.
+
+    Parameters
+    ----------
+    probabilities : ndarray
+        (n,) in [0, 1].
+    labels : ndarray
+        (n,) 0 or 1.
+    """
+    thresholds = np.concatenate([[-1e-7], np.arange(1, 199) / 199, [1 + 1e-7]]).astype(np.float32)
+    bucket = np.searchsorted(thresholds, probabilities.astype(np.float32), side="left")  # thresholds below it
+    counts = [np.bincount(bucket[labels == y], minlength=201) for y in (0, 1)]
+    if not counts[0].sum() or not counts[1].sum():
+        return float("nan")
+    # rate of scores strictly above threshold j: those with more than j thresholds below them
+    false_positive, true_positive = (1.0 - np.cumsum(count)[:200] / count.sum() for count in counts)
+    return float(-np.trapezoid(true_positive, false_positive))

@@ -1,0 +1,1 @@
+"""The networks that map an instance to its raw score."""

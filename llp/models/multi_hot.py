@@ -1,0 +1,46 @@
+"""The first layer of the benchmark's networks: a linear map of the multi-hot encoded instance."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class MultiHot(nn.Module):
+    """Linear map of an instance's multi-hot vector, as a sum of weight rows.
+
+    One position of the input belongs to each (column, code). Numeric columns enter through a linear map added
+    to the sum. The kernel is Glorot-uniform over its full N × D shape, the bias zero.
+
+    Parameters
+    ----------
+    vocab_sizes : sequence of int
+        Codes of each of the Fc categorical columns; N is their sum.
+    n_numeric : int
+        Numeric columns, Fn.
+    width : int
+        Outputs, D.
+    bias : bool
+        Whether a bias is added.
+    """
+
+    offset: Tensor
+
+    def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int, width: int, bias: bool) -> None:
+        super().__init__()
+        sizes = torch.tensor(vocab_sizes, dtype=torch.int64)
+        self.register_buffer("offset", (torch.cumsum(sizes, 0) - sizes).to(torch.int32), persistent=False)
+        self.weight = nn.Parameter(torch.empty(int(sizes.sum()), width))
+        nn.init.xavier_uniform_(self.weight)
+        self.numeric = nn.Linear(n_numeric, width, bias=False) if n_numeric else None
+        if self.numeric is not None:
+            nn.init.xavier_uniform_(self.numeric.weight)
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
+
+    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Map categorical (n, Fc) int32 and numeric (n, Fn) to (n, D)."""
+        total = F.embedding_bag(categorical + self.offset, self.weight, mode="sum")
+        if self.numeric is not None:
+            total = total + self.numeric(numeric)
+        return total if self.bias is None else total + self.bias

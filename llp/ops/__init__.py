@@ -1,0 +1,1 @@
+"""Pure tensor functions that several methods share."""

@@ -1,0 +1,25 @@
+"""Binary cross-entropy of a bag's mean prediction, safe for every score."""
+
+import torch
+from torch import Tensor
+
+from llp.ops.segment import segment_max, segment_sum
+
+
+def log_mean_sigmoid(scores: Tensor, segment: Tensor, size: Tensor) -> Tensor:
+    """Log of the mean of sigmoid(z) over each bag: (M,), finite for every finite z (n,), as is its gradient."""
+    log_sigmoid = torch.nn.functional.logsigmoid(scores)
+    highest = segment_max(log_sigmoid.detach(), segment, len(size))
+    total = segment_sum(torch.exp(log_sigmoid - highest[segment]), segment, len(size))
+    return highest + torch.log(total) - torch.log(size.to(scores.dtype))
+
+
+def bag_bce(scores: Tensor, segment: Tensor, size: Tensor, proportion: Tensor) -> Tensor:
+    """Cross-entropy of each bag's label proportion α with its mean prediction h̄: (M,).
+
+    -α log h̄ - (1 - α) log(1 - h̄), from raw scores z (n,): both logarithms are taken of sums of sigmoids in the
+    log domain, so nothing is clipped and the gradient never vanishes by saturation.
+    """
+    positive = log_mean_sigmoid(scores, segment, size)
+    negative = log_mean_sigmoid(-scores, segment, size)
+    return -(proportion * positive + (1 - proportion) * negative)

@@ -1,0 +1,29 @@
+"""Every random draw comes from a generator keyed by what it is for.
+
+The same (seed, purpose, epoch, step) gives the same draw, whatever was drawn before, in whichever process.
+"""
+
+import hashlib
+
+import torch
+
+
+def keyed_seed(seed: int, purpose: str, *position: int) -> int:
+    """A 63-bit seed for one draw.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed.
+    purpose : str
+        What is drawn ('bag order', 'initial weights', ...).
+    *position : int
+        Epoch, step, or whatever else counts the draws of this purpose.
+    """
+    digest = hashlib.sha256(repr((seed, purpose, *position)).encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
+
+
+def keyed_generator(device: torch.device | str, seed: int, purpose: str, *position: int) -> torch.Generator:
+    """A torch generator on `device` for one draw; see `keyed_seed`."""
+    return torch.Generator(device).manual_seed(keyed_seed(seed, purpose, *position))
