@@ -1,0 +1,44 @@
+"""The debiased loss for a general instance loss, here the cross-entropy.
+
+Lorne Applebaum, Travis Dick, Claudio Gentile, Haim Kaplan and Tomer Koren, "Optimal learning from label proportions
+with general loss functions", arXiv 2509.15145 (2025), eq. 28. Per bag Σ_c (α_c - p_c) Σ_i (ℓ_c(x_i) - Ê[ℓ_c])
++ Σ_c p_c Ê[ℓ_c], where ℓ_c = -log p_c(x) and Ê is the mean over the minibatch. Checked against the public code of a
+later comparison (LLP-MM, 2026), which names the equation; the paper's full text was not at hand.
+
+For two classes the first sum is linear in the scores, -(α - p) Σ_i (z_i - z̄), so the loss has no lower bound: what
+keeps it from running away is that the term averages out over many bags, not the loss of one minibatch.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.ops.segment import segment_sum
+
+
+def class_losses(scores: Tensor) -> Tensor:
+    """-log of the probabilities of the classes 0 and 1: (n, 2), from raw scores z (n,)."""
+    return torch.stack([F.softplus(scores), F.softplus(-scores)], dim=1)
+
+
+def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, mean_loss: Tensor) -> Tensor:
+    """Mean over the bags of the estimate above: a scalar from class losses (n, 2) and their mean Ê[ℓ] (2,).
+
+    With the population's mean loss its expectation over random bags is E[ℓ_Y]; the minibatch's mean in its place
+    leaves out the share 1 / M (for equal bags) of Σ_c Cov(Y_c, ℓ_c).
+    """
+    proportion = torch.stack([1 - batch.label_proportion, batch.label_proportion], dim=1)
+    prior = losses.new_tensor([1 - label_mean, label_mean])
+    centred = segment_sum(losses, batch.segment, len(batch.size)) - batch.size[:, None] * mean_loss
+    return ((proportion - prior) * centred).sum(dim=1).mean() + (prior * mean_loss).sum()
+
+
+class Debiased(LLPMethod):
+    """Debiased cross-entropy, centred by the minibatch's mean loss."""
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        losses = class_losses(scores)
+        return debiased(losses, batch, label_mean=self.label_mean, mean_loss=losses.mean(dim=0))

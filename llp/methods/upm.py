@@ -1,0 +1,44 @@
+"""UPM: an unbiased estimate of the instances' squared error with a variance that does not grow with the bag.
+
+Róbert Busa-Fekete, Travis Dick, Claudio Gentile, Haim Kaplan, Tomer Koren and Uri Stemmer, "Nearly optimal sample
+complexity for learning with label proportions", ICML 2025 (arXiv 2505.05355). Per bag k(α - h̄ + δ)² + δ², where
+δ estimates E[h] - p from the other bags of the minibatch, so that it is independent of the bag. Checked against
+the public code of a later comparison (LLP-MM, 2026), where δ carries gradient as it does here; the paper's full
+text was not at hand. A bag that is alone in its minibatch has no other bags: it gets δ = 0, plain k(α - h̄)².
+"""
+
+import torch
+from torch import Tensor
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.ops.segment import segment_mean, segment_sum
+
+
+def excess_elsewhere(prediction: Tensor, batch: BagBatch, *, label_mean: float) -> Tensor:
+    """δ (M,): mean prediction h (n,) over all instances of the other bags, less p; 0 where there is no other bag."""
+    total = segment_sum(prediction, batch.segment, len(batch.size))
+    n_others = batch.size.sum() - batch.size
+    mean = (total.sum() - total) / n_others.clamp_min(1)
+    return torch.where(n_others > 0, mean - label_mean, 0.0)
+
+
+def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
+    """mean_B k(α - h̄ + δ)² + δ²: a scalar from predictions h (n,) and δ (M,) or a scalar.
+
+    With the population's δ = E[h] - p its expectation over random bags is E[(Y - h)²]; δ from n other instances
+    makes it too high by (k + 1) Var(h) / n.
+    """
+    size = batch.size.to(prediction.dtype)
+    error = batch.label_proportion - segment_mean(prediction, batch.segment, batch.size) + excess
+    return (size * error.square() + excess.square()).mean()
+
+
+class UPM(LLPMethod):
+    """Unbiased square loss, centred by the other bags of the minibatch."""
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        prediction = self.predict(scores)
+        excess = excess_elsewhere(prediction, batch, label_mean=self.label_mean)
+        return upm(prediction, batch, excess=excess)
