@@ -95,7 +95,7 @@ def not_prepared(dataset: Mapping[str, Any], folder: Path) -> str:
     )
 
 
-def _lock(path: Path) -> AcquireReturnProxy:
+def _lock(path: Path) -> AcquireReturnProxy[FileLock]:
     """The acquired lock of one table; says so when it has to wait for another process."""
     lock = FileLock(path)
     try:

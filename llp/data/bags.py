@@ -96,11 +96,14 @@ class Bags:
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """The runs `starts[b] .. starts[b] + sizes[b] - 1`, one after another: int64 (sum of sizes)."""
     begin = np.cumsum(sizes) - sizes
-    return np.arange(sizes.sum()) + np.repeat(starts - begin, sizes)
+    positions: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts - begin, sizes)
+    return positions
 
 
 def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def make_bags(rows: Rows, offsets: NDArray[np.int64], label: NDArray[np.float32]) -> Bags:

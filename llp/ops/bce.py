@@ -1,14 +1,15 @@
-"""Binary cross-entropy of a bag's mean prediction, safe for every score."""
+"""Binary cross-entropy from raw scores: of a bag's mean prediction, and of its instances with given labels."""
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from llp.ops.segment import segment_max, segment_sum
+from llp.ops.segment import segment_max, segment_mean, segment_sum
 
 
 def log_mean_sigmoid(scores: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     """Log of the mean of sigmoid(z) over each bag: (M,), finite for every finite z (n,), as is its gradient."""
-    log_sigmoid = torch.nn.functional.logsigmoid(scores)
+    log_sigmoid = F.logsigmoid(scores)
     highest = segment_max(log_sigmoid.detach(), segment, len(size))
     total = segment_sum(torch.exp(log_sigmoid - highest[segment]), segment, len(size))
     return highest + torch.log(total) - torch.log(size.to(scores.dtype))
@@ -23,3 +24,13 @@ def bag_bce(scores: Tensor, segment: Tensor, size: Tensor, proportion: Tensor) -
     positive = log_mean_sigmoid(scores, segment, size)
     negative = log_mean_sigmoid(-scores, segment, size)
     return -(proportion * positive + (1 - proportion) * negative)
+
+
+def mean_instance_bce(scores: Tensor, label: Tensor, segment: Tensor, size: Tensor) -> Tensor:
+    """Mean over each bag's instances of the cross-entropy with given labels: (M,).
+
+    `label` (n,) is the weight of the positive class, 1 - `label` that of the negative one; it may lie outside
+    [0, 1]. From raw scores z (n,).
+    """
+    losses = F.binary_cross_entropy_with_logits(scores, label, reduction="none")
+    return segment_mean(losses, segment, size)

@@ -1,0 +1,229 @@
+"""The program's part in the configuration: grouping keys by name, and checks of a composed config.
+
+Grouping keys such as C3_C11, random_64 or fixed_C3_C11_128 are made here as they are asked for, so no YAML file
+per key exists and a user's own dataset has its keys at once.
+"""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.object_type import ObjectType
+from hydra.core.plugins import Plugins
+from hydra.experimental.callback import Callback
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from llp.data.bags import GroupingKey
+from llp.data.folds import N_FOLDS
+from llp.errors import InputError
+
+_PACKAGE = Path(__file__).resolve().parent
+# a wheel carries the configuration inside the package, a checkout beside it
+CONF_DIR = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parent / "conf"
+
+_GROUP = "grouping_key"
+_BAG_SIZES = (64, 128, 256, 512)
+
+
+def options(group: str) -> list[str]:
+    """Names of the YAML files of one config group."""
+    return sorted(path.stem for path in (CONF_DIR / group).glob("*.yaml"))
+
+
+def _yaml(name: str) -> DictConfig:
+    node = OmegaConf.load(CONF_DIR / f"{name}.yaml")
+    assert isinstance(node, DictConfig)
+    return node
+
+
+def grouping_key_node(name: str) -> DictConfig:
+    """Make the config node of a key's name: its kind's YAML file with the columns and the bag size filled in.
+
+    >>> grouping_key_node("fixed_C3_C11_128")["columns"]
+    ['C3', 'C11']
+    """
+    given: dict[str, Any]
+    random = re.fullmatch(r"random_(\d+)", name)
+    fixed = re.fullmatch(r"fixed_(.+)_(\d+)", name)
+    if random:
+        kind, given = "random", {"bag_size": int(random[1])}
+    elif fixed:
+        kind, given = "fixed", {"columns": fixed[1].split("_"), "bag_size": int(fixed[2])}
+    else:
+        kind, given = "feature", {"columns": name.split("_")}
+    node = _yaml(f"{_GROUP}/{kind}")
+    node.update(given)
+    return node
+
+
+class GroupingKeySource(ConfigSource):
+    """A Hydra config source that holds every grouping key by its name."""
+
+    @staticmethod
+    def scheme() -> str:
+        """Scheme of its search path entry."""
+        return "llp-keys"
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Make the node of `grouping_key/<name>`."""
+        name = self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
+        return ConfigResult(
+            provider=self.provider,
+            path=self.path,
+            config=grouping_key_node(name),
+            header={"package": None},
+        )
+
+    def available(self) -> bool:
+        """Say that the source is there."""
+        return True
+
+    def is_group(self, config_path: str) -> bool:
+        """Whether the path is the group of grouping keys."""
+        return config_path.strip("/") in ("", _GROUP)
+
+    def is_config(self, config_path: str) -> bool:
+        """Whether the path names a grouping key."""
+        return re.fullmatch(rf"{_GROUP}/[^/]+", config_path.strip("/")) is not None
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        """Name the keys of the datasets that ship with the package, for shell completion."""
+        if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
+            return []
+        names = {f"random_{size}" for size in _BAG_SIZES}
+        for dataset in options("dataset"):
+            columns = list(_yaml(f"dataset/{dataset}").key_columns)
+            pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
+            names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in _BAG_SIZES))
+        return sorted(names)
+
+
+class GroupingKeySearchPath(SearchPathPlugin):
+    """Appends the grouping keys to Hydra's search path."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """See `SearchPathPlugin`."""
+        search_path.append("llp", f"{GroupingKeySource.scheme()}://")
+
+
+def register() -> None:
+    """Make the grouping keys and the resolvers known to Hydra; every command calls it before `hydra.main`."""
+    for plugin in (GroupingKeySource, GroupingKeySearchPath):
+        Plugins.instance().register(plugin)
+    OmegaConf.register_new_resolver("llp.options", lambda group: ", ".join(options(group)), replace=True)
+
+
+class CheckGrid(Callback):
+    """Checks every point of a multirun before the first one starts."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Compose and check each point; the first that does not fit stops the multirun."""
+        from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+        from hydra.core.global_hydra import GlobalHydra
+        from hydra.core.override_parser.overrides_parser import OverridesParser
+
+        if not config.hydra.sweeper._target_.endswith("BasicSweeper"):
+            return  # another sweeper chooses its points as it goes; each run checks its own
+        given = list(config.hydra.overrides.task)
+        keys = {override.split("=")[0] for override in given}
+        given += [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items() if key not in keys]
+        loader = GlobalHydra.instance().config_loader()
+        points = BasicSweeper.split_arguments(OverridesParser.create(config_loader=loader).parse_overrides(given), None)
+        try:
+            for overrides in points[0]:
+                point = loader.load_sweep_config(config, list(overrides))
+                with open_dict(point):
+                    del point.hydra
+                check_config(point)
+        except InputError as error:
+            sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
+
+
+def grouping_key(config: DictConfig) -> GroupingKey:
+    """Make the grouping key of a composed config."""
+    node = dict(config.grouping_key)
+    return GroupingKey(**{**node, "columns": tuple(node["columns"])})
+
+
+def check_config(config: DictConfig) -> None:
+    """Refuse a composed config that cannot run, before any work.
+
+    Raises
+    ------
+    InputError
+        Says what was given, what fits, and how to write it.
+    """
+    try:
+        OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise InputError(_composition_error(config, error)) from None
+    _check_whole_number("fold", config.fold, 0, N_FOLDS - 1)
+    _check_whole_number("seed", config.seed, 0, None)
+    for name in ("max_epochs", "patience", "bags_per_batch", "instances_per_batch", "threads"):
+        _check_whole_number(f"trainer.{name}", config.trainer[name], 1, None)
+    _check_whole_number("num_workers", config.num_workers, 0, None)
+    _check_key(config)
+    _check_method(config)
+
+
+def _composition_error(config: DictConfig, error: OmegaConfBaseException) -> str:
+    labels = OmegaConf.select(config, "dataset.labels")
+    if labels is not None and config.dataset.label not in labels:
+        return f"dataset.label={config.dataset.label} is not a label of this dataset; write dataset.label=" + (
+            " or dataset.label=".join(labels)
+        )
+    if OmegaConf.is_missing(config.grouping_key, "columns"):
+        fits = ", ".join(config.dataset.key_columns)
+        return f"grouping_key={config.grouping_key.kind} needs grouping_key.columns=[A,B], of {fits}"
+    return str(error).splitlines()[0]
+
+
+def _check_whole_number(name: str, value: Any, low: int, high: int | None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
+        fits = f"{low}..{high}" if high is not None else f"a whole number from {low}"
+        raise InputError(f"{name}={value} does not fit: {name} is {fits}; write {name}={low}")
+
+
+def _check_key(config: DictConfig) -> None:
+    if config.grouping_key is None:
+        raise InputError("no grouping key: the dataset names no default one; write grouping_key=COLUMN_COLUMN")
+    key, known = grouping_key(config), list(config.dataset.key_columns)
+    if key.kind in ("random", "fixed"):
+        _check_whole_number("grouping_key.bag_size", key.bag_size, 1, None)
+    if key.kind == "random":
+        return
+    unknown = [column for column in key.columns if column not in known]
+    if unknown:
+        raise InputError(
+            f"grouping_key={key.name}: dataset {config.dataset.name} has no key column {', '.join(unknown)}; it has "
+            f"{', '.join(known)}. Write grouping_key={_example(known)}, or for names with an underscore "
+            f"grouping_key=feature grouping_key.columns=[{','.join(known[:2])}]"
+        )
+    right = sorted(set(key.columns), key=known.index)
+    if list(key.columns) != right:
+        name = GroupingKey(key.kind, tuple(right), key.bag_size).name
+        raise InputError(f"grouping_key={key.name}: columns go in table order, each once; write grouping_key={name}")
+
+
+def _example(columns: Sequence[str]) -> str:
+    return "_".join(columns[:2])
+
+
+def _check_method(config: DictConfig) -> None:
+    kind = config.dataset.label_kind
+    if kind not in config.method.labels:
+        fits = [name for name in options("method") if kind in _method_labels(name)]
+        raise InputError(
+            f"method={config.method.name} is for {' or '.join(config.method.labels)} labels, dataset "
+            f"{config.dataset.name} has {kind} ones; methods that fit: {', '.join(fits)}"
+        )
+
+
+def _method_labels(name: str) -> list[str]:
+    return list(_yaml(f"method/{name}").labels)

@@ -1,0 +1,201 @@
+"""LLPDataModule: minibatches of whole bags for training, rows or held-out bags for evaluation.
+
+The order of the bags is drawn in the main process from (seed, epoch); a minibatch is gathered from the table's
+memory map in one call, without a loop over its bags and without a copy of the dataset. So the batches are the
+same for any number of workers, and a worker holds nothing but numpy arrays.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import lightning as L
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from llp.data.bags import Bags, FoldBags, GroupingKey, Rows, positions_of
+from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.table import InstanceTable
+from llp.randomness import keyed_seed
+
+EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be quick, small enough for any memory
+
+Ids = NDArray[np.int64]
+
+
+def gather_features(table: InstanceTable, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
+    """Categorical (n, Fc) int32 and numeric (n, Fn) float32 of the given rows."""
+    categorical = np.empty((len(rows), len(table.vocab_sizes)), np.int32)
+    # mode='clip' skips the buffering that makes np.take twice as slow; the rows are valid by construction
+    np.take(table.categorical, rows, axis=0, out=categorical, mode="clip")
+    numeric = np.take(table.numeric, rows, axis=0) if table.n_numeric else np.empty((len(rows), 0), np.float32)
+    return torch.from_numpy(categorical), torch.from_numpy(numeric)
+
+
+def gather_bags(table: InstanceTable, bags: Bags, ids: Ids) -> BagBatch:
+    """Put the bags with the given ids, in that order, into one minibatch."""
+    starts, sizes = bags.offsets[ids], bags.offsets[ids + 1] - bags.offsets[ids]
+    categorical, numeric = gather_features(table, bags.rows[positions_of(starts, sizes)])
+    return BagBatch(
+        categorical=categorical,
+        numeric=numeric,
+        segment=torch.from_numpy(np.repeat(np.arange(len(ids)), sizes)),
+        size=torch.from_numpy(sizes),
+        label_sum=torch.from_numpy(bags.label_sum[ids].astype(np.float32)),
+    )
+
+
+def gather_instances(table: InstanceTable, rows: Rows) -> InstanceBatch:
+    """Put the rows with their labels into one minibatch."""
+    categorical, numeric = gather_features(table, rows)
+    return InstanceBatch(categorical, numeric, torch.from_numpy(np.take(table.label, rows)))
+
+
+class BagDataset(Dataset[BagBatch]):
+    """Maps the ids of a minibatch's bags to the minibatch."""
+
+    def __init__(self, table: InstanceTable, bags: Bags) -> None:
+        self._table = table
+        self._bags = bags
+
+    def __getitem__(self, ids: Ids) -> BagBatch:
+        return gather_bags(self._table, self._bags, ids)
+
+
+class InstanceDataset(Dataset[InstanceBatch]):
+    """Maps positions in an array of rows to a minibatch of labelled instances."""
+
+    def __init__(self, table: InstanceTable, rows: Rows) -> None:
+        self._table = table
+        self._rows = rows
+
+    def __getitem__(self, positions: Ids) -> InstanceBatch:
+        return gather_instances(self._table, self._rows[positions])
+
+
+class Minibatches(Sampler[Ids]):
+    """The ids of each minibatch of an epoch: 0..n_items-1 once each, the last minibatch may be smaller.
+
+    Parameters
+    ----------
+    n_items : int
+        Bags (or instances) of an epoch.
+    batch_size : int
+        Of them in a minibatch.
+    seed : int or None
+        Shuffles anew each epoch, keyed by (seed, epoch); None keeps the order.
+    """
+
+    def __init__(self, n_items: int, batch_size: int, *, seed: int | None) -> None:
+        self._n_items = n_items
+        self._batch_size = batch_size
+        self._seed = seed
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose order comes next; the trainer calls it."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[Ids]:
+        order = np.arange(self._n_items)
+        if self._seed is not None:
+            order = np.random.default_rng(keyed_seed(self._seed, "bag order", self._epoch)).permutation(order)
+        for start in range(0, self._n_items, self._batch_size):
+            yield order[start : start + self._batch_size]
+
+    def __len__(self) -> int:
+        return -(-self._n_items // self._batch_size)
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch
+
+
+class LLPDataModule(L.LightningDataModule):
+    """Bags of one fold as minibatches.
+
+    Parameters
+    ----------
+    table : InstanceTable
+        The dataset.
+    key : GroupingKey
+        How its bags are made.
+    fold_bags : FoldBags
+        Train bags and test rows of the fold.
+    protocol : {'paper', 'holdout'}
+        `paper` selects the epoch on the test rows; `holdout` sets a share of the train bags aside for it.
+    held_out : float
+        That share; 0 under `paper`.
+    bags_per_batch, instances_per_batch : int
+        Size of a training minibatch of bags, and of one for a method that sees instance labels.
+    instance_labels : bool
+        Whether the method sees instance labels; else it gets bags only.
+    seed : int
+        The run's seed.
+    num_workers : int
+        Processes that gather minibatches; the batches do not depend on it.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: InstanceTable,
+        key: GroupingKey,
+        fold_bags: FoldBags,
+        protocol: Literal["paper", "holdout"],
+        held_out: float,
+        bags_per_batch: int,
+        instances_per_batch: int,
+        instance_labels: bool,
+        seed: int,
+        num_workers: int,
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.key = key
+        self.protocol = protocol
+        self.bags_per_batch = bags_per_batch
+        self.test_rows = fold_bags.test_rows
+        self.train_bags, self.held_out_bags = split_bags(fold_bags.train, held_out, seed)
+        self._instances_per_batch = instances_per_batch
+        self._instance_labels = instance_labels
+        self._seed = seed
+        self._num_workers = num_workers
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
+        if self._instance_labels:
+            return self._instances(self.train_bags.rows, self._instances_per_batch, self._seed)
+        return self._bags(self.train_bags, self._seed)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """What the epoch is selected on: test rows, or what is held out of the train bags."""
+        if self.protocol == "paper":
+            return self.test_dataloader()
+        if self._instance_labels:
+            return self._instances(self.held_out_bags.rows, EVALUATION_ROWS, None)
+        return self._bags(self.held_out_bags, None)
+
+    def test_dataloader(self) -> DataLoader[Any]:
+        """The test rows with their labels."""
+        return self._instances(self.test_rows, EVALUATION_ROWS, None)
+
+    def _bags(self, bags: Bags, seed: int | None) -> DataLoader[Any]:
+        return self._loader(BagDataset(self.table, bags), Minibatches(len(bags), self.bags_per_batch, seed=seed))
+
+    def _instances(self, rows: Rows, batch_size: int, seed: int | None) -> DataLoader[Any]:
+        return self._loader(InstanceDataset(self.table, rows), Minibatches(len(rows), batch_size, seed=seed))
+
+    def _loader(self, dataset: Dataset[Any], sampler: Minibatches) -> DataLoader[Any]:
+        return DataLoader(
+            dataset, batch_size=None, sampler=sampler, num_workers=self._num_workers, collate_fn=_as_it_is
+        )
+
+
+def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Bags, Bags]:
+    """Bags that are trained on, and a share of whole bags (at least one when `held_out` > 0) set aside."""
+    order = np.random.default_rng(keyed_seed(seed, "held-out bags")).permutation(len(bags))
+    n_held_out = max(1, round(held_out * len(bags))) if held_out else 0
+    held, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    return bags.select(kept), bags.select(held)

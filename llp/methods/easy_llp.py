@@ -1,0 +1,62 @@
+"""Easy-LLP: unbiased surrogate labels for single instances.
+
+Robert Istvan Busa-Fekete et al., "Easy learning from label proportions", NeurIPS 2023, Definition 3.4. The loss
+(k(α-p)+p) ℓ(h, 1) + (k(p-α)+1-p) ℓ(h, 0) of an instance of a bag of k has the expectation of the supervised loss.
+`bag_mean` takes its mean over the bag, which has the same expectation as `single`, one drawn instance, and far less
+variance; the benchmark's authors' code draws one.
+
+One of the two weights is negative in most bags, which leaves the loss unbounded below. What holds it in the authors'
+code is the clip of the predictions at 1e-7: beyond it the gradient is zero. It is part of the method here too.
+"""
+
+import math
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod, check_choice
+from llp.ops.bce import mean_instance_bce
+
+Estimator = Literal["bag_mean", "single"]
+
+
+def surrogate_label(proportion: Tensor, size: Tensor, label_mean: float) -> Tensor:
+    """Weight k(α-p)+p of the positive class for each bag (M,); the negative class has one minus it."""
+    return size * (proportion - label_mean) + label_mean
+
+
+def drawn_instances(uniform: Tensor, size: Tensor) -> Tensor:
+    """Position in the minibatch of one instance per bag (M,), from draws (M,) in [0, 1)."""
+    inside = (uniform.double() * size).long().minimum(size - 1)
+    return torch.cumsum(size, 0) - size + inside
+
+
+class EasyLLP(LLPMethod):
+    """Cross-entropy with surrogate instance labels, summed over the bags.
+
+    Parameters
+    ----------
+    estimator : {'bag_mean', 'single'}
+        The mean over all instances of a bag, or one drawn instance.
+    clip : float or None
+        Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
+    """
+
+    def __init__(self, *, estimator: Estimator, clip: float | None, **shared: Any) -> None:
+        super().__init__(**shared)
+        check_choice("estimator", estimator, get_args(Estimator))
+        self.estimator: Estimator = estimator
+        self.bound = math.inf if clip is None else math.log(1 - clip) - math.log(clip)  # of the raw scores
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        label = surrogate_label(batch.label_proportion, batch.size, self.label_mean).to(scores.dtype)
+        z, segment, size = scores, batch.segment, batch.size
+        if self.estimator == "single":
+            generator = self.generator("drawn instances")
+            drawn = drawn_instances(torch.rand(len(size), generator=generator, device=z.device), size)
+            z, segment, size = z[drawn], segment[drawn], torch.ones_like(size)
+        z = z.clamp(-self.bound, self.bound)
+        return mean_instance_bce(z, label[segment], segment, size).sum()

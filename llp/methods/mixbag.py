@@ -1,0 +1,131 @@
+"""MixBag: bags mixed from parts of two bags, with a loss that forgives what the mixing leaves uncertain.
+
+Takanori Asanomi, Shinnosuke Matsuo, Daiki Suehiro and Ryoma Bise, "MixBag: bag-level data augmentation for learning
+from label proportions", ICCV 2023. Each bag is, with probability 1/2, replaced by a random part of it joined to a
+random part of another bag. The mixed bag's label proportion is known only in expectation, so its loss counts only
+where the mean prediction lies outside a confidence band around that expectation.
+
+Taken from the authors' public code (asanomitakanori/Mixbag), of the paper only the abstract was at hand. Differences:
+the other bag is of the same minibatch, not of the whole train split; the parts are a uniform share γ of the one bag
+and 1 - γ of the other, since bags here differ in size (for equal sizes this is the code's draw); and the half-width
+of the band weights both bags' deviations by their shares, a·e₁ + b·e₂, where the code multiplies the first by the
+normal quantile once more in place of a (option `band: authors_code`).
+"""
+
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.ops.bce import bag_bce
+from llp.ops.segment import rank_in_segment
+
+Band = Literal["weighted", "authors_code"]
+
+
+class Mix(NamedTuple):
+    """The draw of M mixed bags from the M bags of a minibatch.
+
+    Attributes
+    ----------
+    partner : Tensor
+        (M,) int64, the bag that each is mixed with.
+    n_own, n_partner : Tensor
+        (M,) int64, instances taken of the bag and of its partner.
+    index, segment : Tensor
+        (n',) int64, the instances taken and the mixed bag that each goes to.
+    """
+
+    partner: Tensor
+    n_own: Tensor
+    n_partner: Tensor
+    index: Tensor
+    segment: Tensor
+
+
+def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:
+    """Draw a partner for each bag (all in one random cycle), a share γ ~ U(0, 1) and the instances of both parts."""
+    size, segment, device = batch.size, batch.segment, batch.size.device
+    n_bags = len(size)
+    cycle = torch.randperm(n_bags, generator=generator, device=device)
+    partner = torch.empty_like(cycle)
+    partner[cycle] = cycle.roll(-1)
+    mixed_into = torch.empty_like(cycle)  # the bag whose partner a bag is
+    mixed_into[partner] = torch.arange(n_bags, device=device)
+    share = torch.rand(n_bags, generator=generator, device=device)
+    n_own = (share * size).round().long().clamp(min=1)
+    n_partner = ((1 - share) * size[partner]).round().long().clamp(min=1)
+    order = torch.rand(2, len(segment), generator=generator, device=device)
+    own = rank_in_segment(order[0], segment, size) < n_own[segment]
+    lent = rank_in_segment(order[1], segment, size) < n_partner[mixed_into][segment]
+    index = torch.cat([own.nonzero().squeeze(1), lent.nonzero().squeeze(1)])
+    return Mix(partner, n_own, n_partner, index, torch.cat([segment[own], mixed_into[segment[lent]]]))
+
+
+def expectation_and_band(
+    own: Tensor, partner: Tensor, n_own: Tensor, n_partner: Tensor, *, tail: float, band: Band
+) -> tuple[Tensor, Tensor]:
+    """Expected label proportion of mixed bags and half-width of its confidence band: (M,) each.
+
+    Parameters
+    ----------
+    own, partner : Tensor
+        (M,) label proportions of the two bags.
+    n_own, n_partner : Tensor
+        (M,) instances taken of each.
+    tail : float
+        Probability on each side of the band.
+    band : {'weighted', 'authors_code'}
+        Weight of the first bag's deviation: its share of the mixed bag, or the normal quantile.
+    """
+    quantile = NormalDist().inv_cdf(1 - tail)
+    share = n_own / (n_own + n_partner)
+    deviation = quantile * torch.sqrt(own * (1 - own) / n_own)
+    deviation_partner = quantile * torch.sqrt(partner * (1 - partner) / n_partner)
+    weight = share if band == "weighted" else quantile
+    return share * own + (1 - share) * partner, weight * deviation + (1 - share) * deviation_partner
+
+
+def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, band: Band) -> Tensor:
+    """Cross-entropy of each mixed bag (M,); inside the band its mean prediction counts as the expectation."""
+    alpha = batch.label_proportion
+    expected, width = expectation_and_band(alpha, alpha[mix.partner], mix.n_own, mix.n_partner, tail=tail, band=band)
+    taken, size = scores[mix.index], mix.n_own + mix.n_partner
+    mean = torch.zeros_like(scores[: len(size)]).index_add(0, mix.segment, torch.sigmoid(taken.detach())) / size
+    entropy = -torch.xlogy(expected, expected) - torch.xlogy(1 - expected, 1 - expected)
+    inside = (mean - expected).abs() <= width
+    return torch.where(inside, entropy, bag_bce(taken, mix.segment, size, expected))
+
+
+class MixBag(LLPMethod):
+    """`dllp_bce` on bags, half of them replaced by mixed ones with a confidence band.
+
+    Parameters
+    ----------
+    probability : float
+        Of a bag to be replaced by a mixed one.
+    tail : float
+        Probability on each side of the band: 0.005 makes it a 99 % band.
+    band : {'weighted', 'authors_code'}
+        See `expectation_and_band`.
+    """
+
+    def __init__(self, *, probability: float, tail: float, band: Band, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.probability = probability
+        self.tail = tail
+        self.band: Band = band
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`. A bag that is alone in its minibatch stays as it is."""
+        losses = bag_bce(scores, batch.segment, batch.size, batch.label_proportion)
+        if len(batch.size) > 1:
+            generator = self.generator("mixbag")
+            replaced = torch.rand(len(losses), generator=generator, device=losses.device) < self.probability
+            mix = draw_mix(batch, generator)
+            mixed = mixed_bag_losses(scores, batch, mix, tail=self.tail, band=self.band)
+            losses = torch.where(replaced, mixed, losses)
+        return losses.mean()

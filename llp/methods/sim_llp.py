@@ -1,0 +1,103 @@
+"""SIM-LLP: instances that look alike get predictions that are alike.
+
+Dimitrios Kotzias et al., "From group to individual labels using deep features", KDD 2015, eq. 3. A first model,
+trained with `dllp_mse` and frozen, gives the metric: its penultimate layer r(x). The second starts afresh with
+the loss  mean over pairs of exp(-‖r_i - r_j‖²) (h_i - h_j)²  +  λ · dllp_mse.
+
+The benchmark's authors' code has two slips, which `squash: sigmoid` and `weighting: row_mean` repeat: a second
+sigmoid on h, and a product of shapes in which the weight of a pair became the mean weight of one of its members.
+"""
+
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from llp.data.batch import BagBatch
+from llp.errors import InputError
+from llp.methods.base import LLPMethod, check_choice
+from llp.methods.dllp import residual
+
+Squash = Literal["none", "sigmoid"]
+Weighting = Literal["pairwise", "row_mean"]
+
+
+@runtime_checkable
+class HasRepresentation(Protocol):
+    """A model with a penultimate layer."""
+
+    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Output (n, D) of the last hidden layer."""
+
+
+def pair_weights(representation: Tensor, *, weighting: Weighting) -> Tensor:
+    """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row."""
+    distance = torch.cdist(representation, representation, compute_mode="donot_use_mm_for_euclid_dist")
+    weights = torch.exp(-torch.square(distance))
+    return weights if weighting == "pairwise" else weights.mean(dim=1, keepdim=True)
+
+
+def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
+    """Mean over all pairs (i, j) of weights (m, m) or (m, 1) times (h_i - h_j)², from predictions h (m,)."""
+    return (weights * torch.square(prediction[:, None] - prediction)).mean()
+
+
+class SimLLP(LLPMethod):
+    """Similarity loss on sampled instances of the minibatch plus λ times `dllp_mse`.
+
+    Parameters
+    ----------
+    pair_instances : int
+        Instances drawn without replacement from the minibatch for the pairs; all when there are fewer.
+    bag_weight : float
+        λ.
+    squash : {'none', 'sigmoid'}
+        What is done to the predictions before they are compared.
+    weighting : {'pairwise', 'row_mean'}
+        See `pair_weights`.
+    """
+
+    def __init__(
+        self, *, pair_instances: int, bag_weight: float, squash: Squash, weighting: Weighting, **shared: Any
+    ) -> None:
+        super().__init__(**shared)
+        check_choice("squash", squash, get_args(Squash))
+        check_choice("weighting", weighting, get_args(Weighting))
+        self.pair_instances = pair_instances
+        self.bag_weight = bag_weight
+        self.squash: Squash = squash
+        self.weighting: Weighting = weighting
+
+    def start_from(self, trained: nn.Module) -> None:
+        """Keep the first stage's model, frozen, as the metric; the own model keeps its fresh weights."""
+        if not isinstance(trained, HasRepresentation):
+            raise InputError(
+                f"sim_llp measures distances in the model's penultimate layer, which {type(trained).__name__} "
+                "lacks; write model=mlp"
+            )
+        # in a tuple it is no submodule: not optimized, not in checkpoints, never set back to training mode
+        self._metric = (trained.requires_grad_(False).eval(),)
+
+    def on_fit_start(self) -> None:
+        """Bring the metric to the device of the model."""
+        self._metric[0].to(self.device)
+
+    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """r(x) (m, D) of the frozen metric."""
+        with torch.no_grad():
+            out: Tensor = self._metric[0].representation(categorical, numeric)
+        return out
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        prediction = self.predict(scores)
+        bag_loss = torch.square(residual(prediction, batch, target="proportion")).mean()
+        categorical, numeric = batch.categorical, batch.numeric
+        if len(scores) > self.pair_instances:
+            order = torch.randperm(len(scores), generator=self.generator("pair instances"), device=scores.device)
+            drawn = order[: self.pair_instances]
+            prediction, categorical, numeric = prediction[drawn], categorical[drawn], numeric[drawn]
+        if self.squash == "sigmoid":
+            prediction = torch.sigmoid(prediction)
+        weights = pair_weights(self.representation(categorical, numeric), weighting=self.weighting)
+        return similarity_loss(prediction, weights) + self.bag_weight * bag_loss

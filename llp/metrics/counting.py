@@ -1,0 +1,141 @@
+"""Counting the groups of a grouping key: the one place of the analysis where the time goes.
+
+The values of a key's columns and the label become one integer per row. Where there are few possible integers they
+are counted directly; else they are sorted and the lengths of the runs taken. Both release the interpreter lock, so
+that several keys are counted at once in threads.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.data.bags import group_rows
+from llp.data.table import InstanceTable, LabelKind
+from llp.errors import InputError
+
+DIRECT_LIMIT = 2**22  # key values up to which an array of counters stays near the processor's cache
+
+Codes = NDArray[np.uint8 | np.uint16 | np.int32]
+
+
+class GroupCounts(NamedTuple):
+    """The groups of one grouping key over a whole table.
+
+    Attributes
+    ----------
+    n_instances : int
+        Rows of the table, N.
+    n_groups : int
+        All groups, however small.
+    size : ndarray
+        int64 (G): instances of the groups that have at least the smallest size that matters.
+    label_sum : ndarray
+        float64 (G): their label sums.
+    """
+
+    n_instances: int
+    n_groups: int
+    size: NDArray[np.int64]
+    label_sum: NDArray[np.float64]
+
+
+class CodeColumn(NamedTuple):
+    """One categorical column in memory: its name, its codes (N,) and the number of codes."""
+
+    name: str
+    codes: Codes
+    vocab_size: int
+
+
+def read_column(table: InstanceTable, name: str) -> CodeColumn:
+    """Read one column in the narrowest integer type that holds its codes: 26 columns must fit in memory."""
+    vocab_size = table.vocab_sizes[table.categorical_names.index(name)]
+    narrow = np.uint8 if vocab_size <= 2**8 else np.uint16 if vocab_size <= 2**16 else np.int32
+    return CodeColumn(name, table.codes(name).astype(narrow), vocab_size)
+
+
+def count_groups(
+    columns: Sequence[CodeColumn], label: NDArray[np.float32], label_kind: LabelKind, smallest: int
+) -> GroupCounts:
+    """Count the groups of the key that the columns make.
+
+    Parameters
+    ----------
+    columns : sequence of CodeColumn
+        The key's columns, N rows each.
+    label : ndarray
+        float32 (N).
+    label_kind : {'binary', 'real'}
+        Binary labels are counted with the key; real ones are summed.
+    smallest : int
+        Groups with fewer instances are counted in `n_groups` and not listed.
+
+    Raises
+    ------
+    InputError
+        The columns have more value combinations than fit in an integer.
+    """
+    space = math.prod(column.vocab_size for column in columns)
+    if space >= 2**63:
+        names = "_".join(column.name for column in columns)
+        raise InputError(f"the key {names} has more value combinations than 2^63: use fewer columns.")
+    count = _count_binary if label_kind == "binary" else _count_real
+    n_groups, size, label_sum = count(_join(columns, 2 * space), space, label, smallest)
+    return GroupCounts(len(label), n_groups, size, label_sum)
+
+
+Counted = tuple[int, NDArray[np.int64], NDArray[np.float64]]
+Key = NDArray[np.uint32 | np.uint64]
+
+
+def _join(columns: Sequence[CodeColumn], space: int) -> Key:
+    """One integer per row for its values, in the narrowest type that holds `space` values."""
+    key: Key = columns[0].codes.astype(np.uint32 if space <= 2**32 else np.uint64)
+    for column in columns[1:]:
+        key *= key.dtype.type(column.vocab_size)
+        key += column.codes.astype(key.dtype)
+    return key
+
+
+def _count_binary(key: Key, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
+    key <<= key.dtype.type(1)
+    key |= label.astype(key.dtype)  # one more binary digit: no look-up of labels after the sort
+    if space <= DIRECT_LIMIT:
+        counts = np.bincount(key, minlength=2 * space)
+        positive = counts[1::2]
+        size = counts[::2] + positive
+        keep = size >= max(smallest, 1)
+        return np.count_nonzero(size), size[keep], positive[keep].astype(np.float64)
+    key.sort()
+    end = _run_ends(key >> key.dtype.type(1))
+    size = np.diff(end, prepend=0)
+    keep = size >= smallest
+    end, size = end[keep], size[keep]
+    positive = _ones_at_the_end(key, end, size)
+    return len(keep), size, positive.astype(np.float64)
+
+
+def _run_ends(ordered: Key) -> NDArray[np.int64]:
+    """Position after the last element of each run of equal values."""
+    return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
+
+
+def _ones_at_the_end(key: Key, end: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the keys with last digit 1 in each run that ends at `end` with `size` elements."""
+    last = key[end - 1] | key.dtype.type(1)
+    first_positive = np.searchsorted(key, last, side="left")
+    return np.minimum(end - first_positive, size)
+
+
+def _count_real(key: Key, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
+    if space <= DIRECT_LIMIT:
+        size = np.bincount(key, minlength=space)
+        keep = size >= max(smallest, 1)
+        return np.count_nonzero(size), size[keep], np.bincount(key, weights=label, minlength=space)[keep]
+    rows, offsets = group_rows(key.astype(np.uint64), np.arange(len(key)))
+    size = np.diff(offsets)
+    keep = size >= smallest
+    return len(size), size[keep], np.add.reduceat(label[rows].astype(np.float64), offsets[:-1])[keep]

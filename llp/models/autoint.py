@@ -1,0 +1,125 @@
+"""AutoInt (Song et al. 2019, arXiv 1810.11921): self-attention over the columns' embeddings, then a relu network.
+
+Its embedding is the space in which LLP-Bench measures bag separations of Criteo CTR: a row of a table for a
+categorical column, value × vector for a number, also where the number is kept as the code of a column.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from llp.models.dense import dense
+
+
+class AttentionLayer(nn.Module):
+    """Multi-head self-attention over an instance's columns, with a residual and a relu.
+
+    Parameters
+    ----------
+    width_in : int
+        Numbers per column that come in.
+    heads, head_width : int
+        Numbers per column that go out: heads · head_width.
+    """
+
+    def __init__(self, *, width_in: int, heads: int, head_width: int) -> None:
+        super().__init__()
+        self.heads = heads
+        # query, key, value and residual maps of all heads in one product
+        self.maps = nn.Linear(width_in, 4 * heads * head_width, bias=False)
+        for weight in self.maps.weight.chunk(4):  # each one's Glorot bound is that of a layer of its own
+            nn.init.xavier_uniform_(weight)
+
+    def forward(self, columns: Tensor) -> Tensor:
+        """Map (n, F, width_in) to (n, F, heads · head_width)."""
+        query, key, value, residual = self.maps(columns).chunk(4, dim=2)
+        split = (x.unflatten(2, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))  # (n, heads, F, width)
+        mixed = F.scaled_dot_product_attention(*split, scale=1.0)  # the paper's scores are not divided by √width
+        return F.relu(mixed.transpose(1, 2).flatten(2) + residual)
+
+
+class AutoInt(nn.Module):
+    """Embeddings, attention layers over the columns, relu layers with batch norm, one raw score.
+
+    Parameters
+    ----------
+    vocab_sizes : sequence of int
+        Codes of each of the Fc categorical columns.
+    n_numeric : int
+        Numeric columns, Fn.
+    number_columns : int
+        The first so many categorical columns hold binned numbers: they are embedded as code × vector.
+    embedding_dim : int
+        Numbers per column, D.
+    attention_layers, heads, head_width : int
+        Attention layers, and heads and numbers per head of each.
+    hidden : sequence of int
+        Widths of the relu layers.
+    """
+
+    offset: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocab_sizes: Sequence[int],
+        n_numeric: int,
+        number_columns: int,
+        embedding_dim: int,
+        attention_layers: int,
+        heads: int,
+        head_width: int,
+        hidden: Sequence[int],
+    ) -> None:
+        super().__init__()
+        self.number_columns = number_columns
+        sizes = torch.tensor(vocab_sizes[number_columns:], dtype=torch.int64)
+        self.register_buffer("offset", (torch.cumsum(sizes, 0) - sizes).to(torch.int32), persistent=False)
+        self.embedding = nn.Parameter(torch.empty(int(sizes.sum()), embedding_dim))
+        # of the numeric columns, then of the columns of binned numbers
+        self.number_vector = nn.Parameter(torch.empty(n_numeric + number_columns, embedding_dim))
+        for parameter in (self.embedding, self.number_vector):
+            nn.init.uniform_(parameter, -0.05, 0.05)  # Keras' default for an embedding
+        widths = [embedding_dim] + [heads * head_width] * attention_layers
+        self.attention = nn.Sequential(
+            *(AttentionLayer(width_in=width, heads=heads, head_width=head_width) for width in widths[:-1])
+        )
+        n_columns = n_numeric + len(vocab_sizes)
+        self.body = nn.Sequential()
+        for width_in, width_out in zip([n_columns * widths[-1], *hidden[:-1]], hidden, strict=True):
+            self.body.extend([dense(width_in, width_out), BatchNorm(width_out), nn.ReLU()])
+        self.score = dense(hidden[-1], 1)
+
+    def embed_columns(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """One vector per column: (n, Fn + Fc, D), numbers first."""
+        codes = categorical[:, self.number_columns :]
+        numbers = torch.cat([numeric, categorical[:, : self.number_columns].to(numeric.dtype)], dim=1)
+        scaled = numbers.unsqueeze(2) * self.number_vector
+        return torch.cat([scaled, F.embedding(codes + self.offset, self.embedding)], dim=1)
+
+    def embed(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """All columns' vectors side by side: (n, (Fn + Fc) · D)."""
+        return self.embed_columns(categorical, numeric).flatten(1)
+
+    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Output (n, hidden[-1]) of the last hidden layer."""
+        attended = self.attention(self.embed_columns(categorical, numeric))
+        out: Tensor = self.body(attended.flatten(1))
+        return out
+
+    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Raw scores (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
+        out: Tensor = self.score(self.representation(categorical, numeric)).squeeze(-1)
+        return out
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch norm that falls back on its running statistics where a minibatch has one instance."""
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - the parent's name
+        """Normalise (n, D)."""
+        if len(input) > 1:
+            return super().forward(input)
+        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)

@@ -1,0 +1,183 @@
+"""Row-wise passes of the exact Adam on the CPU, compiled: each reads and writes a touched row once.
+
+Every pass works on a range of rows or instances and each of these is computed by itself, in a fixed order: ranges
+can run side by side without changing a bit of the result.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+NEGLIGIBLE = 1e-24
+"""A decay below this is taken as zero: it changes no digit, and denormal numbers would cost a hundred cycles each."""
+
+
+def _compiled(function: Function) -> Function:
+    # "contract" allows fused multiply-adds and nothing that reorders a sum; "numpy" leaves out the check of each
+    # division, which would keep the loop from being vectorised.
+    jit = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+    return cast(Function, jit(function))
+
+
+@_compiled
+def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
+    """List the distinct rows.
+
+    Parameters
+    ----------
+    rows : ndarray, int (P)
+        Row number at each position.
+    mark : ndarray, int32 (N)
+        Scratch, all −1. Set to 0 at the distinct rows; `group_positions` sets it back.
+    distinct : ndarray, int32 (P)
+        Out: the U distinct rows, in the order of their first position.
+
+    Returns
+    -------
+    int
+        U, or −1 (and `mark` all −1) where a row number is not in 0 … N − 1.
+    """
+    n_distinct = 0
+    for p in range(len(rows)):
+        row = rows[p]
+        if row < 0 or row >= len(mark):
+            for i in range(n_distinct):
+                mark[distinct[i]] = -1
+            return -1
+        if mark[row] < 0:
+            mark[row] = 0
+            distinct[n_distinct] = row
+            n_distinct += 1
+    return n_distinct
+
+
+@_compiled
+def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, position: Ints) -> None:
+    """Group the positions by row, rising within a row: a counting sort.
+
+    Row ``distinct[i]`` (U) will stand at ``position[start[i]:start[i + 1]]``, with ``start`` int32 (U + 1) and
+    ``position`` int32 (P). ``mark`` comes from `find_distinct` and is all −1 again after it.
+    """
+    start[:] = 0
+    for i in range(len(distinct)):
+        mark[distinct[i]] = i
+    for p in range(len(rows)):
+        start[mark[rows[p]]] += 1
+    for i in range(1, len(start)):  # counts become ends; going backwards below turns them into starts
+        start[i] += start[i - 1]
+    for p in range(len(rows) - 1, -1, -1):
+        i = mark[rows[p]]
+        start[i] -= 1
+        position[start[i]] = p
+    for i in range(len(distinct)):
+        mark[distinct[i]] = -1
+
+
+@_compiled
+def sum_rows(first: int, stop: int, weight: Floats, rows: Ints, out: Floats) -> bool:
+    """Sum the rows of each instance ``first … stop − 1``: ``out[i] = Σ_f weight[rows[i, f]]``.
+
+    Returns whether every row number is in 0 … N − 1; ``weight`` is N × D, ``rows`` n × F, ``out`` n × D.
+    """
+    for i in range(first, stop):
+        for d in range(weight.shape[1]):
+            out[i, d] = 0
+        for f in range(rows.shape[1]):
+            row = rows[i, f]
+            if row < 0 or row >= len(weight):
+                return False
+            for d in range(weight.shape[1]):
+                out[i, d] += weight[row, d]
+    return True
+
+
+@_compiled
+def _push(
+    row: int, weight: Floats, m: Floats, v: Floats, t0: int, k: int, sums: Floats, window: int, n_blocks: int,
+    eps: float, log_beta1: float, log_beta2: float,
+) -> None:  # fmt: skip
+    # The closed form of llp.optim.catch_up for one row, in the weights' own precision.
+    c = np.empty(sums.shape[1] + 2, weight.dtype)
+    if t0 < window:
+        block, n = t0 * n_blocks, n_blocks
+    else:
+        block, n = window * (n_blocks - 1) + t0, 1
+    for b in range(block, block + n):
+        if sums[b, 1] == 0:  # the gap ends before this block
+            break
+        for q in range(sums.shape[1]):
+            c[q] = sums[b, q]
+        c[9] = eps
+        c[10] = 1
+        centre, epsilon, one = c[0], c[9], c[10]
+        s0, s1, s2, s3, s4, s5, s6, s7 = c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8]
+        for d in range(weight.shape[1]):
+            w = np.sqrt(v[row, d]) * centre
+            inverse = one / (w + epsilon)
+            u = w * inverse
+            series = ((((((s7 * u + s6) * u + s5) * u + s4) * u + s3) * u + s2) * u + s1) * u + s0
+            weight[row, d] -= m[row, d] * inverse * series
+    decay1, decay2 = math.exp(k * log_beta1), math.exp(k * log_beta2)
+    c[0] = decay1 if decay1 > NEGLIGIBLE else 0.0
+    c[1] = decay2 if decay2 > NEGLIGIBLE else 0.0
+    factor1, factor2 = c[0], c[1]
+    for d in range(weight.shape[1]):
+        m[row, d] *= factor1
+        v[row, d] *= factor2
+
+
+@_compiled
+def catch_up(
+    first: int, stop: int, rows: Ints, weight: Floats, m: Floats, v: Floats, last: Ints, step: int, sums: Floats,
+    window: int, n_blocks: int, eps: float, log_beta1: float, log_beta2: float,
+) -> None:  # fmt: skip
+    """Bring the distinct ``rows[first:stop]`` to ``step``: the pushes since ``last[row]``, and the moments' decay.
+
+    ``weight``, ``m``, ``v`` are N × D and ``last`` int32 (N), changed in place; ``sums`` holds the steps up to
+    ``step``. A row that was never touched (``last`` 0) has zero moments: it stays where it is.
+    """
+    for i in range(first, stop):
+        row = rows[i]
+        t0 = last[row]
+        if 0 < t0 < step:
+            _push(row, weight, m, v, t0, step - t0, sums, window, n_blocks, eps, log_beta1, log_beta2)
+            last[row] = step
+
+
+@_compiled
+def update(
+    first: int, stop: int, rows: Ints, start: Ints, position: Ints, n_columns: int, gradient: Floats,
+    weight: Floats, m: Floats, v: Floats, last: Ints, step: int, lr: float, beta1: float, beta2: float, eps: float,
+) -> None:  # fmt: skip
+    """Sum the gradient of each of the distinct ``rows[first:stop]`` and take Adam's step with it.
+
+    ``gradient`` (n × D) is that of the sums of rows: row ``rows[i]`` gets ``Σ gradient[position // n_columns]`` over
+    its positions. The rows are current as of ``step − 1``; ``step`` is the one being taken, from 1.
+    """
+    D = weight.shape[1]
+    g = np.empty(D, weight.dtype)
+    c = np.empty(7, weight.dtype)
+    c[0], c[1], c[2], c[3] = beta1, 1 - beta1, beta2, 1 - beta2
+    c[4], c[5], c[6] = lr / (1 - beta1**step), 1 / math.sqrt(1 - beta2**step), eps
+    keep1, new1, keep2, new2, rate, inverse_root, epsilon = c[0], c[1], c[2], c[3], c[4], c[5], c[6]
+    for i in range(first, stop):
+        row = rows[i]
+        for d in range(D):
+            g[d] = 0
+        for p in range(start[i], start[i + 1]):
+            instance = position[p] // n_columns
+            for d in range(D):
+                g[d] += gradient[instance, d]
+        for d in range(D):
+            m[row, d] = keep1 * m[row, d] + new1 * g[d]
+            v[row, d] = keep2 * v[row, d] + new2 * g[d] * g[d]
+            weight[row, d] -= rate * m[row, d] / (np.sqrt(v[row, d]) * inverse_root + epsilon)
+        last[row] = step

@@ -1,0 +1,90 @@
+"""Sums of rows of a large table, whose gradient stays with the rows that were touched.
+
+A minibatch touches some thousand of a million rows. Autograd would write a dense gradient of the whole table, and
+dense Adam would read it; here the backward pass hands (row numbers, gradient of the sums) to the optimizer, and
+whoever reads rows first brings them up to date. See `llp.optim.exact_adam`.
+"""
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class TouchedRows(Protocol):
+    """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device."""
+
+    def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
+        """Bring rows (n, F) up to date and sum them to (n, D); the second value goes to `add_gradient`."""
+
+    def add_gradient(self, token: Any, gradient: Tensor) -> None:
+        """Keep the gradient (n, D) of the sums for the next update; several add up."""
+
+    def discard(self) -> None:
+        """Forget the gradients kept."""
+
+    def has_gradient(self) -> bool:
+        """Whether a gradient is kept."""
+
+    def update(self, lr: float) -> None:
+        """Take one step of Adam with the gradients kept, and forget them."""
+
+    def catch_up_all(self) -> None:
+        """Bring every row up to date."""
+
+
+class RowParameter(nn.Parameter):
+    """Weights N × D of which a minibatch reads few rows; read them with `sum_rows`.
+
+    Under `ExactAdam` rows lag behind until they are read, and ``grad`` stays None. Under any other optimizer this is
+    an ordinary parameter with a dense gradient.
+    """
+
+    touched_rows: TouchedRows | None = None
+
+    def catch_up(self) -> None:
+        """Bring every row up to date, before anything but `sum_rows` reads or replaces the weights."""
+        if self.touched_rows is not None:
+            self.touched_rows.catch_up_all()
+
+
+class _SumRows(torch.autograd.Function):
+    """Sum of rows whose backward pass leaves the gradient with the optimizer."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, rows: Tensor, touched: TouchedRows) -> Tensor:
+        total, ctx.token = touched.gather(rows)
+        ctx.touched = touched
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, None]:
+        ctx.touched.add_gradient(ctx.token, gradients[0])
+        return None, None, None
+
+
+def sum_rows(weight: Tensor, rows: Tensor) -> Tensor:
+    """Sum rows of a table for each instance.
+
+    Parameters
+    ----------
+    weight : Tensor, float (N, D)
+        The table; its rows are brought up to date where it is a `RowParameter` of an `ExactAdam`.
+    rows : Tensor, int32 or int64 (n, F)
+        Row numbers.
+
+    Returns
+    -------
+    Tensor, float (n, D)
+
+    Raises
+    ------
+    IndexError
+        On the CPU, if a row number is not in 0 … N − 1.
+    """
+    touched = weight.touched_rows if isinstance(weight, RowParameter) else None
+    if touched is None:
+        return F.embedding_bag(rows, weight, mode="sum")
+    total: Tensor = _SumRows.apply(weight, rows, touched)  # type: ignore[no-untyped-call]
+    return total

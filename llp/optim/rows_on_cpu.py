@@ -1,0 +1,154 @@
+"""The touched rows of a table on the CPU."""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from llp.optim import compiled
+from llp.optim.catch_up import PushSums
+
+
+class _Index(NamedTuple):
+    """The U distinct rows of a minibatch, rising, and the positions of each: see `compiled.group_positions`."""
+
+    distinct: NDArray[np.int32]
+    start: NDArray[np.int32]
+    position: NDArray[np.int32]
+
+
+class RowsOnCpu:
+    """`TouchedRows` in compiled passes, on `torch.get_num_threads()` threads; their number changes no result.
+
+    Parameters
+    ----------
+    weight : Tensor, float32 or float64 (N, D)
+        The table, changed in place.
+    state : dict of Tensor
+        `exp_avg`, `exp_avg_sq` (N, D), `last` int32 (N), `step` int64 (), `sums` float64: changed in place, `sums`
+        replaced when it is full.
+    betas : tuple of float
+        Decay of the first and second moment.
+    eps : float
+        Added to the root of the second moment.
+    """
+
+    def __init__(self, weight: Tensor, state: dict[str, Tensor], *, betas: tuple[float, float], eps: float) -> None:
+        self._weight = weight
+        self._state = state
+        self._betas = betas
+        self._eps = eps
+        self._push = PushSums(*betas)
+        self._mark = np.full(len(weight), -1, dtype=np.int32)
+        self._kept: list[tuple[NDArray[Any], _Index | None, NDArray[Any]]] = []
+        self._all_current = False
+        self._pool: ThreadPoolExecutor | None = None
+
+    def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
+        """Bring rows (n, F) up to date and sum them to (n, D)."""
+        row_numbers = rows.contiguous().numpy()
+        index = None
+        if not self._all_current:
+            index = self._index(row_numbers)
+            self._catch_up(index.distinct)
+        total = torch.empty(len(rows), self._weight.shape[1], dtype=self._weight.dtype)
+        in_range = self._in_ranges(compiled.sum_rows, len(rows), self._weights(), row_numbers, total.numpy())
+        if not all(in_range):
+            raise self._out_of_range()
+        return total, (row_numbers, index)
+
+    def add_gradient(self, token: Any, gradient: Tensor) -> None:
+        """Keep the gradient (n, D) of the sums for the next update; several add up."""
+        row_numbers, index = token
+        if self._kept and self._kept[0][0].shape[1] != row_numbers.shape[1]:
+            raise ValueError("one table cannot be read with different numbers of columns in one step")
+        self._kept.append((row_numbers, index, gradient.to(self._weight.dtype).contiguous().numpy()))
+
+    def discard(self) -> None:
+        """Forget the gradients kept."""
+        self._kept.clear()
+
+    def has_gradient(self) -> bool:
+        """Whether a gradient is kept."""
+        return bool(self._kept)
+
+    def update(self, lr: float) -> None:
+        """Take one step of Adam with the gradients kept, and forget them."""
+        row_numbers, index, gradient = self._kept[0]
+        if len(self._kept) > 1:
+            row_numbers = np.concatenate([rows for rows, _, _ in self._kept])
+            gradient = np.concatenate([part for _, _, part in self._kept])
+            index = None
+        self._kept.clear()
+        if index is None:
+            index = self._index(row_numbers)
+        self._catch_up(index.distinct)  # a gradient may come from a forward pass before the last step
+        step = int(self._state["step"]) + 1
+        n_columns = row_numbers.shape[1]
+        self._in_ranges(
+            compiled.update, len(index.distinct), *index, n_columns, gradient,
+            self._weights(), *self._moments(), step, lr, *self._betas, self._eps,
+        )  # fmt: skip
+        self._add_step(step, lr)
+        self._all_current = False
+
+    def catch_up_all(self) -> None:
+        """Bring every row up to date."""
+        if not self._all_current:
+            self._catch_up(np.arange(len(self._weight), dtype=np.int32))
+            self._all_current = True
+
+    def _weights(self) -> NDArray[Any]:
+        if self._weight.device.type != "cpu":
+            raise RuntimeError("the model moved to another device after its ExactAdam was made")
+        weights: NDArray[Any] = self._weight.detach().numpy()
+        return weights
+
+    def _moments(self) -> list[NDArray[Any]]:
+        return [self._state[name].numpy() for name in ("exp_avg", "exp_avg_sq", "last")]
+
+    def _index(self, row_numbers: NDArray[Any]) -> _Index:
+        flat = row_numbers.reshape(-1)
+        distinct = np.empty(flat.size, dtype=np.int32)
+        n_distinct = compiled.find_distinct(flat, self._mark, distinct)
+        if n_distinct < 0:
+            raise self._out_of_range()
+        distinct = np.sort(distinct[:n_distinct])  # rising addresses: fewer cache and page misses in every pass
+        start = np.empty(n_distinct + 1, dtype=np.int32)
+        position = np.empty(flat.size, dtype=np.int32)
+        compiled.group_positions(flat, self._mark, distinct, start, position)
+        return _Index(distinct, start, position)
+
+    def _out_of_range(self) -> IndexError:
+        return IndexError(f"a row number is not in 0 … {len(self._weight) - 1}")
+
+    def _catch_up(self, distinct: NDArray[np.int32]) -> None:
+        self._in_ranges(
+            compiled.catch_up, len(distinct), distinct, self._weights(), *self._moments(),
+            int(self._state["step"]), self._state["sums"].numpy(), self._push.window, self._push.n_blocks,
+            self._eps, math.log(self._betas[0]), math.log(self._betas[1]),
+        )  # fmt: skip
+
+    def _add_step(self, step: int, lr: float) -> None:
+        sums = self._state["sums"].numpy()
+        if step > self._push.capacity(sums):
+            self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * step))
+            sums = self._state["sums"].numpy()
+        self._push.add_step(sums, step, lr)
+        self._state["step"].fill_(step)
+
+    def _in_ranges(self, run: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
+        threads = torch.get_num_threads()
+        if threads == 1:
+            return [run(0, count, *arguments)]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(threads)
+        bounds = [count * i // threads for i in range(threads + 1)]
+        tasks = [self._pool.submit(run, first, stop, *arguments) for first, stop in pairwise(bounds)]
+        return [task.result() for task in tasks]

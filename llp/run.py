@@ -1,0 +1,412 @@
+"""One run: one point of the grid. Its identity, folder, finished-mark and result record.
+
+`run_one(config)` is a plain function: a command, a launcher's worker, a test or a notebook can call it with a
+composed config. A run's folder is
+
+    <outputs_dir>/<dataset>/<grouping key>/<method>/fold=<k>/seed=<s>/<hash>/
+
+with `config.yaml`, `run.log`, `metrics.csv`, `checkpoints/` and `result.json`, which is written last and whole:
+where it is, the run is finished. A failed run leaves `error.json`.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import logging
+import platform
+import subprocess
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+from omegaconf import DictConfig, OmegaConf
+
+from llp.config import check_config, grouping_key
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.prepare import prepare_table
+
+if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
+    from torch import nn
+
+    from llp.methods.base import LLPMethod
+    from llp.training import Row, StageResult
+
+log = logging.getLogger(__name__)
+
+RESULT_SCHEMA = 1
+# what makes a run that run; folders, logger, hardware and how it is watched do not
+IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
+HARDWARE = ("accelerator",)  # of the trainer
+METADATA = ("name", "labels", "first_stage", "keep_model")  # of a method or model; not its constructor's
+VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's place: everything about it that is known before it starts.
+
+    Attributes
+    ----------
+    folder : Path
+        Its folder.
+    hash : str
+        Eight hexadecimal digits of the resolved config's identity and the table's fingerprint.
+    config : dict
+        The resolved identity.
+    """
+
+    folder: Path
+    hash: str
+    config: dict[str, Any]
+
+    @classmethod
+    def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
+        """The run of a composed config on a table."""
+        identity = resolved(config, IDENTITY)
+        for name in HARDWARE:
+            identity["trainer"].pop(name)
+        content = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()[:8]
+        point = (config.dataset.name, grouping_key(config).name, config.method.name)
+        folder = Path(config.outputs_dir).joinpath(*point, f"fold={config.fold}", f"seed={config.seed}", digest)
+        return cls(folder, digest, identity)
+
+    @property
+    def result_path(self) -> Path:
+        """The finished-mark."""
+        return self.folder / "result.json"
+
+    @property
+    def weights_path(self) -> Path:
+        """The best weights, where they are kept: the model's state_dict."""
+        return self.folder / "checkpoints" / "best.pt"
+
+    def finished(self, need_weights: bool = False) -> Record | None:
+        """The result record, or None while there is none (or none of the weights that are needed)."""
+        if not self.result_path.is_file() or (need_weights and not self.weights_path.is_file()):
+            return None
+        record: Record = json.loads(self.result_path.read_text())
+        return record
+
+
+def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:
+    """Plain, resolved content of some nodes of a config."""
+    plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    assert isinstance(plain, dict)
+    return {name: plain[name] for name in names}
+
+
+def run_one(config: DictConfig) -> Record:
+    """Run one point of the grid, unless it is finished; returns its result record.
+
+    Parameters
+    ----------
+    config : DictConfig
+        A composed `conf/train.yaml`. Nothing outside `data_dir` and `outputs_dir` is read or written.
+
+    Raises
+    ------
+    InputError
+        The config does not fit, or the dataset is not prepared.
+    """
+    check_config(config)
+    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    run = Run.of(config, table)
+    keep = bool(config.save_model or config.method.get("keep_model", False))
+    record = None if config.force else run.finished(need_weights=keep)
+    if record is not None:
+        log.info("%s: finished before, skipped", describe(run))
+        return record
+    run.folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(run.folder / ".lock"):  # another process may have been at it
+        record = None if config.force else run.finished(need_weights=keep)
+        if record is None:
+            with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
+                record = _train(config, run, table, keep)
+    return record
+
+
+def describe(run: Run) -> str:
+    """The point in words: dataset, key, method, fold and seed."""
+    return " ".join(run.folder.parts[-6:-1])
+
+
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.getLogger("llp").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("llp").removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _error_file(path: Path) -> Iterator[None]:
+    path.unlink(missing_ok=True)
+    try:
+        yield
+    except Exception as error:
+        log.exception("failed")
+        content = {"error": str(error), "type": type(error).__name__, "traceback": traceback.format_exc()}
+        path.write_text(json.dumps(content, indent=1))
+        raise
+
+
+def _attempt(run: Run, force: bool) -> int:
+    """Count the attempts at a run in its folder; a forced one starts from nothing."""
+    path = run.folder / "attempt"
+    attempt = int(path.read_text()) + 1 if path.is_file() else 1
+    if force:
+        run.result_path.unlink(missing_ok=True)
+        _checkpoint_path(run).unlink(missing_ok=True)
+    path.write_text(str(attempt))
+    return attempt
+
+
+def _checkpoint_path(run: Run) -> Path:
+    return run.folder / "checkpoints" / "resume.ckpt"
+
+
+def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Record:
+    import torch
+
+    from llp.tracking import track
+    from llp.training import StageFiles, train_stage, write_atomically
+
+    started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    attempt = _attempt(run, config.force)
+    OmegaConf.save(OmegaConf.create(run.config), run.folder / "config.yaml")
+    first_stage, first_weights = _first_stage(config)
+    torch.set_num_threads(config.trainer.threads)
+    method = build_method(config, table)
+    if first_weights is not None:
+        method.start_from(load_model(first_weights, table))
+    data = build_data(config, table, method)
+    point = [config.dataset.name, grouping_key(config).name, config.method.name]
+    log.info(
+        "%s: %d bags, %d train and %d test instances",
+        describe(run),
+        len(data.train_bags),
+        len(data.train_bags.rows),
+        len(data.test_rows),
+    )
+    with track(
+        config.logger,
+        folder=run.folder,
+        run_id=f"{run.hash}-{attempt}",
+        name="-".join([*point, f"fold{config.fold}", f"seed{config.seed}"]),
+        group="-".join(point),
+        tags=[*point, f"fold={config.fold}", f"seed={config.seed}", config.protocol.name],
+        config=run.config,
+    ) as tracker:
+
+        def on_row(row: "Row") -> None:
+            log.info("%s: %s", describe(run), _row_line(row))
+            tracker.log_epoch(row)
+
+        stage = train_stage(
+            method,
+            data,
+            StageFiles(run.folder / "metrics.csv", _checkpoint_path(run)),
+            max_epochs=config.trainer.max_epochs,
+            patience=config.trainer.patience,
+            accelerator=config.trainer.accelerator,
+            checkpoint_minutes=config.checkpoint_minutes,
+            on_row=on_row,
+        )
+        if keep:
+            write_atomically(run.weights_path, lambda path: torch.save(method.model.state_dict(), path))
+        record = {
+            **_point_record(config, run, table),
+            **_stage_record(stage, method),
+            "stages": [*first_stage, _stage_summary(config, stage)],
+            "n_train_bags": len(data.train_bags),
+            "n_train_instances": len(data.train_bags.rows),
+            "n_test_instances": len(data.test_rows),
+            **_provenance(method),
+            "attempt": attempt,
+            "started": started,
+            "seconds": time.perf_counter() - begin,
+        }
+        tracker.summarize({"measures": stage.measures, "metric": record["metric"]})
+    write_atomically(run.result_path, lambda path: path.write_text(json.dumps(record, indent=1)))
+    _checkpoint_path(run).unlink(missing_ok=True)
+    metric = record["metric"]
+    log.info("%s: %s %.4f (epoch %d)", describe(run), metric["name"], metric["best"], metric["best_epoch"])
+    return record
+
+
+def _row_line(row: "Row") -> str:
+    shown = {name: value for name, value in row.items() if name.startswith(("train_loss", "test_", "held_out"))}
+    values = "  ".join(f"{name} {value:.4f}" for name, value in shown.items() if "thresholds" not in name)
+    rate = row["instances_per_second"]
+    return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
+
+
+def _first_stage(config: DictConfig) -> tuple[list[Record], Path | None]:
+    """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
+    if "first_stage" not in config.method:
+        return [], None
+    earlier = config.copy()
+    earlier.method = config.method.first_stage
+    earlier.force = False
+    earlier.save_model = True
+    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    run = Run.of(earlier, table)
+    reused = run.finished(need_weights=True) is not None
+    record = run_one(earlier)
+    return [{**stage, "run": str(run.folder), "reused": reused} for stage in record["stages"]], run.folder
+
+
+def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
+    """The composed model for a table's columns, initialised from the run's seed."""
+    import torch
+    from hydra.utils import instantiate
+
+    from llp.randomness import keyed_seed
+
+    torch.manual_seed(keyed_seed(config.seed, "initial weights"))
+    node = {name: value for name, value in resolved(config, ("model",))["model"].items() if name not in METADATA}
+    model: nn.Module = instantiate(node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric, _convert_="all")
+    return model
+
+
+def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
+    """The composed method with its model and optimizer."""
+    from hydra.utils import instantiate
+
+    plain = resolved(config, ("method", "optimizer"))
+    node = {name: value for name, value in plain["method"].items() if name not in METADATA}
+    method: LLPMethod = instantiate(
+        node,
+        model=build_model(config, table),
+        optimizer=instantiate(plain["optimizer"], _convert_="all"),
+        label_kind=table.label_kind,
+        seed=config.seed,
+        _convert_="all",
+    )
+    return method
+
+
+def build_data(config: DictConfig, table: InstanceTable, method: "LLPMethod") -> Any:
+    """The data module of the composed grouping key, fold and protocol."""
+    from llp.data.bags import build_fold
+    from llp.data.datamodule import LLPDataModule
+
+    key = grouping_key(config)
+    return LLPDataModule(
+        table=table,
+        key=key,
+        fold_bags=build_fold(table, key, config.fold),
+        protocol=config.protocol.name,
+        held_out=config.protocol.held_out,
+        bags_per_batch=config.trainer.bags_per_batch,
+        instances_per_batch=config.trainer.instances_per_batch,
+        instance_labels=method.sees_instance_labels,
+        seed=config.seed,
+        num_workers=config.num_workers,
+    )
+
+
+def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
+    """The trained model of a finished run whose weights were kept.
+
+    Raises
+    ------
+    InputError
+        The folder holds no such run.
+    """
+    import torch
+
+    path = folder / "checkpoints" / "best.pt"
+    if not path.is_file():
+        raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
+    config = OmegaConf.load(folder / "config.yaml")
+    assert isinstance(config, DictConfig)
+    model = build_model(config, table)
+    model.load_state_dict(torch.load(path, weights_only=True))
+    return model
+
+
+def _point_record(config: DictConfig, run: Run, table: InstanceTable) -> Record:
+    return {
+        "schema": RESULT_SCHEMA,
+        "dataset": config.dataset.name,
+        "label_kind": table.label_kind,
+        "grouping_key": grouping_key(config).name,
+        "method": config.method.name,
+        "model": config.model.name,
+        "protocol": config.protocol.name,
+        "fold": config.fold,
+        "seed": config.seed,
+        "config_hash": run.hash,
+        "table": table.fingerprint,
+    }
+
+
+def _stage_record(stage: "StageResult", method: "LLPMethod") -> Record:
+    from llp.metrics.evaluation import main_metric
+
+    name, mode = main_metric(method.label_kind)
+    last = stage.rows[-1].get(f"test_{name}") if stage.rows else None
+    metric = {
+        "name": name,
+        "mode": mode,
+        "best": stage.measures[name],
+        "best_epoch": stage.best_epoch,
+        "last": last,
+        "untrained": stage.untrained,
+    }
+    return {"metric": metric, "measures": stage.measures}
+
+
+def _stage_summary(config: DictConfig, stage: "StageResult") -> Record:
+    rates = [row["instances_per_second"] for row in stage.rows]
+    return {
+        "method": config.method.name,
+        "epochs": len(stage.rows),
+        "early_stopped": stage.early_stopped,
+        "seconds": stage.seconds,
+        "instances_per_second": sum(rates) / len(rates) if rates else None,
+        "run": None,
+        "reused": False,
+    }
+
+
+def _provenance(method: "LLPMethod") -> Record:
+    import torch
+
+    cuda = method.device.type == "cuda"
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
+        "device": torch.cuda.get_device_name() if cuda else platform.processor() or platform.machine(),
+        "git_commit": _git_commit(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _git_commit() -> str | None:
+    """The checkout's commit; None for an installed package."""
+    here = Path(__file__).resolve().parent
+    if not (here.parent / ".git").exists():
+        return None
+    answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or None

@@ -1,0 +1,25 @@
+"""Train one point of the grid, or with -m every combination: `python -m llp.train -m method=dllp_bce,sim_llp`."""
+
+import hydra
+from hydra.errors import CompactHydraException
+from omegaconf import DictConfig
+
+from llp.config import CONF_DIR, register
+from llp.errors import InputError
+from llp.run import run_one
+
+register()
+
+
+@hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
+def main(config: DictConfig) -> float:
+    """Run one point and return its metric, for sweepers that optimise."""
+    try:
+        record = run_one(config)
+    except InputError as error:
+        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
+    return float(record["metric"]["best"])
+
+
+if __name__ == "__main__":
+    main()
