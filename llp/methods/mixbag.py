@@ -21,7 +21,7 @@ from torch import Tensor
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
-from llp.ops.segment import rank_in_segment
+from llp.ops.segment import rank_in_segment, segment_mean
 
 Band = Literal["weighted", "authors_code"]
 
@@ -35,14 +35,14 @@ class Mix(NamedTuple):
         (M,) int64, the bag that each is mixed with.
     n_own, n_partner : Tensor
         (M,) int64, instances taken of the bag and of its partner.
-    index, segment : Tensor
+    taken, segment : Tensor
         (n',) int64, the instances taken and the mixed bag that each goes to.
     """
 
     partner: Tensor
     n_own: Tensor
     n_partner: Tensor
-    index: Tensor
+    taken: Tensor
     segment: Tensor
 
 
@@ -61,8 +61,8 @@ def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:
     order = torch.rand(2, len(segment), generator=generator, device=device)
     own = rank_in_segment(order[0], segment, size) < n_own[segment]
     lent = rank_in_segment(order[1], segment, size) < n_partner[mixed_into][segment]
-    index = torch.cat([own.nonzero().squeeze(1), lent.nonzero().squeeze(1)])
-    return Mix(partner, n_own, n_partner, index, torch.cat([segment[own], mixed_into[segment[lent]]]))
+    taken = torch.cat([own.nonzero().squeeze(1), lent.nonzero().squeeze(1)])
+    return Mix(partner, n_own, n_partner, taken, torch.cat([segment[own], mixed_into[segment[lent]]]))
 
 
 def expectation_and_band(
@@ -93,8 +93,8 @@ def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, 
     """Cross-entropy of each mixed bag (M,); inside the band its mean prediction counts as the expectation."""
     alpha = batch.label_proportion
     expected, width = expectation_and_band(alpha, alpha[mix.partner], mix.n_own, mix.n_partner, tail=tail, band=band)
-    taken, size = scores[mix.index], mix.n_own + mix.n_partner
-    mean = torch.zeros_like(scores[: len(size)]).index_add(0, mix.segment, torch.sigmoid(taken.detach())) / size
+    taken, size = scores[mix.taken], mix.n_own + mix.n_partner
+    mean = segment_mean(torch.sigmoid(taken.detach()), mix.segment, size)
     entropy = -torch.xlogy(expected, expected) - torch.xlogy(1 - expected, 1 - expected)
     inside = (mean - expected).abs() <= width
     return torch.where(inside, entropy, bag_bce(taken, mix.segment, size, expected))

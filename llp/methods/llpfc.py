@@ -1,0 +1,83 @@
+"""LLPFC: label proportions as label noise, with forward correction.
+
+Jianxin Zhang, Yutong Wang and Clayton Scott, "Learning from label proportions by learning with label noise",
+NeurIPS 2022 (arXiv 2203.02496). Two bags form a group: an instance's noisy label m is which of the two it comes
+from. With the share λ_m of the noisy labels and the bags' label proportions, Bayes' rule gives the noise
+T[c, m] = P(noisy label m | label c) = λ_m γ_m[c] / Σ_l λ_l γ_l[c], where γ_m = (1 - α_m, α_m). The model's
+probabilities, sent through T, are compared with the noisy labels.
+
+Taken from the authors' public code (Z-Jianxin/LLPFC), of the paper only the abstract was at hand. Differences: the
+groups are the minibatch's first and second bag, third and fourth, and so on, drawn anew in every epoch with the
+order of the bags (the code: every 20 epochs); T is stored with one row per label; a bag counts by the mean over its
+instances, as bags here differ in size; and `approx` finds the λ in [0, 1] whose mixture of the two bags is nearest
+to p, where the code's least squares hold γ transposed. As in the code, a bag left without a partner is not used.
+"""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.ops.segment import segment_mean
+
+NoisyPrior = Literal["uniform", "approx"]
+LEAST_SHARE = 1e-6  # of a noisy label; at 0 its probability would be 0 and the logarithm infinite
+
+
+def noisy_priors(proportion: Tensor, *, label_mean: float, choice: NoisyPrior) -> Tensor:
+    """λ (G, 2): the share of each noisy label in G groups, from the two bags' label proportions (G, 2).
+
+    `uniform`: 1/2 each. `approx`: such that λ₀ α₀ + λ₁ α₁ is as near to p as it can be.
+    """
+    half = torch.full_like(proportion[:, 0], 0.5)
+    first, second = proportion.unbind(dim=1)
+    difference = first - second
+    nearest = torch.where(difference == 0, half, (label_mean - second) / torch.where(difference == 0, 1, difference))
+    share = half if choice == "uniform" else nearest.clamp(LEAST_SHARE, 1 - LEAST_SHARE)
+    return torch.stack([share, 1 - share], dim=1)
+
+
+def transition_matrices(proportion: Tensor, prior: Tensor) -> Tensor:
+    """T (G, 2, 2), T[g, c, m] = P(noisy label m | label c), from α and λ (G, 2); each row sums to 1.
+
+    A label that neither bag holds says nothing: its row is λ.
+    """
+    by_label = torch.stack([1 - proportion, proportion], dim=1)  # (G, label, noisy label)
+    joint = prior[:, None] * by_label
+    total = joint.sum(dim=2, keepdim=True)
+    return torch.where(total > 0, joint / torch.where(total > 0, total, 1), prior[:, None])
+
+
+def forward_corrected(scores: Tensor, batch: BagBatch, *, label_mean: float, choice: NoisyPrior) -> Tensor:
+    """Weighted mean over the grouped bags of -log P(noisy label | x): a scalar; 0 where no two bags form a group."""
+    n_grouped = len(batch.size) // 2 * 2
+    proportion = batch.label_proportion[:n_grouped].to(scores.dtype).view(-1, 2)
+    prior = noisy_priors(proportion, label_mean=label_mean, choice=choice)
+    of_bag = transition_matrices(proportion, prior).transpose(1, 2).reshape(-1, 2)  # (bag = noisy label, label)
+    grouped = batch.segment < n_grouped
+    z, segment = scores[grouped], batch.segment[grouped]
+    log_noise = torch.log(of_bag)[segment]
+    log_noisy = torch.logaddexp(log_noise[:, 0] + F.logsigmoid(-z), log_noise[:, 1] + F.logsigmoid(z))
+    losses = segment_mean(-log_noisy, segment, batch.size[:n_grouped])
+    return (prior.flatten() * losses).sum() / max(n_grouped // 2, 1)
+
+
+class LLPFC(LLPMethod):
+    """Forward-corrected cross-entropy with the bags of a group as noisy labels.
+
+    Parameters
+    ----------
+    noisy_prior : {'uniform', 'approx'}
+        Shares of the noisy labels in a group.
+    """
+
+    def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.noisy_prior: NoisyPrior = noisy_prior
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        return forward_corrected(scores, batch, label_mean=self.label_mean, choice=self.noisy_prior)
