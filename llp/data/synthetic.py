@@ -97,13 +97,13 @@ def prepare_ctr(
     rate : float
         Share of ones, about.
     """
-    sizes = [("N" + name[1:] if name.startswith("I") else name, size) for name, size in published_sizes("ctr")]
+    sizes = published_sizes("ctr")
     model = make_model(_scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
     bias = _bias(model, seed, signal=signal, rate=rate)
 
     def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-        chance = expit(signal * score + bias)
-        return (rng.random(len(score), dtype=np.float32) < chance).astype(np.float32)
+        one = rng.random(len(score), dtype=np.float32) < expit(signal * score + bias)
+        return one.astype(np.float32)
 
     columns = [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
     best = ExpectedAUC(signal=signal, bias=bias)
@@ -137,8 +137,8 @@ def prepare_sscl(
     model = make_model(_scaled(sizes, vocab_fraction), n_numeric=len(numeric), seed=seed)
 
     def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-        value = mean + signal * score + noise * rng.standard_normal(len(score), dtype=np.float32)
-        return value.astype(np.float32)
+        drawn = rng.standard_normal(len(score), dtype=np.float32)
+        return np.float32(mean) + np.float32(signal) * score + np.float32(noise) * drawn
 
     columns = [Column(name, "numeric", None, "made") for name in numeric] + [
         Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)
