@@ -1,0 +1,54 @@
+# `make` lists the targets. Each sets itself up: a virtual environment with the versions of constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint bench bench-prepare bench-analyze bench-methods device-check clean
+
+help:  ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(READY)  ## Create .venv with the pinned dependencies and the project in it
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev]'
+	touch $(READY)
+
+demo: $(READY)  ## Train a small grid on real data and show its table and figures (outputs/)
+	$(RUN) -m llp.train -m experiment=demo
+	$(RUN) -m llp.report
+
+test: $(READY)  ## Run the tests that need minutes at most
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu and not slurm"
+
+test-slow: $(READY)  ## Run the tests that need longer
+	$(RUN) -m pytest -m "slow and not gpu and not slurm" --timeout 3600
+
+lint: $(READY)  ## Check style and types
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+bench: $(READY)  ## Time the hot path: bags, data module, training step, evaluation, a whole run
+	$(RUN) -m llp.bench.speed
+
+bench-prepare: $(READY)  ## Time raw file to table, on made raw files
+	$(RUN) -m llp.bench.prepare
+
+bench-analyze: $(READY)  ## Time the measures of every grouping key, on made data
+	$(RUN) -m llp.bench.analyze
+
+bench-methods: $(READY)  ## Cost of each method's step relative to dllp_bce
+	$(RUN) -m llp.bench.methods
+
+device-check: $(READY)  ## Check and time everything on a GPU (under 4 minutes)
+	$(RUN) -m llp.bench.device
+
+clean:  ## Remove the environment, caches and build folders (not data/ and outputs/)
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
