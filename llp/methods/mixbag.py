@@ -13,13 +13,13 @@ normal quantile once more in place of a (option `band: authors_code`).
 """
 
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod
+from llp.methods.base import LLPMethod, check_choice
 from llp.ops.bce import bag_bce
 from llp.ops.segment import rank_in_segment, segment_mean
 
@@ -115,6 +115,7 @@ class MixBag(LLPMethod):
 
     def __init__(self, *, probability: float, tail: float, band: Band, **shared: Any) -> None:
         super().__init__(**shared)
+        check_choice("band", band, get_args(Band))
         self.probability = probability
         self.tail = tail
         self.band: Band = band

@@ -1,0 +1,48 @@
+"""ROT: the bag loss together with pseudo-labels by entropic optimal transport, in one stage.
+
+Gabriel Dulac-Arnold, Neil Zeghidour, Marco Cuturi, Lucas Beyer and Jean-Philippe Vert, "Deep multi-class learning
+from label proportions", 2019 (arXiv 1905.12909). Only its abstract was at hand; the definition is that of the
+public code of a later comparison (LLP-MM, 2026): weight × bag cross-entropy + (1 - weight) × cross-entropy to
+pseudo-labels from Sinkhorn steps on the current probabilities, that is, entropic transport with `reg` 1. That code
+stops after three Sinkhorn steps and takes the likelier class; here the problem is solved to its end.
+"""
+
+from typing import Any, get_args
+
+from torch import Tensor
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod, check_choice
+from llp.methods.dllp import dllp_bce
+from llp.methods.ot import PseudoLabels
+from llp.ops.bce import mean_instance_bce
+from llp.ops.transport import entropic_labels
+
+
+class ROT(LLPMethod):
+    """Weighted mean of `dllp_bce` and the entropic transport's pseudo-label loss.
+
+    Parameters
+    ----------
+    weight : float
+        Of the bag loss, in [0, 1].
+    reg : float
+        Weight of the entropy.
+    pseudo_labels : {'soft', 'hard'}
+        The transport plan's labels as they are, or 1 where they are above 0.5.
+    """
+
+    def __init__(self, *, weight: float, reg: float, pseudo_labels: PseudoLabels, **shared: Any) -> None:
+        super().__init__(**shared)
+        check_choice("pseudo_labels", pseudo_labels, get_args(PseudoLabels))
+        self.weight = weight
+        self.reg = reg
+        self.pseudo_labels: PseudoLabels = pseudo_labels
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        label = entropic_labels(scores, batch.segment, batch.size, batch.label_sum, reg=self.reg)
+        if self.pseudo_labels == "hard":
+            label = (label > 0.5).to(scores.dtype)
+        instance_loss = mean_instance_bce(scores, label, batch.segment, batch.size).mean()
+        return self.weight * dllp_bce(scores, batch, reduction="mean") + (1 - self.weight) * instance_loss
