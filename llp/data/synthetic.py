@@ -98,12 +98,12 @@ def prepare_ctr(
         Share of ones, about.
     """
     sizes = published_sizes("ctr")
-    model = make_model(_scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
-    bias = _bias(model, seed, signal=signal, rate=rate)
+    model = make_model(scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
+    bias = bias_for(model, seed, signal=signal, rate=rate)
 
     def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-        one = rng.random(len(score), dtype=np.float32) < expit(signal * score + bias)
-        return one.astype(np.float32)
+        chance: NDArray[np.float32] = expit(signal * score + bias)
+        return (rng.random(len(score), dtype=np.float32) < chance).astype(np.float32)
 
     columns = [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
     best = ExpectedAUC(signal=signal, bias=bias)
@@ -134,7 +134,7 @@ def prepare_sscl(
     """
     sizes = published_sizes("sscl")
     numeric = ["N1", "N2", "N3"]
-    model = make_model(_scaled(sizes, vocab_fraction), n_numeric=len(numeric), seed=seed)
+    model = make_model(scaled(sizes, vocab_fraction), n_numeric=len(numeric), seed=seed)
 
     def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
         drawn = rng.standard_normal(len(score), dtype=np.float32)
@@ -185,7 +185,8 @@ def published_sizes(dataset: str) -> list[tuple[str, int]]:
     return [(column.replace("I", "N"), int(size)) for column, size in rows if size]
 
 
-def _scaled(sizes: Sequence[tuple[str, int]], fraction: float) -> tuple[int, ...]:
+def scaled(sizes: Sequence[tuple[str, int]], fraction: float) -> tuple[int, ...]:
+    """Vocabulary sizes at a fraction of the published ones, at least 3 where there are as many."""
     if not 0 < fraction <= 1:
         raise InputError(f"dataset.vocab_fraction={fraction} does not fit: write a number above 0 and at most 1.")
     return tuple(min(size, max(3, round(size * fraction))) for _, size in sizes)
@@ -228,7 +229,7 @@ def _zipf(uniform: NDArray[np.float32], end: float) -> NDArray[np.int32]:
     return rank
 
 
-def _bias(model: Model, seed: int, *, signal: float, rate: float) -> float:
+def bias_for(model: Model, seed: int, *, signal: float, rate: float) -> float:
     """The constant that makes `rate` the mean chance of a one on the first chunk."""
     score = make_features(model, seed, 0)[2]
     return float(brentq(lambda bias: expit(signal * score + bias).mean() - rate, -50, 50))
