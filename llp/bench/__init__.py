@@ -1,0 +1,1 @@
+"""Timings that anyone can repeat; each module is one command."""
