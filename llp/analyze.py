@@ -1,45 +1,33 @@
 """Measure what bag datasets are made of: `python -m llp.analyze dataset=flights`.
 
 Every grouping key of a dataset up to a size, with random and fixed-size bags beside them: one row of measures each,
-in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures. The row of a key is stored as soon
-as it is known, so an analysis that was cut off goes on where it was.
+in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures. An analysis that was cut off goes on
+where it was.
 """
 
-import hashlib
-import itertools
-import json
 import logging
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import hydra
-import numpy as np
 import polars as pl
 from hydra.errors import CompactHydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
+from rich.progress import track
+from scipy.spatial.distance import cdist
 
+from llp.bag_datasets import Measurer, feature_keys, run_keys
 from llp.config import CONF_DIR, grouping_key, register
-from llp.data.bags import Bags, GroupingKey, build_all
-from llp.data.table import InstanceTable
+from llp.data.table import InstanceTable, LabelKind
 from llp.errors import InputError
 from llp.files import write_atomically
-from llp.metrics.clusters import assign, clusterings
-from llp.metrics.counting import CodeColumn, GroupCounts, count_groups, read_column
-from llp.metrics.hardness import Measures, hardness
-from llp.metrics.separation import (
-    Block,
-    bag_sep_matrix,
-    from_matrix,
-    separation_measures,
-    squared_euclidean,
-    sum_of_moments,
-)
+from llp.metrics.clusters import Tail, assign, clusterings
+from llp.metrics.hardness import Measures
+from llp.metrics.separation import NO_BAGS, separation_measures
 from llp.metrics.space import make_space
 from llp.prepare import prepare_table
+from llp.results.analysis_figures import draw_figures
+from llp.results.analysis_table import show
 
 register()
 
@@ -70,18 +58,92 @@ def analyze(config: DictConfig) -> Path:
     InputError
         The config does not fit, or the dataset is not prepared.
     """
-    from llp.results.analysis_figures import draw_figures
-    from llp.results.analysis_table import show_rows
-
-    check_config(config)
+    check_analysis(config)
     table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
-    folder = Path(config.outputs_dir) / "analysis" / config.dataset.name
+    folder = Path(config.outputs_dir) / "analysis" / str(config.dataset.name)
     rows = measure_all(config, table, folder)
-    add_clusters(rows, config, table)
+    add_clusters(rows, table.label_kind, config.tail_named_by)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     write_atomically(folder / "analysis.parquet", frame.write_parquet)
     write_atomically(folder / "analysis.csv", frame.write_csv)
     draw_figures(frame, folder / "figures", config.dataset.name)
-    show_rows(frame, config.dataset.name)
+    show(frame, config.dataset.name)
     log.info("written to %s", folder)
     return folder
+
+
+def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[Row]:
+    """One row for every bag dataset: feature keys by size, then random, then fixed-size bags."""
+    space = make_space(str(config.space), table)
+    measurer = Measurer(table, folder / "keys", config.threads)
+    keys = feature_keys(config.dataset.key_columns, config.key_size, config.low_thresh, config.high_thresh)
+    counted = dict(zip(keys, track(measurer.count_all(keys), "counting  ", len(keys)), strict=True))
+    benchmark = [key for key in keys if is_kept(counted[key], config.instance_thresh)]
+    kept = set(benchmark)
+    log.info("%d of %d grouping keys keep at least %g %%", len(benchmark), len(keys), config.instance_thresh)
+
+    others = run_keys(grouping_key(config).columns, config.bag_sizes, config.bag_seed)
+    bagged = [*benchmark, *others]
+    progress = track(measurer.bag_all(bagged, space, config.metric, config.metric_limit), "separating", len(bagged))
+    separated = dict(zip(bagged, progress, strict=True))
+    return [
+        {
+            "grouping_key": key.name,
+            "kind": key.kind,
+            "in_benchmark": key in kept,
+            **counted.get(key, {}),
+            **separated.get(key, separation_measures(NO_BAGS)),
+        }
+        for key in [*keys, *others]
+    ]
+
+
+def is_kept(counted: Measures, instance_thresh: float) -> bool:
+    """Whether a key belongs to the benchmark: enough of the instances remain after the size filter."""
+    return counted["n_bags_kept"] > 0 and counted["percent_instances_kept"] >= instance_thresh
+
+
+def add_clusters(rows: list[Row], label_kind: LabelKind, tail_named_by: Tail) -> None:
+    """Add the names of the three clusters to each row; None for rows that are not in the benchmark."""
+    benchmark = [row for row in rows if row["in_benchmark"]]
+    for clustering in clusterings(label_kind, tail_named_by):
+        for row in rows:
+            row[f"cluster_{clustering.name}"] = None
+        for row, name in zip(benchmark, assign(clustering, benchmark), strict=True):
+            row[f"cluster_{clustering.name}"] = name
+
+
+def check_analysis(config: DictConfig) -> None:
+    """Refuse a composed config that cannot run, before any work.
+
+    Raises
+    ------
+    InputError
+        Says what was given, what fits, and how to write it.
+    """
+    known = list(config.dataset.key_columns)
+    unknown = [column for column in grouping_key(config).columns if column not in known]
+    if unknown:
+        raise InputError(
+            f"grouping_key: dataset {config.dataset.name} has no key column {', '.join(unknown)}; it has "
+            f"{', '.join(known)}. Write grouping_key={'_'.join(known[:2])}"
+        )
+    for name, fits, write in (("key_size", (1, 2, 3), 2), ("tail_named_by", ("p70", "p85"), "p85")):
+        if config[name] not in fits:
+            raise InputError(f"{name}={config[name]} does not fit: it is one of {fits}; write {name}={write}")
+    if not 1 <= config.low_thresh <= config.high_thresh:
+        raise InputError(
+            f"low_thresh={config.low_thresh} high_thresh={config.high_thresh} keep no bag: write low_thresh=50 "
+            "high_thresh=2500, or others of which the first is at least 1 and not the larger"
+        )
+    try:
+        cdist([[0.0, 1.0]], [[1.0, 0.0]], config.metric)
+    except ValueError:
+        raise InputError(
+            f"metric={config.metric} is not a metric of scipy's cdist; write metric=sqeuclidean, euclidean, cityblock, "
+            "cosine, chebyshev, ..."
+        ) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -97,9 +97,9 @@ def assign(clustering: Clustering, datasets: Sequence[Mapping[str, float]]) -> l
         return names
     kmeans = KMeans(n_clusters, n_init=10, random_state=KMEANS_SEED)
     cluster = kmeans.fit_predict(StandardScaler().fit_transform(values[defined]))
-    by = np.array([datasets[i][clustering.named_by] for i in defined])
+    by = np.array([datasets[i][clustering.named_by] for i in defined.tolist()])
     rank = _ranks(np.array([by[cluster == c].mean() for c in range(n_clusters)]))
-    for i, c in zip(defined, cluster, strict=True):
+    for i, c in zip(defined.tolist(), cluster, strict=True):
         names[i] = clustering.names[rank[c]]
     return names
 

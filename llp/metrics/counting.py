@@ -108,7 +108,7 @@ def _count_binary(key: Key, space: int, label: NDArray[np.float32], smallest: in
         positive = counts[1::2]
         size = counts[::2] + positive
         keep = size >= max(smallest, 1)
-        return np.count_nonzero(size), size[keep], positive[keep].astype(np.float64)
+        return int(np.count_nonzero(size)), size[keep], positive[keep].astype(np.float64)
     key.sort()
     end = _run_ends(key >> key.dtype.type(1))
     size = np.diff(end, prepend=0)
@@ -127,14 +127,16 @@ def _ones_at_the_end(key: Key, end: NDArray[np.int64], size: NDArray[np.int64]) 
     """Count the keys with last digit 1 in each run that ends at `end` with `size` elements."""
     last = key[end - 1] | key.dtype.type(1)
     first_positive = np.searchsorted(key, last, side="left")
-    return np.minimum(end - first_positive, size)
+    positive: NDArray[np.int64] = np.minimum(end - first_positive, size)
+    return positive
 
 
 def _count_real(key: Key, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
     if space <= DIRECT_LIMIT:
-        size = np.bincount(key, minlength=space)
+        size: NDArray[np.int64] = np.bincount(key, minlength=space)
         keep = size >= max(smallest, 1)
-        return np.count_nonzero(size), size[keep], np.bincount(key, weights=label, minlength=space)[keep]
+        label_sum = np.bincount(key, weights=label, minlength=space)
+        return int(np.count_nonzero(size)), size[keep], label_sum[keep].astype(np.float64)
     rows, offsets = group_rows(key.astype(np.uint64), np.arange(len(key)))
     size = np.diff(offsets)
     keep = size >= smallest

@@ -10,7 +10,9 @@ squared norms and inner products are sums over the blocks, so columns are taken 
 exists, and bags × dims only for one column. Any other metric costs O(m²) distances.
 """
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -23,6 +25,8 @@ from llp.metrics.hardness import Measures, spread
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer]
+Rows = NDArray[np.int64]
+Pairs = NDArray[np.uint32 | np.uint64]
 
 # A bag whose squared norms cancel to less than this share has equal points: what is left is rounding.
 ROUNDING = 1e-12
@@ -54,13 +58,18 @@ class Moments:
         )
 
 
+def sum_of_moments(parts: Iterable[Moments]) -> Moments:
+    """Moments of vectors whose blocks have the given ones: sums over the blocks."""
+    return functools.reduce(operator.add, parts)
+
+
 class Block(Protocol):
     """One column's part of the instance vectors."""
 
-    def moments(self, rows: Integers, offsets: NDArray[np.int64]) -> Moments:
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
         """Moments of the bags `rows[offsets[b]:offsets[b + 1]]`."""
 
-    def vectors(self, rows: Integers) -> Floats:
+    def vectors(self, rows: Rows) -> Floats:
         """The block (m, width) of the given rows, for small data."""
 
 
@@ -79,28 +88,35 @@ class OneHot:
     codes: Integers
     vocab_size: int
 
-    def moments(self, rows: Integers, offsets: NDArray[np.int64]) -> Moments:
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
         """See `Block`: a bag's mean vector holds the shares of the codes in it, few of which are not zero."""
         size = np.diff(offsets)
         bag = np.repeat(np.arange(len(size)), size)
-        narrow = np.uint32 if len(size) * self.vocab_size <= 2**32 else np.uint64  # sorts twice as fast
-        pair = bag.astype(narrow)
-        pair *= narrow(self.vocab_size)
-        pair += self.codes[rows].astype(narrow)
+        # the narrower type sorts twice as fast
+        pair: Pairs = bag.astype(np.uint32 if len(size) * self.vocab_size <= 2**32 else np.uint64)
+        pair *= pair.dtype.type(self.vocab_size)
+        pair += self.codes[rows].astype(pair.dtype)
         pair.sort()
         end = np.append(np.flatnonzero(pair[1:] != pair[:-1]) + 1, len(pair))
-        bag, code = np.divmod(pair[end - 1], self.vocab_size)
-        share = np.diff(end, prepend=0) / size[bag]
-        total = np.bincount(code, weights=share, minlength=self.vocab_size)
+        bag, code = np.divmod(pair[end - 1].astype(np.int64), self.vocab_size)
+        share: Floats = np.diff(end, prepend=0) / size[bag]
+        total = _sums(code, share, self.vocab_size)
         return Moments(
             mean_square=np.ones(len(size)),
-            square_of_mean=np.bincount(bag, weights=share**2, minlength=len(size)),
-            mean_dot_total=np.bincount(bag, weights=share * total[code], minlength=len(size)),
+            square_of_mean=_sums(bag, share**2, len(size)),
+            mean_dot_total=_sums(bag, share * total[code], len(size)),
         )
 
-    def vectors(self, rows: Integers) -> Floats:
+    def vectors(self, rows: Rows) -> Floats:
         """See `Block`."""
-        return (self.codes[rows, None] == np.arange(self.vocab_size)).astype(np.float64)
+        vectors = np.zeros((len(rows), self.vocab_size))
+        vectors[np.arange(len(rows)), self.codes[rows]] = 1.0
+        return vectors
+
+
+def _sums(group: NDArray[np.int64], values: Floats, n_groups: int) -> Floats:
+    """Sum of the values of each group."""
+    return np.bincount(group, weights=values, minlength=n_groups).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,7 @@ class Embedded:
     codes: Integers
     embedding: NDArray[np.floating]
 
-    def moments(self, rows: Integers, offsets: NDArray[np.int64]) -> Moments:
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
         """See `Block`."""
         codes, size = self.codes[rows], np.diff(offsets)
         weight = self.embedding.astype(np.float64)
@@ -131,7 +147,7 @@ class Embedded:
             mean_dot_total=mean @ mean.sum(axis=0),
         )
 
-    def vectors(self, rows: Integers) -> Floats:
+    def vectors(self, rows: Rows) -> Floats:
         """See `Block`."""
         return self.embedding[self.codes[rows]].astype(np.float64)
 
@@ -151,7 +167,7 @@ class Scaled:
     values: NDArray[np.floating | np.integer]
     length: float
 
-    def moments(self, rows: Integers, offsets: NDArray[np.int64]) -> Moments:
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
         """See `Block`; values are taken from their mean, which leaves distances and spares digits."""
         values = self.vectors(rows)[:, 0]
         values -= values.mean()
@@ -163,7 +179,7 @@ class Scaled:
             mean_dot_total=mean * mean.sum(),
         )
 
-    def vectors(self, rows: Integers) -> Floats:
+    def vectors(self, rows: Rows) -> Floats:
         """See `Block`."""
         return self.values[rows, None].astype(np.float64) * self.length
 
@@ -173,6 +189,9 @@ class Separations(NamedTuple):
 
     intra: Floats
     inter: Floats
+
+
+NO_BAGS = Separations(np.empty(0), np.empty(0))
 
 
 def squared_euclidean(moments: Moments) -> Separations:
@@ -187,7 +206,7 @@ def squared_euclidean(moments: Moments) -> Separations:
     return Separations(2 * variance, np.maximum(inter, 0.0))
 
 
-def bag_sep_matrix(vectors: Callable[[Integers], Floats], rows: Integers, offsets: NDArray[np.int64], metric: str) -> Floats:
+def bag_sep_matrix(vectors: Callable[[Rows], Floats], rows: Rows, offsets: NDArray[np.int64], metric: str) -> Floats:
     """BagSepMatrix (K, K): BagSep of every pair of bags under any metric, from all O(m²) distances.
 
     Parameters

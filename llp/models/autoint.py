@@ -35,8 +35,9 @@ class AttentionLayer(nn.Module):
     def forward(self, columns: Tensor) -> Tensor:
         """Map (n, F, width_in) to (n, F, heads · head_width)."""
         query, key, value, residual = self.maps(columns).chunk(4, dim=2)
-        split = (x.unflatten(2, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))  # (n, heads, F, width)
-        mixed = F.scaled_dot_product_attention(*split, scale=1.0)  # the paper's scores are not divided by √width
+        query, key, value = (x.unflatten(2, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))
+        # (n, heads, F, head_width); the paper's scores are not divided by √head_width
+        mixed = F.scaled_dot_product_attention(query, key, value, scale=1.0)
         return F.relu(mixed.transpose(1, 2).flatten(2) + residual)
 
 
