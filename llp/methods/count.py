@@ -1,0 +1,27 @@
+"""Count loss: the likelihood of each bag's number of positives.
+
+Vinay Shukla, Zhe Zeng, Kareem Ahmed and Guy Van den Broeck, "A unified approach to count-based weakly supervised
+learning", NeurIPS 2023. Instances are independent given the model, Y_i ~ Bernoulli(h_i), and the loss of a bag is
+-log P(Σ Y_i = y_B), averaged over the bags. Definition from the authors' public code (UCLA-StarAI/CountLoss), which
+runs the recursion over the instances in log space; of the paper only the abstract was at hand. Here the same
+probability comes from `llp.ops.poisson_binomial`, for bags of every size at once.
+"""
+
+from torch import Tensor
+
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.ops.poisson_binomial import log_count_probability
+
+
+def count_loss(scores: Tensor, batch: BagBatch) -> Tensor:
+    """Mean over the bags of -log P(Σ Y_i = y_B): a scalar from raw scores z (n,)."""
+    return -log_count_probability(scores, batch.segment, batch.size, batch.label_sum.round()).mean()
+
+
+class Count(LLPMethod):
+    """Negative log-likelihood of the bags' counts."""
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        return count_loss(scores, batch)
