@@ -1,0 +1,134 @@
+"""Grouping keys by name, and configs that cannot run: one line that says what fits."""
+
+import re
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.object_type import ObjectType
+
+from llp.config import CONF_DIR, GroupingKeySource, check_config, grouping_key, grouping_key_node, options
+from llp.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "columns", "bag_size"),
+    [
+        ("C3", "feature", ["C3"], None),
+        ("C3_C11", "feature", ["C3", "C11"], None),
+        ("C1_C2_C3", "feature", ["C1", "C2", "C3"], None),
+        ("random_64", "random", [], 64),
+        ("random_1000", "random", [], 1000),
+        ("fixed_C3_128", "fixed", ["C3"], 128),
+        ("fixed_C3_C11_512", "fixed", ["C3", "C11"], 512),
+    ],
+)
+def test_key_by_name(tiny, name, kind, columns, bag_size):
+    node = grouping_key_node(name)
+    assert (node.kind, node.columns, node.bag_size) == (kind, columns, bag_size)
+    key = grouping_key(tiny(f"grouping_key={name}"))
+    assert key.name == name
+    assert (key.kind, key.columns, key.bag_size) == (kind, tuple(columns), bag_size)
+
+
+def test_key_of_columns_with_underscores(tiny):
+    key = grouping_key(tiny("grouping_key=feature", "grouping_key.columns=[a_b,c]"))
+    assert key.columns == ("a_b", "c")
+
+
+def test_thresholds_of_a_named_key_can_be_set(tiny):
+    key = grouping_key(tiny("grouping_key=C1_C2", "grouping_key.low_thresh=7"))
+    assert (key.low_thresh, key.high_thresh) == (7, 2500)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name"), [("flights", "month_dest"), ("synthetic", "C1_C23"), ("synthetic_sscl", "C11_C16")]
+)
+def test_dataset_has_a_default_key_which_the_user_replaces_on_either_side(dataset, name):
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        chosen = ["grouping_key=random_64", f"dataset={dataset}"]
+        assert grouping_key(compose("train", chosen[1:])).name == name
+        assert {grouping_key(compose("train", order)).name for order in (chosen, chosen[::-1])} == {"random_64"}
+
+
+def test_completion_lists_the_keys_of_the_shipped_datasets():
+    names = GroupingKeySource("llp", "llp-keys://").list("grouping_key", ObjectType.CONFIG)
+    assert {"month_dest", "C3_C11", "C7", "random_64", "random_512", "fixed_C3_C11_128"} <= set(names)
+    assert "C11_C3" not in names
+
+
+def refused(config):
+    with pytest.raises(InputError) as error:
+        check_config(config)
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+NUMBERS = [
+    ("fold=5", "fold=5 does not fit: fold is 0..4; write fold=0"),
+    ("fold=-1", "fold=-1 does not fit: fold is 0..4; write fold=0"),
+    ("fold=a", "fold=a does not fit: fold is 0..4; write fold=0"),
+    ("fold=true", "fold=True does not fit: fold is 0..4; write fold=0"),
+    ("seed=-1", "seed=-1 does not fit: seed is a whole number from 0; write seed=0"),
+    ("seed=0.5", "seed=0.5 does not fit: seed is a whole number from 0; write seed=0"),
+    ("trainer.threads=0", "trainer.threads=0 does not fit: trainer.threads is a whole number from 1"),
+    ("trainer.bags_per_batch=0", "trainer.bags_per_batch=0 does not fit"),
+    ("trainer.instances_per_batch=x", "trainer.instances_per_batch=x does not fit"),
+    ("trainer.max_epochs=0", "trainer.max_epochs=0 does not fit"),
+    ("trainer.patience=null", "trainer.patience=None does not fit"),
+    ("num_workers=-1", "num_workers=-1 does not fit: num_workers is a whole number from 0; write num_workers=0"),
+    ("grouping_key=random_0", "grouping_key.bag_size=0 does not fit: grouping_key.bag_size is a whole number from 1"),
+]
+
+
+@pytest.mark.parametrize(("override", "message"), NUMBERS, ids=[override for override, _ in NUMBERS])
+def test_number_that_does_not_fit(tiny, override, message):
+    assert refused(tiny(override)).startswith(message)
+
+
+def test_column_that_does_not_exist(tiny):
+    message = refused(tiny("grouping_key=C3_C99"))
+    assert message.startswith("grouping_key=C3_C99: dataset synthetic has no key column C99; it has C1, C2, C3, ")
+    assert message.endswith(
+        "Write grouping_key=C1_C2, or for names with an underscore grouping_key=feature grouping_key.columns=[C1,C2]"
+    )
+
+
+def test_reversed_pair_is_told_its_right_name(tiny):
+    expected = "columns go in table order, each once; write grouping_key="
+    assert refused(tiny("grouping_key=C11_C3")) == f"grouping_key=C11_C3: {expected}C3_C11"
+    assert refused(tiny("grouping_key=fixed_C11_C3_64")) == f"grouping_key=fixed_C11_C3_64: {expected}fixed_C3_C11_64"
+    assert refused(tiny("grouping_key=C3_C3")) == f"grouping_key=C3_C3: {expected}C3"
+
+
+@pytest.mark.parametrize("kind", ["feature", "fixed"])
+def test_key_without_columns(tiny, kind):
+    expected = f"grouping_key={kind} needs grouping_key.columns=[A,B], of C1, C2, "
+    assert refused(tiny(f"grouping_key={kind}")).startswith(expected)
+    assert refused(tiny(f"grouping_key={kind}", "grouping_key.columns=[]")).startswith(expected)
+
+
+def test_method_on_the_wrong_label_kind_lists_those_that_fit(tiny):
+    config = tiny("dataset=synthetic_sscl", "grouping_key=random_64", "method=dllp_bce")
+    message = refused(config)
+    assert message.startswith(
+        "method=dllp_bce is for binary labels, dataset synthetic_sscl has real ones; methods that fit: "
+    )
+    fits = re.split(", ", message.split("fit: ")[1])
+    assert {"dllp_mse", "dllp_mae", "instance_mse", "group_prior"} <= set(fits)
+    assert not {"dllp_bce", "instance_bce", "easy_llp"} & set(fits)
+    assert set(fits) < set(options("method"))
+
+
+def test_label_that_a_dataset_does_not_have():
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("train", ["dataset=flights", "dataset.label=early"])
+    assert refused(config) == (
+        "dataset.label=early is not a label of this dataset; write dataset.label=late or dataset.label=delay"
+    )
+
+
+def test_dataset_without_a_default_key(tiny):
+    config = tiny()
+    config.grouping_key = None
+    assert refused(config).startswith("no grouping key: the dataset names no default one; write grouping_key=")

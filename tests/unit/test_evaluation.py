@@ -1,0 +1,71 @@
+"""The measures of a run against scikit-learn's."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn import metrics
+
+from llp.metrics.evaluation import all_measures, epoch_measures, main_metric
+from llp.metrics.ranking import OneClassWarning
+
+RNG = np.random.default_rng(3)
+SCORES = RNG.normal(size=400).astype(np.float32)
+LABELS = (RNG.random(400) < expit(SCORES)).astype(np.float32)
+
+
+def test_binary_measures():
+    measures = all_measures(SCORES, LABELS, "binary")
+    prediction = expit(SCORES.astype(np.float64))
+    expected = {
+        "auc": metrics.roc_auc_score(LABELS, SCORES),
+        "average_precision": metrics.average_precision_score(LABELS, SCORES),
+        "log_loss": metrics.log_loss(LABELS, prediction),
+        "brier": metrics.brier_score_loss(LABELS, prediction),
+        "mean_prediction_over_mean_label": prediction.mean() / LABELS.mean(),
+    }
+    for name, value in expected.items():
+        assert measures[name] == pytest.approx(value, rel=1e-6), name
+    assert set(measures) == {*expected, "auc_200_thresholds"}
+    assert measures["auc_200_thresholds"] == pytest.approx(measures["auc"], abs=0.01)
+
+
+def test_real_measures():
+    labels = RNG.normal(size=400).astype(np.float32)
+    assert all_measures(SCORES, labels, "real") == {
+        "mse": pytest.approx(metrics.mean_squared_error(labels, SCORES), rel=1e-6),
+        "mae": pytest.approx(metrics.mean_absolute_error(labels, SCORES), rel=1e-6),
+        "mean_prediction_over_mean_label": pytest.approx(SCORES.mean() / labels.mean(), rel=1e-4),
+    }
+
+
+def test_epoch_measures_are_those_of_the_end():
+    for kind in ("binary", "real"):
+        full = all_measures(SCORES, LABELS, kind)
+        assert epoch_measures(SCORES, LABELS, kind).items() <= full.items()
+        assert main_metric(kind)[0] in full
+
+
+def test_larger_auc_and_smaller_mse_are_better():
+    assert main_metric("binary") == ("auc", "max")
+    assert main_metric("real") == ("mse", "min")
+
+
+def test_certain_and_wrong_predictions_have_a_finite_log_loss():
+    measures = all_measures(np.array([200.0, -200.0]), np.array([0.0, 1.0]), "binary")
+    assert measures["log_loss"] == pytest.approx(-np.log(1e-7), rel=1e-6)
+    assert measures["brier"] == 1.0
+
+
+def test_one_class_leaves_the_measures_that_are_defined():
+    with pytest.warns(OneClassWarning):
+        measures = all_measures(SCORES, np.zeros(400, np.float32), "binary")
+    assert np.isnan([measures["auc"], measures["auc_200_thresholds"], measures["average_precision"]]).all()
+    assert measures["log_loss"] > 0
+    assert measures["mean_prediction_over_mean_label"] == np.inf
+
+
+def test_diverged_scores_are_nan_and_no_error():
+    scores = SCORES.copy()
+    scores[7] = np.nan
+    measures = all_measures(scores, LABELS, "binary")
+    assert all(np.isnan(measures[name]) for name in ("auc", "average_precision", "log_loss", "brier"))
