@@ -179,9 +179,13 @@ def _composition_error(config: DictConfig, error: OmegaConfBaseException) -> str
             " or dataset.label=".join(labels)
         )
     if OmegaConf.is_missing(config.grouping_key, "columns"):
-        fits = ", ".join(config.dataset.key_columns)
-        return f"grouping_key={config.grouping_key.kind} needs grouping_key.columns=[A,B], of {fits}"
+        return _no_columns(config)
     return str(error).splitlines()[0]
+
+
+def _no_columns(config: DictConfig) -> str:
+    fits = ", ".join(config.dataset.key_columns)
+    return f"grouping_key={config.grouping_key.kind} needs grouping_key.columns=[A,B], of {fits}"
 
 
 def _check_whole_number(name: str, value: Any, low: int, high: int | None) -> None:
@@ -198,6 +202,8 @@ def _check_key(config: DictConfig) -> None:
         _check_whole_number("grouping_key.bag_size", key.bag_size, 1, None)
     if key.kind == "random":
         return
+    if not key.columns:
+        raise InputError(_no_columns(config))
     unknown = [column for column in key.columns if column not in known]
     if unknown:
         raise InputError(

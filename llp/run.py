@@ -30,6 +30,7 @@ from omegaconf import DictConfig, OmegaConf
 from llp.config import check_config, grouping_key
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.files import write_atomically
 from llp.prepare import prepare_table
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
@@ -119,7 +120,7 @@ def run_one(config: DictConfig) -> Record:
         The config does not fit, or the dataset is not prepared.
     """
     check_config(config)
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    table = open_table(config)
     run = Run.of(config, table)
     keep = bool(config.save_model or config.method.get("keep_model", False))
     record = None if config.force else run.finished(need_weights=keep)
@@ -133,6 +134,29 @@ def run_one(config: DictConfig) -> Record:
             with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
                 record = _train(config, run, table, keep)
     return record
+
+
+def open_table(config: DictConfig) -> InstanceTable:
+    """The dataset's table, prepared first if it is an embedded one.
+
+    Raises
+    ------
+    InputError
+        It is not prepared, or not what the dataset's YAML file says.
+    """
+    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    if table.label_kind != config.dataset.label_kind:
+        raise InputError(
+            f"dataset {config.dataset.name} says label_kind: {config.dataset.label_kind}, its table {table.folder} "
+            f"holds {table.label_kind} labels: write label_kind: {table.label_kind} in its YAML file"
+        )
+    unknown = [name for name in config.dataset.key_columns if name not in table.categorical_names]
+    if unknown:
+        raise InputError(
+            f"dataset {config.dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "
+            f"lacks; write key_columns, of {', '.join(table.categorical_names)}, in its YAML file"
+        )
+    return table
 
 
 def describe(run: Run) -> str:
@@ -158,7 +182,7 @@ def _error_file(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        log.exception("failed")
+        log.error("failed: %s", error, exc_info=not isinstance(error, InputError))
         content = {"error": str(error), "type": type(error).__name__, "traceback": traceback.format_exc()}
         path.write_text(json.dumps(content, indent=1))
         raise
@@ -166,6 +190,8 @@ def _error_file(path: Path) -> Iterator[None]:
 
 def _attempt(run: Run, force: bool) -> int:
     """Count the attempts at a run in its folder; a forced one starts from nothing."""
+    for leftover in run.folder.rglob(".[0-9]*"):  # files that a killed attempt was writing
+        leftover.unlink()
     path = run.folder / "attempt"
     attempt = int(path.read_text()) + 1 if path.is_file() else 1
     if force:
@@ -183,17 +209,17 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
     import torch
 
     from llp.tracking import track
-    from llp.training import StageFiles, train_stage, write_atomically
+    from llp.training import StageFiles, train_stage
 
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     attempt = _attempt(run, config.force)
     OmegaConf.save(OmegaConf.create(run.config), run.folder / "config.yaml")
-    first_stage, first_weights = _first_stage(config)
+    first_stage, first_weights = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
     method = build_method(config, table)
     if first_weights is not None:
         method.start_from(load_model(first_weights, table))
-    data = build_data(config, table, method)
+    data = build_data(config, table, instance_labels=method.sees_instance_labels)
     point = [config.dataset.name, grouping_key(config).name, config.method.name]
     log.info(
         "%s: %d bags, %d train and %d test instances",
@@ -235,7 +261,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
             "n_train_bags": len(data.train_bags),
             "n_train_instances": len(data.train_bags.rows),
             "n_test_instances": len(data.test_rows),
-            **_provenance(method),
+            **_provenance(stage),
             "attempt": attempt,
             "started": started,
             "seconds": time.perf_counter() - begin,
@@ -255,7 +281,7 @@ def _row_line(row: "Row") -> str:
     return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
 
 
-def _first_stage(config: DictConfig) -> tuple[list[Record], Path | None]:
+def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record], Path | None]:
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
     if "first_stage" not in config.method:
         return [], None
@@ -263,7 +289,6 @@ def _first_stage(config: DictConfig) -> tuple[list[Record], Path | None]:
     earlier.method = config.method.first_stage
     earlier.force = False
     earlier.save_model = True
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
     run = Run.of(earlier, table)
     reused = run.finished(need_weights=True) is not None
     record = run_one(earlier)
@@ -300,7 +325,7 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
     return method
 
 
-def build_data(config: DictConfig, table: InstanceTable, method: "LLPMethod") -> Any:
+def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> Any:
     """The data module of the composed grouping key, fold and protocol."""
     from llp.data.bags import build_fold
     from llp.data.datamodule import LLPDataModule
@@ -314,7 +339,7 @@ def build_data(config: DictConfig, table: InstanceTable, method: "LLPMethod") ->
         held_out=config.protocol.held_out,
         bags_per_batch=config.trainer.bags_per_batch,
         instances_per_batch=config.trainer.instances_per_batch,
-        instance_labels=method.sees_instance_labels,
+        instance_labels=instance_labels,
         seed=config.seed,
         num_workers=config.num_workers,
     )
@@ -385,13 +410,13 @@ def _stage_summary(config: DictConfig, stage: "StageResult") -> Record:
     }
 
 
-def _provenance(method: "LLPMethod") -> Record:
+def _provenance(stage: "StageResult") -> Record:
     import torch
 
-    cuda = method.device.type == "cuda"
+    cuda = stage.device.type == "cuda"
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
-        "device": torch.cuda.get_device_name() if cuda else platform.processor() or platform.machine(),
+        "device": torch.cuda.get_device_name(stage.device) if cuda else platform.processor() or platform.machine(),
         "git_commit": _git_commit(),
     }
 

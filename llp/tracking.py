@@ -86,4 +86,4 @@ def _mode(asked: Literal["auto", "online", "offline"]) -> Literal["online", "off
     forced = os.environ.get("WANDB_MODE")
     if forced in ("online", "offline", "disabled"):
         return forced  # type: ignore[return-value]
-    return "online" if wandb.api.api_key else "offline"
+    return "online" if wandb.login(prompt=False, verify=False) else "offline"

@@ -3,7 +3,6 @@
 import csv
 import logging
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch.callbacks import Callback, EarlyStopping
 
 from llp.data.datamodule import LLPDataModule
+from llp.files import write_atomically
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import all_measures, main_metric
 
@@ -126,8 +126,10 @@ class Curve(Callback):
         return {"rows": self.rows}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the state of a checkpoint."""
+        """Take over the state of a checkpoint; who follows this attempt gets the earlier epochs too."""
         self.rows = state_dict["rows"]
+        for row in self.rows:
+            self._on_row(row)
 
 
 class ResumeCheckpoint(Callback):
@@ -154,19 +156,6 @@ class ResumeCheckpoint(Callback):
         self._last = time.monotonic()
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` fill a temporary file beside `path`, flush it to disk and put it in its place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def write_csv(path: Path, rows: list[Row]) -> None:
     """Write rows with their union of columns, in order of appearance."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -186,8 +175,10 @@ class StageResult:
 
     Attributes
     ----------
-    untrained : float
-        The metric on the test rows before the first step.
+    device : torch.device
+        Where it was trained and measured.
+    untrained : float or None
+        The metric on the test rows before the first step; None where the protocol touches them only once.
     rows : list of dict
         The epochs' curve.
     best_epoch : int
@@ -200,7 +191,8 @@ class StageResult:
         Wall-clock time of this process for the stage.
     """
 
-    untrained: float
+    device: torch.device
+    untrained: float | None
     rows: list[Row] = field(default_factory=list)
     best_epoch: int = -1
     early_stopped: bool = False
@@ -249,17 +241,23 @@ def train_stage(
         default_root_dir=files.curve.parent,
     )
     attach(method, trainer, data)
-    untrained = evaluate(method, data)[main_metric(method.label_kind)[0]]
+    device = trainer.strategy.root_device
+    method.to(device)
+    untrained = evaluate(method, data)[main_metric(method.label_kind)[0]] if data.protocol == "paper" else None
     if method.trains:
         go_on = files.checkpoint if files.checkpoint.is_file() else None
         trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=False)
         method.model.load_state_dict(best.weights)
+        method.to(device)  # the trainer took it back to the CPU
+    measures = evaluate(method, data)
+    method.cpu()
     return StageResult(
+        device=device,
         untrained=untrained,
         rows=curve.rows,
         best_epoch=best.epoch,
-        early_stopped=stopper.stopped_epoch > 0,
-        measures=evaluate(method, data),
+        early_stopped=stopper.wait_count >= patience,
+        measures=measures,
         seconds=time.perf_counter() - begin,
     )
 

@@ -154,8 +154,13 @@ class InstanceTable:
                     f"{self.folder / name} is {array.dtype} {array.shape}, schema.json says {np.dtype(dtype)} {shape}; "
                     f"remove {self.folder} and prepare it again."
                 )
-        if not (self.folder / "columns.parquet").is_file():
-            raise InputError(f"{self.folder}/columns.parquet is missing; remove {self.folder} and prepare it again.")
+        path = self.folder / "columns.parquet"
+        try:
+            names = list(pl.read_parquet_schema(path))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{path} is damaged ({error}); remove {self.folder} and prepare it again.") from None
+        if names != self.categorical_names:
+            raise InputError(f"{path} holds other columns than schema.json says; prepare {self.folder} again.")
 
     @cached_property
     def categorical(self) -> NDArray[np.int32]:
@@ -223,7 +228,9 @@ def read_schema(folder: Path) -> Schema:
     """
     path = folder / "schema.json"
     if not path.is_file():
-        raise InputError(f"{folder} holds no prepared table (no schema.json in it).")
+        raise InputError(
+            f"{folder} holds no prepared table (no schema.json in it): remove it, or name another place with data_dir=."
+        )
     try:
         raw = json.loads(path.read_text())
         version = raw["format_version"]
@@ -286,7 +293,18 @@ class TableWriter:
         return self
 
     def write(self, start: int, categorical: NDArray[Any], numeric: NDArray[Any] | None, label: NDArray[Any]) -> None:
-        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label (m,)."""
+        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label (m,).
+
+        Raises
+        ------
+        InputError
+            A label is not a number, or not 0 or 1 in a table of binary labels.
+        """
+        fits = np.isin(label, (0, 1)) if self._label_kind == "binary" else np.isfinite(label)
+        if not fits.all():
+            row = int(np.argmin(fits))
+            wanted = "0 or 1" if self._label_kind == "binary" else "a finite number"
+            raise InputError(f"row {start + row} (from 0) has the label {label[row]}: a label is {wanted}.")
         stop = start + len(label)
         self._categorical[start:stop] = categorical
         if numeric is not None:
