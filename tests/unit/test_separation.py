@@ -1,5 +1,7 @@
 """Bag separations: closed forms against brute force, and what the paper proves about them."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,7 +29,7 @@ def offsets_of(sizes):
 
 def brute(points, rows, offsets, distance):
     """BagSepMatrix by two loops over all instances."""
-    bags = [points[rows[a:b]] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    bags = [points[rows[a:b]] for a, b in itertools.pairwise(offsets)]
     return np.array([[np.mean([distance(x, y) for x in one for y in other]) for other in bags] for one in bags])
 
 
@@ -101,9 +103,9 @@ def test_one_hot_pairs_beyond_32_bits():
 @given(bagged_points())
 @settings(max_examples=60, deadline=None)
 def test_identity_and_bounds_of_squared_distances(case):
-    """Ratio = 1 + mean over i ≠ j of ‖m_i - m_j‖² / (2 mean v), so at least 1; a bag's inter / intra is at least 1/2."""
+    """Ratio = 1 + mean over i ≠ j of ‖m_i - m_j‖² / (2 mean v), so >= 1; inter / intra of a bag is >= 1/2."""
     points, rows, offsets = case
-    bags = [points[rows[a:b]] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    bags = [points[rows[a:b]] for a, b in itertools.pairwise(offsets)]
     means = np.array([bag.mean(axis=0) for bag in bags])
     variance = np.array([((bag - bag.mean(axis=0)) ** 2).sum(axis=1).mean() for bag in bags])
     separations = numbers(points, rows, offsets)

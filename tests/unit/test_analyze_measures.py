@@ -14,6 +14,7 @@ from llp.metrics.counting import GroupCounts
 from llp.metrics.hardness import hardness
 from llp.metrics.separation import Scaled, squared_euclidean, sum_of_moments
 from llp.metrics.space import make_space
+from llp.results import analysis_figures
 from llp.results.analysis_figures import cluster_colours, draw_figures, shown_keys
 from llp.results.analysis_table import show
 
@@ -65,7 +66,7 @@ def test_counts_are_those_of_the_bags(table, tmp_path):
             counts = GroupCounts(N, len(bags), bags.sizes, bags.label_sum)
             expected = hardness(counts, "binary", low_thresh=None, high_thresh=None)
             for name in ("n_bags_kept", "percent_instances_kept", "std_label_proportion", "cramers_v", "bag_size_p85"):
-                assert measures[name] == pytest.approx(expected[name]), (key.name, name)
+                assert measures[name] == pytest.approx(expected[name], nan_ok=True), (key.name, name)
 
 
 def test_bags_of_the_whole_table(table):
@@ -74,9 +75,8 @@ def test_bags_of_the_whole_table(table):
         bags = build_all(table, key)
         assert sorted(bags.rows.tolist()) == list(range(N))
         assert bags.sizes.tolist() == [64] * 14 + [N - 14 * 64]
-        np.testing.assert_array_equal(
-            bags.label_sum, [table.label[b].sum() for b in np.split(bags.rows, bags.offsets[1:-1])]
-        )
+        label_sum = [table.label[rows].sum() for rows in np.split(bags.rows, bags.offsets[1:-1])]
+        np.testing.assert_array_equal(bags.label_sum, label_sum)
         np.testing.assert_array_equal(build_all(table, key).rows, bags.rows)
     values = table.categorical[build_all(table, fixed).rows][:, :2]
     changes = (np.diff(values, axis=0) != 0).any(axis=1).sum()
@@ -198,7 +198,8 @@ def test_clusters_are_of_the_benchmark(rows):
     assert set(clusters.values()) == {"very low", "low", "medium", "high"}
 
 
-def test_figures_are_drawn(rows, tmp_path):
+def test_figures_are_drawn(rows, tmp_path, monkeypatch):
+    monkeypatch.setitem(analysis_figures.STYLE, "savefig.dpi", 40)  # a quarter of the time
     from matplotlib.image import imread
 
     without_ratio = rows.with_columns(
