@@ -1,0 +1,118 @@
+"""From runs to cells: one row per dataset, protocol, bag dataset and method, over the runs of its folds and seeds."""
+
+import json
+import math
+import re
+from typing import Any
+
+import polars as pl
+from hydra.utils import get_class
+
+from llp.results.variants import name_variants
+
+CELL = ("dataset", "protocol", "row", "column")
+_KINDS = ("feature", "fixed", "random")  # of grouping keys, in the order of the rows
+
+
+def summarize(runs: pl.DataFrame) -> pl.DataFrame:
+    """Mean and spread of every cell, in the order in which tables and figures show them.
+
+    Parameters
+    ----------
+    runs : pl.DataFrame
+        See `llp.results.collect.RUN_COLUMNS`.
+
+    Returns
+    -------
+    pl.DataFrame
+        `CELL` columns; `grouping_key` and its `kind`, `method`, `model`, `metric`, `mode`; `mean`, `std` (sample,
+        ddof 1; null for one run) of the metric over the runs where it is finite; `n_runs`, `n_folds`, `n_seeds`, and
+        `n_not_finite` of these runs; `untrained_mean`, `untrained_std`; `epochs_*` of the last stage,
+        `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`; `measures.<name>`, the mean of each measure;
+        `instance_labels`: trained on instance labels; `best`: see `_mark_best`; `rank` of the method, its mean over
+        the rows.
+    """
+    runs = name_variants(runs)
+    names = sorted({name for text in runs["measures"] for name in json.loads(text)})
+    measures = pl.DataFrame(
+        {f"measures.{name}": [json.loads(text).get(name) for text in runs["measures"]] for name in names},
+        schema_overrides={f"measures.{name}": pl.Float64 for name in names},
+    )
+    cells = (
+        runs.drop("measures")
+        .hstack(measures)
+        .group_by(*CELL, maintain_order=True)
+        .agg(
+            *(pl.col(name).first() for name in ("grouping_key", "method", "model", "metric", "mode", "config")),
+            _finite("best").mean().alias("mean"),
+            _finite("best").std(ddof=1).alias("std"),
+            pl.len().alias("n_runs"),
+            pl.col("fold").n_unique().alias("n_folds"),
+            pl.col("seed").n_unique().alias("n_seeds"),
+            _finite("best").null_count().alias("n_not_finite"),
+            _finite("untrained").mean().alias("untrained_mean"),
+            _finite("untrained").std(ddof=1).alias("untrained_std"),
+            pl.col("epochs").mean().alias("epochs_mean"),
+            pl.col("epochs").min().alias("epochs_min"),
+            pl.col("epochs").max().alias("epochs_max"),
+            pl.col("first_stage_epochs").mean().alias("first_stage_epochs_mean"),
+            pl.col("early_stopped").sum().alias("n_early_stopped"),
+            pl.col("seconds").mean().alias("seconds_mean"),
+            *(_finite(f"measures.{name}").mean() for name in names),
+        )
+    )
+    configs = [json.loads(text) for text in cells["config"]]
+    cells = cells.drop("config").with_columns(
+        pl.Series("instance_labels", [_sees_instance_labels(config.get("method._target_", "")) for config in configs]),
+        pl.Series("kind", [config.get("grouping_key.kind", "") for config in configs]),
+    )
+    return _in_order(_mark_best(cells))
+
+
+def _finite(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).is_finite()).then(pl.col(name))
+
+
+def _sees_instance_labels(target: str) -> bool:
+    """Whether a method's class trains on instance labels; a class that is not installed here counts as not."""
+    try:
+        return bool(getattr(get_class(target), "sees_instance_labels", False))
+    except (ImportError, ValueError):
+        return False
+
+
+def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:
+    """Mark the best mean of each row, among at least two that compare.
+
+    Methods on instance labels, cells with a run that has no finite metric, and cells with fewer runs than others of
+    their row do not take part.
+    """
+    row = ("dataset", "protocol", "row")
+    fit = ~pl.col("instance_labels") & (pl.col("n_not_finite") == 0)
+    compared = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
+    upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
+    cells = cells.with_columns(compared.fill_null(False).alias("compared"), upwards.alias("upwards"))
+    best = pl.col("upwards") == pl.col("upwards").filter(pl.col("compared")).max().over(row)
+    several = pl.col("compared").sum().over(row) > 1
+    return cells.with_columns((pl.col("compared") & best & several).fill_null(False).alias("best"))
+
+
+def _in_order(cells: pl.DataFrame) -> pl.DataFrame:
+    """Rows by kind and name of the key; columns by mean rank over the rows, methods on instance labels first."""
+    rank = pl.col("upwards").rank(descending=True).over("dataset", "protocol", "row")
+    cells = cells.with_columns(rank.alias("rank"))
+    cells = cells.with_columns(pl.col("rank").mean().over("dataset", "protocol", "column"))
+
+    def order(cell: dict[str, Any]) -> tuple[Any, ...]:
+        kind = _KINDS.index(cell["kind"]) if cell["kind"] in _KINDS else len(_KINDS)
+        rank = math.inf if cell["rank"] is None else cell["rank"]
+        row = (cell["dataset"], cell["protocol"], kind, _natural(cell["row"]))
+        return (*row, not cell["instance_labels"], rank, cell["column"])
+
+    keys = [order(cell) for cell in cells.iter_rows(named=True)]
+    return cells[sorted(range(len(keys)), key=keys.__getitem__)].drop("compared", "upwards")
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort key that puts random_64 before random_256."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,69 @@
+"""Runs of the same point that differ in their configuration: told apart, and named by what differs.
+
+Other settings of a method (`method.reg=0.1`) give it a column of its own, all others (`optimizer.lr=0.01`,
+`model=linear`, `grouping_key.low_thresh=10`) a row.
+"""
+
+import json
+from collections import defaultdict
+
+import polars as pl
+
+# what a reader would name first; a setting that only repeats an earlier one is not named
+_ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "dataset", "table")
+
+Config = dict[str, str]
+
+
+def name_variants(runs: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns `row` and `column`: grouping key and method, each with the settings that tell its runs apart.
+
+    Runs that share (dataset, protocol, row, column) differ in fold and seed alone.
+
+    Parameters
+    ----------
+    runs : pl.DataFrame
+        See `llp.results.collect.RUN_COLUMNS`.
+    """
+    configs = {text: json.loads(text) for text in runs["config"].unique()}
+    row_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    column_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    points = runs.group_by("dataset", "protocol", "grouping_key", "method").agg(pl.col("config").unique())
+    for dataset, protocol, key, method, texts in points.iter_rows():
+        for path in telling_paths([configs[text] for text in texts]):
+            paths, owner = (column_paths, method) if path.startswith("method.") else (row_paths, key)
+            paths[dataset, protocol, owner].add(path)
+    rows, columns = [], []
+    for run in runs.iter_rows(named=True):
+        where, config = (run["dataset"], run["protocol"]), configs[run["config"]]
+        rows.append(_label(run["grouping_key"], row_paths[*where, run["grouping_key"]], config))
+        columns.append(_label(run["method"], column_paths[*where, run["method"]], config))
+    return runs.with_columns(pl.Series("row", rows, pl.String), pl.Series("column", columns, pl.String))
+
+
+def telling_paths(configs: list[Config]) -> list[str]:
+    """Few paths whose values tell different configurations apart.
+
+    >>> telling_paths([{"optimizer.lr": "0.1", "dataset.lr": "0.1"}, {"optimizer.lr": "0.2", "dataset.lr": "0.2"}])
+    ['optimizer.lr']
+    """
+    chosen: list[str] = []
+    classes = 1
+    for path in sorted({path for config in configs for path in config}, key=_preference):
+        told_apart = len({tuple(config.get(name) for name in (*chosen, path)) for config in configs})
+        if told_apart > classes:
+            chosen, classes = [*chosen, path], told_apart
+    return chosen
+
+
+def _preference(path: str) -> tuple[int, bool, str]:
+    group, _, rest = path.partition(".")
+    return (_ORDER.index(group) if group in _ORDER else len(_ORDER), rest != "name", path)
+
+
+def _label(name: str, paths: set[str], config: Config) -> str:
+    said = []
+    for path in sorted(paths, key=_preference):
+        shown = path.removeprefix("method.").removesuffix(".name")
+        said.append(f"{shown}={config[path]}" if path in config else f"no {shown}")
+    return f"{name} ({', '.join(said)})" if said else name
