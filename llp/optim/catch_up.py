@@ -24,6 +24,7 @@ window, ``B_j`` falls fast; those sums are cut into *blocks* of ``j``, each with
 """
 
 import math
+from collections.abc import Sized
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -121,7 +122,7 @@ class PushSums:
         sums[self.early_rows :, 0] = self.centre(late, self.mean_age)
         return sums
 
-    def capacity(self, sums: NDArray[np.float64]) -> int:
+    def capacity(self, sums: Sized) -> int:
         """Give the number of steps that the table has room for."""
         return len(sums) - self.early_rows + self.window - 1
 

@@ -73,7 +73,7 @@ class ExactAdam(torch.optim.Optimizer):
             from llp.optim.rows_on_gpu import RowsOnGpu  # needs Triton, which CPU builds of torch come without
 
             rows_on_device = RowsOnGpu
-        weight.touched_rows = rows_on_device(weight, self.state[weight], betas=group["betas"], eps=group["eps"])
+        weight.touched_rows = rows_on_device(weight, self.state, betas=group["betas"], eps=group["eps"])
 
     def _tables(self) -> list[RowParameter]:
         return [p for group in self.param_groups for p in group["params"] if isinstance(p, RowParameter)]

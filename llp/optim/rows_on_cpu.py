@@ -1,7 +1,7 @@
 """The touched rows of a table on the CPU."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +13,8 @@ from torch import Tensor
 
 from llp.optim import compiled
 from llp.optim.catch_up import PushSums
+
+States = Mapping[Tensor, dict[str, Tensor]]
 
 
 class _Index(NamedTuple):
@@ -30,18 +32,19 @@ class RowsOnCpu:
     ----------
     weight : Tensor, float32 or float64 (N, D)
         The table, changed in place.
-    state : dict of Tensor
-        `exp_avg`, `exp_avg_sq` (N, D), `last` int32 (N), `step` int64 (), `sums` float64: changed in place, `sums`
-        replaced when it is full.
+    states : mapping
+        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N),
+        `step` int64 () and `sums` float64. They are changed in place, `sums` is replaced when it is full; the dict is
+        looked up at each use, as a trainer may put another in its place.
     betas : tuple of float
         Decay of the first and second moment.
     eps : float
         Added to the root of the second moment.
     """
 
-    def __init__(self, weight: Tensor, state: dict[str, Tensor], *, betas: tuple[float, float], eps: float) -> None:
+    def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float) -> None:
         self._weight = weight
-        self._state = state
+        self._states = states
         self._betas = betas
         self._eps = eps
         self._push = PushSums(*betas)
@@ -103,6 +106,10 @@ class RowsOnCpu:
         if not self._all_current:
             self._catch_up(np.arange(len(self._weight), dtype=np.int32))
             self._all_current = True
+
+    @property
+    def _state(self) -> dict[str, Tensor]:
+        return self._states[self._weight]
 
     def _weights(self) -> NDArray[Any]:
         if self._weight.device.type != "cpu":

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from llp.optim import triton_kernels as kernels
 from llp.optim.catch_up import PushSums
+from llp.optim.rows_on_cpu import States
 
 TILE = 16
 """Gradients that the ordered sum reads at once."""
@@ -17,25 +18,26 @@ TILE = 16
 class RowsOnGpu:
     """`TouchedRows` in Triton kernels, some five launches a step; the step's number stays on the device.
 
-    In a CUDA graph nothing here may grow: call `reserve` before the capture, and again (with a new capture) before
-    more steps are replayed than it was given. A changed learning rate needs a new capture too.
+    A step can be captured in a CUDA graph: take a few steps, `reserve` room for all that will be replayed, capture, and
+    call `before_replay` before each replay. The learning rate is that of the last step before the capture.
 
     Parameters
     ----------
     weight : Tensor, float32 or float64 (N, D)
         The table, changed in place.
-    state : dict of Tensor
-        `exp_avg`, `exp_avg_sq` (N, D), `last` int32 (N), `step` int64 (), `sums` float64: changed in place, `sums`
-        replaced when it is full.
+    states : mapping
+        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N),
+        `step` int64 () and `sums` float64. They are changed in place, `sums` is replaced when it is full; the dict is
+        looked up at each use, as a trainer may put another in its place.
     betas : tuple of float
         Decay of the first and second moment.
     eps : float
         Added to the root of the second moment.
     """
 
-    def __init__(self, weight: Tensor, state: dict[str, Tensor], *, betas: tuple[float, float], eps: float) -> None:
+    def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float) -> None:
         self._weight = weight
-        self._state = state
+        self._states = states
         self._push = PushSums(*betas)
         self._betas = betas
         self._eps = eps
@@ -46,7 +48,7 @@ class RowsOnGpu:
         self._buffer: Tensor | None = None
         self._kept: list[tuple[Tensor, Tensor]] = []
         self._all_current = False
-        self._steps_at_most = int(state["step"])
+        self._steps_at_most = int(self._state["step"])
 
     def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
         """Bring rows (n, F) up to date and sum them to (n, D)."""
@@ -104,9 +106,25 @@ class RowsOnGpu:
     def reserve(self, steps: int) -> None:
         """Make room for the sums of ``steps`` steps in all."""
         sums = self._state["sums"]
-        capacity = len(sums) - self._push.early_rows + self._push.window - 1
-        if steps > capacity:
+        if steps > self._push.capacity(sums):
             self._state["sums"] = torch.from_numpy(self._push.grown(sums.cpu().numpy(), 2 * steps)).to(sums.device)
+
+    def before_replay(self, steps: int) -> None:
+        """Keep the host's books for ``steps`` captured updates that are about to be replayed.
+
+        Raises
+        ------
+        RuntimeError
+            If `reserve` was not given so many steps.
+        """
+        if self._steps_at_most + steps > self._push.capacity(self._state["sums"]):
+            raise RuntimeError("no room for the sums of more steps: reserve them and capture the graph anew")
+        self._steps_at_most += steps
+        self._all_current = False
+
+    @property
+    def _state(self) -> dict[str, Tensor]:
+        return self._states[self._weight]
 
     @property
     def _block_d(self) -> int:
