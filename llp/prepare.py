@@ -2,17 +2,25 @@
 
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import hydra
 from filelock import AcquireReturnProxy, FileLock, Timeout
+from hydra.errors import CompactHydraException
 from hydra.utils import get_method
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from rich.console import Console
+from rich.table import Table
 
+from llp.config import CONF_DIR, register
 from llp.data.table import InstanceTable, remove_unfinished
 from llp.errors import InputError
 
+register()
 log = logging.getLogger(__name__)
 
 
@@ -60,18 +68,37 @@ def prepare_table(
             InstanceTable.open(folder, plain["prepare"])
             return folder
         remove_unfinished(folder)
-        shutil.rmtree(folder, ignore_errors=True)
         options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
-        get_method(plain["prepare"]["_target_"])(folder=folder, made_by=plain["prepare"], **options, **inputs)
+        with _aside(folder):
+            get_method(plain["prepare"]["_target_"])(folder=folder, made_by=plain["prepare"], **options, **inputs)
     InstanceTable.open(folder, plain["prepare"])
     return folder
 
 
+@contextmanager
+def _aside(folder: Path) -> Iterator[None]:
+    """Move a table out of the way of its successor, and back if that fails."""
+    old = folder.with_name(f".{folder.name}.old.tmp")
+    if folder.exists():
+        folder.rename(old)
+    try:
+        yield
+    except BaseException:
+        if old.exists():
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    if isinstance(dataset, DictConfig):
+    if not isinstance(dataset, DictConfig):
+        return dict(dataset)
+    try:
         container = OmegaConf.to_container(dataset, resolve=True, throw_on_missing=True)
-        return {str(key): value for key, value in container.items()} if isinstance(container, dict) else {}
-    return dict(dataset)
+    except OmegaConfBaseException as error:
+        raise InputError(f"the dataset's options do not fit: {str(error).splitlines()[0]}") from None
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}
 
 
 def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
@@ -83,6 +110,8 @@ def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, 
         return {}
     if raw is None:
         raise InputError(not_prepared(dataset, folder))
+    if errors not in ("stop", "skip"):
+        raise InputError(f"errors={errors} is not known: write errors=stop or errors=skip.")
     return {"raw": [raw] if isinstance(raw, str) else list(raw), "errors": errors}
 
 
@@ -103,3 +132,35 @@ def _lock(path: Path) -> AcquireReturnProxy[FileLock]:
     except Timeout:
         log.warning("another process is preparing this table (lock %s): waiting for it", path)
         return lock.acquire()
+
+
+def describe(table: InstanceTable, console: Console) -> None:
+    """Print what preparing found: rows, label, each column's codes and missing values, and the rest of the facts."""
+    facts = dict(table.schema.facts)
+    missing = facts.pop("missing_share", {})
+    shown = Table("column")
+    shown.add_column("codes", justify="right")
+    shown.add_column("missing", justify="right")
+    for column in table.schema.columns:
+        size = f"{column.vocab_size:,}" if column.vocab_size else "numeric"
+        shown.add_row(column.name, size, f"{missing[column.name]:.2%}" if column.name in missing else "")
+    console.print(shown)
+    console.print(f"{table.folder}: {table.n_rows:,} rows", soft_wrap=True, highlight=False)
+    for name, value in facts.items():
+        text = f"{value:.4f}" if isinstance(value, float) else str(value)
+        console.print(f"{name.replace('_', ' ')}: {text}", soft_wrap=True, highlight=False)
+
+
+@hydra.main(config_path=str(CONF_DIR), config_name="prepare", version_base="1.3")
+def main(config: DictConfig) -> None:
+    """Prepare a dataset's table and say what was found."""
+    raw = [str(name) for name in config.raw] if isinstance(config.raw, ListConfig) else config.raw
+    try:
+        folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
+    except InputError as error:
+        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
+    describe(InstanceTable.open(folder), Console())
+
+
+if __name__ == "__main__":
+    main()

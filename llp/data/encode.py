@@ -1,13 +1,34 @@
-"""From raw values to codes: the rules that every dataset shares.
+"""From raw values to codes and numbers: the rules that datasets share.
 
 Code 0 of a categorical column is always the rare code: values seen too seldom, and later unseen ones. The other
 values follow by (count descending, value ascending), so that codes are the same on every run and hot embedding
 rows lie together.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+
+class Category(NamedTuple):
+    """A categorical column: its vocabulary, how many rows miss a value, whether any value has the rare code."""
+
+    known: pl.Series
+    missing: int
+    any_rare: bool
+
+
+def category(counts: pl.DataFrame, *, rare_at_most: int, missing_is_value: bool) -> Category:
+    """What is known of a column from its values' counts (see `vocabulary`); null is the missing value.
+
+    `missing_is_value` says whether the missing value may have a code of its own, or always shares the rare one.
+    """
+    candidates = counts if missing_is_value else counts.drop_nulls("value")
+    known = vocabulary(candidates, rare_at_most=rare_at_most)
+    missing = int(counts.filter(pl.col("value").is_null())["len"].sum())
+    return Category(known, missing, any_rare=len(known) < counts.height)
 
 
 def vocabulary(counts: pl.DataFrame, *, rare_at_most: int) -> pl.Series:
@@ -16,27 +37,26 @@ def vocabulary(counts: pl.DataFrame, *, rare_at_most: int) -> pl.Series:
     Parameters
     ----------
     counts : pl.DataFrame
-        Columns `value` (String, without nulls) and `len`: the distinct values of a column and how often each
-        was seen, in any order.
+        Columns `value` and `len`: the distinct values of a column and how often each was seen, in any order. A null
+        is a value too, the smallest.
     rare_at_most : int
         Values seen at most this often share code 0.
     """
     frequent = counts.filter(pl.col("len") > rare_at_most)
-    return frequent.sort(["len", "value"], descending=[True, False])["value"]
+    return frequent.sort(["len", "value"], descending=[True, False], nulls_last=False)["value"]
 
 
-def encode(values: pl.Series, vocabulary: pl.Series) -> NDArray[np.int32]:
-    """Codes (n,) int32 of `values` (n, String): 1 + the place in `vocabulary`, or 0 where it is not there."""
-    codes = values.cast(pl.Enum(vocabulary), strict=False).to_physical().cast(pl.Int32) + 1
-    return codes.fill_null(0).to_numpy()
+def encode(values: pl.Series, known: pl.Series) -> NDArray[np.int32]:
+    """Codes (n,) int32 of `values` (n,): 1 + the place in the vocabulary `known`, or 0 for a value outside it."""
+    codes = pl.Series(np.arange(1, len(known) + 1, dtype=np.int32))
+    return values.replace_strict(known, codes, default=0, return_dtype=pl.Int32).to_numpy()
 
 
 def encode_column(values: pl.Series, *, rare_at_most: int) -> tuple[NDArray[np.int32], int]:
     """Codes (n,) int32 of a whole column and its vocabulary size; a missing value is a value like any other."""
-    text = values.cast(pl.String).fill_null("").alias("value")
-    counts = text.to_frame().group_by("value").len()
+    counts = values.alias("value").to_frame().group_by("value").len()
     known = vocabulary(counts, rare_at_most=rare_at_most)
-    return encode(text, known), len(known) + 1
+    return encode(values, known), len(known) + 1
 
 
 def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], int]:
@@ -50,3 +70,14 @@ def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], i
     codes = 1 + np.searchsorted(edges, values.fill_null(0).to_numpy(), side="right")
     codes[values.is_null().to_numpy()] = 0
     return codes.astype(np.int32), len(edges) + 2
+
+
+def natural_log_squared(column: str) -> pl.Expr:
+    """Criteo CTR's binning of a column of whole numbers: `x > 2` becomes the whole part of ln(x)²."""
+    x = pl.col(column)
+    return pl.when(x > 2).then(x.log().pow(2).floor()).otherwise(x).cast(pl.Int32)
+
+
+def log2_squared(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Criteo SSCL's transform of a column of numbers (n,): `x > 2` becomes log2(x)²."""
+    return np.where(x > 2, np.log2(np.maximum(x, 2)) ** 2, x)

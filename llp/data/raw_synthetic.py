@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from llp.data import synthetic
 from llp.data.pipeline import ordered_map
+from llp.data.published import published_sizes
 from llp.data.synthetic import CHUNK_ROWS, THREADS
 
 LARGE = 10_000  # columns with more values than this have a tail of values that are seen once or twice
@@ -52,7 +53,7 @@ def write_ctr(
     header : bool
         Whether a first line names the columns.
     """
-    columns = synthetic.published_sizes("ctr")
+    columns = published_sizes("ctr")
     model = synthetic.make_model(synthetic.scaled(columns, vocab_fraction), n_numeric=0, seed=seed)
     bias = synthetic.bias_for(model, seed, signal=1.5, rate=0.25)
 
@@ -81,7 +82,7 @@ def write_sscl(path: Path, *, rows: int, seed: int, vocab_fraction: float, sale_
 
     The other parameters are as in `write_ctr`.
     """
-    columns = synthetic.published_sizes("sscl")
+    columns = published_sizes("sscl")
     model = synthetic.make_model(synthetic.scaled(columns, vocab_fraction), n_numeric=3, seed=seed)
 
     def frame(chunk: int) -> pl.DataFrame:

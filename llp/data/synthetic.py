@@ -10,7 +10,6 @@ Rows are made in chunks, each from its own generator: a chunk does not depend on
 number of threads.
 """
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,10 +21,10 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from llp.data.pipeline import ordered_map
+from llp.data.published import published_sizes
 from llp.data.table import Column, TableWriter
 from llp.errors import InputError
 
-PUBLISHED = Path(__file__).parents[1] / "results" / "published"
 CHUNK_ROWS = 2**15  # fits the processor's cache
 N_SEGMENTS = 1024
 FAVOURITE = np.float32(0.5)  # how often a segment's favourite is taken
@@ -171,18 +170,6 @@ class ExpectedAUC:
         """The AUC over all scores so far."""
         zeros_below = np.cumsum(self._zeros) - self._zeros / 2
         return float(self._ones @ zeros_below / (self._ones.sum() * self._zeros.sum()))
-
-
-def published_sizes(dataset: str) -> list[tuple[str, int]]:
-    """The categorical columns of `ctr` (39, with the binned numbers) or `sscl` (17): name and vocabulary size."""
-    name, columns = {
-        "ctr": ("ctr_multihot_offsets.csv", ("column", "n_values_incl_zero")),
-        "sscl": ("sscl_column_map.csv", ("paper_col", "vocab_size_in_reference")),
-    }[dataset]
-    with (PUBLISHED / name).open(newline="") as file:
-        rows = [(row[columns[0]], row[columns[1]]) for row in csv.DictReader(file)]
-    # the file calls the numbers I1..I13, as the reference does; everywhere else they are N1..N13
-    return [(column.replace("I", "N"), int(size)) for column, size in rows if size]
 
 
 def scaled(sizes: Sequence[tuple[str, int]], fraction: float) -> tuple[int, ...]:

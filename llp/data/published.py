@@ -1,0 +1,54 @@
+"""What is published about Criteo's two files, and whether a prepared table agrees with it."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+FOLDER = Path(__file__).parents[1] / "results" / "published"
+SOURCES = {
+    "ctr": ("ctr_multihot_offsets.csv", "column", "n_values_incl_zero"),
+    "sscl": ("sscl_column_map.csv", "paper_col", "vocab_size_in_reference"),
+}
+
+
+def published_sizes(dataset: Literal["ctr", "sscl"]) -> list[tuple[str, int]]:
+    """The categorical columns of CTR (39, with the binned numbers) or SSCL (17): name and vocabulary size."""
+    name, column, size = SOURCES[dataset]
+    with (FOLDER / name).open(newline="") as file:
+        rows = [(row[column], row[size]) for row in csv.DictReader(file)]
+    # the numbers are I1..I13 in the file, as in the reference; everywhere else they are N1..N13
+    return [(column.replace("I", "N"), int(size)) for column, size in rows if size]
+
+
+def compare(
+    dataset: Literal["ctr", "sscl"], rows: int, sizes: Mapping[str, int], *, full_rows: int, tolerance: float
+) -> str:
+    """Say whether a table is made from the full published file, from a part of it, or from something else.
+
+    Parameters
+    ----------
+    dataset : {'ctr', 'sscl'}
+        Which file.
+    rows : int
+        Number of instances, N.
+    sizes : Mapping
+        Per categorical column: the number of codes as the reference counts them, which has no code for rare values
+        in a column without any.
+    full_rows : int
+        Instances in the full file.
+    tolerance : float
+        How far from it the full file may be, relatively; 0 where the number is published exactly.
+    """
+    published = dict(published_sizes(dataset))
+    different = [name for name in published if sizes[name] != published[name]]
+    larger = [name for name in published if sizes[name] > published[name]]
+    if abs(rows / full_rows - 1) <= tolerance and not different:
+        return "the full published file: rows and all vocabulary sizes agree"
+    if rows <= full_rows * (1 + tolerance) and not larger:
+        return f"as from a part of the published file: {rows:,} rows of {full_rows:,}, no vocabulary larger"
+    name = (larger or different or list(published))[0]
+    return (
+        f"not the published file: {rows:,} rows (published {full_rows:,}), and for instance {name} has "
+        f"{sizes[name]:,} codes (published {published[name]:,})"
+    )
