@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.bags import Bags, GroupingKey
+from llp.data.bags import Bags, GroupingKey, build_all
 from llp.data.table import InstanceTable
-from llp.data.whole_table import build_all
 from llp.errors import InputError
 from llp.files import write_atomically
 from llp.metrics.counting import CodeColumn, GroupCounts, count_groups, read_column

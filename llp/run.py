@@ -261,6 +261,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
             "n_train_bags": len(data.train_bags),
             "n_train_instances": len(data.train_bags.rows),
             "n_test_instances": len(data.test_rows),
+            "instance_labels": method.sees_instance_labels,
             **_provenance(stage),
             "attempt": attempt,
             "started": started,

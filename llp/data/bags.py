@@ -18,6 +18,8 @@ from llp.errors import InputError
 
 Rows = NDArray[np.int64]
 
+MIN_ROWS = 10  # five folds of at least two rows
+
 
 @dataclass(frozen=True)
 class GroupingKey:
@@ -162,7 +164,7 @@ class FoldBags:
 
 
 def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
-    """The train bags and the test rows of one (table, grouping key, fold).
+    """Build the train bags and find the test rows of one (table, grouping key, fold).
 
     Feature bags: the size filter counts on the whole table, the folds split the rows that remain, and the train
     rows are grouped again (a train bag may then be smaller than `low_thresh`). Random and fixed-size bags: the
@@ -174,16 +176,25 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
         The size filter leaves too few rows for five folds.
     """
     if key.kind == "feature":
-        return _feature_fold(table, key, fold)
+        rows, codes = kept_rows(table, key)
+        if len(rows) < MIN_ROWS:
+            raise InputError(
+                f"grouping_key={key.name} leaves {len(rows)} rows in bags of {key.low_thresh} to {key.high_thresh} "
+                f"instances, at least {MIN_ROWS} are needed. Use another key, or widen grouping_key.low_thresh and "
+                f"grouping_key.high_thresh."
+            )
+        train, test = fold_positions(len(rows), fold)
+        return FoldBags(make_bags(*group_rows(codes[train], rows[train]), table.label), rows[test])
     train, test = fold_positions(table.n_rows, fold)
-    rng = np.random.default_rng([key.seed or 0, fold])
-    if key.kind == "random":
-        ordered = rng.permutation(train)
-    else:
-        ordered = _shuffled_groups(key_codes(table, key.columns)[train], train, rng)
-    sizes = np.full(math.ceil(len(ordered) / (key.bag_size or 1)), key.bag_size, np.int64)
-    sizes[-1] = len(ordered) - sizes[:-1].sum()  # the last, smaller run stays a bag
-    return FoldBags(make_bags(ordered, _offsets(sizes), table.label), test)
+    return FoldBags(_runs(table, key, train, np.random.default_rng([key.seed or 0, fold])), test)
+
+
+def build_all(table: InstanceTable, key: GroupingKey) -> Bags:
+    """Build the bags that a grouping key makes of the whole table, without folds: what an analysis looks at."""
+    if key.kind == "feature":
+        rows, codes = kept_rows(table, key)
+        return make_bags(*group_rows(codes, rows), table.label)
+    return _runs(table, key, np.arange(table.n_rows), np.random.default_rng(key.seed or 0))
 
 
 def kept_rows(table: InstanceTable, key: GroupingKey) -> tuple[Rows, NDArray[np.uint64]]:
@@ -196,20 +207,16 @@ def kept_rows(table: InstanceTable, key: GroupingKey) -> tuple[Rows, NDArray[np.
     return kept, codes[kept]
 
 
-def _feature_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
-    rows, codes = kept_rows(table, key)
-    if len(rows) < 10:
-        raise InputError(
-            f"grouping_key={key.name} leaves {len(rows)} rows: no bag has between {key.low_thresh} and "
-            f"{key.high_thresh} instances. Use another key, or widen grouping_key.low_thresh and .high_thresh."
-        )
-    train, test = fold_positions(len(rows), fold)
-    ordered, offsets = group_rows(codes[train], rows[train])
-    return FoldBags(make_bags(ordered, offsets, table.label), rows[test])
+def _runs(table: InstanceTable, key: GroupingKey, rows: Rows, rng: np.random.Generator) -> Bags:
+    """Cut a random order of the rows into runs of `bag_size`; the last, smaller run stays a bag.
 
-
-def _shuffled_groups(key: NDArray[np.uint64], rows: Rows, rng: np.random.Generator) -> Rows:
-    """The rows with equal keys contiguous, groups in random order."""
-    ordered, offsets = group_rows(key, rows)
-    groups = rng.permutation(len(offsets) - 1)
-    return ordered[positions_of(offsets[groups], np.diff(offsets)[groups])]
+    In the order of fixed-size bags, rows that agree on the key's columns are contiguous, groups in random order.
+    """
+    if key.kind == "random":
+        ordered = rng.permutation(rows)
+    else:
+        grouped, offsets = group_rows(key_codes(table, key.columns)[rows], rows)
+        groups = rng.permutation(len(offsets) - 1)
+        ordered = grouped[positions_of(offsets[groups], np.diff(offsets)[groups])]
+    begins = np.arange(0, len(rows), key.bag_size or 1)
+    return make_bags(ordered, np.append(begins, len(rows)), table.label)

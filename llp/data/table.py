@@ -353,7 +353,8 @@ class TableWriter:
                 yield pl.DataFrame({name: block[:, i] for i, name in enumerate(self._names)}, schema=schema)
 
         lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
-        lazy.sink_parquet(self._temporary / "columns.parquet", row_group_size=CHUNK_ROWS, statistics=False)
+        path = self._temporary / "columns.parquet"
+        lazy.sink_parquet(path, compression="lz4", row_group_size=CHUNK_ROWS, statistics=False)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
