@@ -187,7 +187,5 @@ def _touched(weight: RowParameter) -> TouchedRows:
 
 
 def _step_rows(weight: RowParameter, lr: float) -> None:
-    if weight.grad is not None:
-        raise RuntimeError("a row table got a dense gradient: read it with llp.optim.row_gradient.sum_rows")
-    if _touched(weight).has_gradient():
-        _touched(weight).update(float(lr))
+    if weight.grad is not None or _touched(weight).has_gradient():
+        _touched(weight).update(float(lr), weight.grad)

@@ -19,7 +19,7 @@ class TouchedRows(Protocol):
         """Bring rows (n, F) up to date and sum them to (n, D); the second value goes to `add_gradient`."""
 
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
-        """Keep the gradient (n, D) of the sums for the next update; several add up."""
+        """Keep the gradient (n, D) of the sums; several add up until `discard`."""
 
     def discard(self) -> None:
         """Forget the gradients kept."""
@@ -27,8 +27,8 @@ class TouchedRows(Protocol):
     def has_gradient(self) -> bool:
         """Whether a gradient is kept."""
 
-    def update(self, lr: float) -> None:
-        """Take one step of Adam with the gradients kept, and forget them."""
+    def update(self, lr: float, whole: Tensor | None) -> None:
+        """Take one step of Adam with the gradients kept and one (N, D) of weights that were read directly, or None."""
 
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
@@ -37,8 +37,9 @@ class TouchedRows(Protocol):
 class RowParameter(nn.Parameter):
     """Weights N × D of which a minibatch reads few rows; read them with `sum_rows`.
 
-    Under `ExactAdam` rows lag behind until they are read, and ``grad`` stays None. Under any other optimizer this is
-    an ordinary parameter with a dense gradient.
+    Under `ExactAdam` rows lag behind until they are read, and ``grad`` stays None. A loss that reads the weights
+    directly must do so at every step (no row lags then), or call `catch_up` before it does. Under any other optimizer
+    this is an ordinary parameter with a dense gradient.
     """
 
     touched_rows: TouchedRows | None = None

@@ -25,6 +25,9 @@ class _Index(NamedTuple):
     position: NDArray[np.int32]
 
 
+_Kept = tuple[NDArray[Any], _Index | None, NDArray[Any]]  # rows (n, F), their index, gradient (n, D) of their sums
+
+
 class RowsOnCpu:
     """`TouchedRows` in compiled passes, on `torch.get_num_threads()` threads; their number changes no result.
 
@@ -49,8 +52,9 @@ class RowsOnCpu:
         self._eps = eps
         self._push = PushSums(*betas)
         self._mark = np.full(len(weight), -1, dtype=np.int32)
-        self._kept: list[tuple[NDArray[Any], _Index | None, NDArray[Any]]] = []
-        self._all_current = False
+        self._kept: list[_Kept] = []
+        last = self._state["last"]
+        self._all_current = bool(((last == 0) | (last == self._state["step"])).all())
         self._pool: ThreadPoolExecutor | None = None
 
     def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
@@ -67,10 +71,8 @@ class RowsOnCpu:
         return total, (row_numbers, index)
 
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
-        """Keep the gradient (n, D) of the sums for the next update; several add up."""
+        """Keep the gradient (n, D) of the sums; several add up until `discard`."""
         row_numbers, index = token
-        if self._kept and self._kept[0][0].shape[1] != row_numbers.shape[1]:
-            raise ValueError("one table cannot be read with different numbers of columns in one step")
         self._kept.append((row_numbers, index, gradient.to(self._weight.dtype).contiguous().numpy()))
 
     def discard(self) -> None:
@@ -81,25 +83,23 @@ class RowsOnCpu:
         """Whether a gradient is kept."""
         return bool(self._kept)
 
-    def update(self, lr: float) -> None:
-        """Take one step of Adam with the gradients kept, and forget them."""
-        row_numbers, index, gradient = self._kept[0]
-        if len(self._kept) > 1:
-            row_numbers = np.concatenate([rows for rows, _, _ in self._kept])
-            gradient = np.concatenate([part for _, _, part in self._kept])
-            index = None
-        self._kept.clear()
-        if index is None:
-            index = self._index(row_numbers)
+    def update(self, lr: float, whole: Tensor | None) -> None:
+        """Take one step of Adam with the gradients kept and one (N, D) of weights that were read directly, or None."""
+        if whole is not None and not self._all_current:
+            raise RuntimeError("the loss read rows that lag behind: call catch_up() on the RowParameter before it")
+        kept = list(self._kept)
+        if whole is not None:
+            every_row = np.arange(len(whole), dtype=np.int32)[:, None]
+            kept.append((every_row, None, whole.contiguous().numpy()))
+        index, n_columns, gradient = self._indexed(kept)
         self._catch_up(index.distinct)  # a gradient may come from a forward pass before the last step
         step = int(self._state["step"]) + 1
-        n_columns = row_numbers.shape[1]
         self._in_ranges(
             compiled.update, len(index.distinct), *index, n_columns, gradient,
             self._weights(), *self._moments(), step, lr, *self._betas, self._eps,
         )  # fmt: skip
         self._add_step(step, lr)
-        self._all_current = False
+        self._all_current = whole is not None
 
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
@@ -131,6 +131,17 @@ class RowsOnCpu:
         position = np.empty(flat.size, dtype=np.int32)
         compiled.group_positions(flat, self._mark, distinct, start, position)
         return _Index(distinct, start, position)
+
+    def _indexed(self, kept: list[_Kept]) -> tuple[_Index, int, NDArray[Any]]:
+        # The distinct rows of all gradients kept, the columns per row of the gradient, and the gradient.
+        if len(kept) == 1:
+            row_numbers, index, gradient = kept[0]
+            return index or self._index(row_numbers), row_numbers.shape[1], gradient
+        index = self._index(np.concatenate([rows.reshape(-1) for rows, _, _ in kept]))
+        columns = np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _, _ in kept])
+        owner = np.repeat(np.arange(len(columns), dtype=np.int32), columns)
+        gradient = np.concatenate([part for _, _, part in kept])
+        return index._replace(position=owner[index.position]), 1, gradient
 
     def _out_of_range(self) -> IndexError:
         return IndexError(f"a row number is not in 0 … {len(self._weight) - 1}")

@@ -47,7 +47,8 @@ class RowsOnGpu:
         self._block_of = torch.from_numpy(self._push.block_of).to(weight.device, torch.int32)
         self._buffer: Tensor | None = None
         self._kept: list[tuple[Tensor, Tensor]] = []
-        self._all_current = False
+        last = self._state["last"]
+        self._all_current = bool(((last == 0) | (last == self._state["step"])).all())
         self._steps_at_most = int(self._state["step"])
 
     def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
@@ -63,7 +64,7 @@ class RowsOnGpu:
         return total, rows
 
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
-        """Keep the gradient (n, D) of the sums for the next update; several add up."""
+        """Keep the gradient (n, D) of the sums; several add up until `discard`."""
         self._kept.append((token, gradient.to(self._weight.dtype).contiguous()))
 
     def discard(self) -> None:
@@ -74,33 +75,37 @@ class RowsOnGpu:
         """Whether a gradient is kept."""
         return bool(self._kept)
 
-    def update(self, lr: float) -> None:
-        """Take one step of Adam with the gradients kept, and forget them."""
+    def update(self, lr: float, whole: Tensor | None) -> None:
+        """Take one step of Adam with the gradients kept and one (N, D) of weights that were read directly, or None."""
+        if whole is not None and not self._all_current:
+            raise RuntimeError("the loss read rows that lag behind: call catch_up() on the RowParameter before it")
+        kept = list(self._kept)
+        if whole is not None:
+            kept.append((self._every_row()[:, None], whole.contiguous()))
         if lr != self._lr:
             self._constants[5] = self._lr = lr
         if self._buffer is None:
             self._buffer = torch.zeros_like(self._weight, requires_grad=False)
         self.reserve(self._steps_at_most + 1)
         self._steps_at_most += 1
-        for rows, gradient in self._kept:
+        for rows, gradient in kept:
             self._scatter(rows, gradient, self._buffer)
-        for rows, _ in self._kept:
+        for rows, _ in kept:
             if rows.numel():
                 kernels.update[(rows.numel(),)](
                     rows, self._buffer, *self._row_arguments(), BLOCK_D=self._block_d, **self._layout
                 )
-        self._kept.clear()
         kernels.add_step[(1,)](
             self._state["sums"], self._block_of, self._state["step"], self._constants,
             BLOCK=triton.next_power_of_2(self._push.window), **self._layout,
         )  # fmt: skip
         self._state["step"].add_(1)
-        self._all_current = False
+        self._all_current = whole is not None
 
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
         if not self._all_current:
-            self._catch_up(torch.arange(len(self._weight), dtype=torch.int32, device=self._weight.device))
+            self._catch_up(self._every_row())
             self._all_current = True
 
     def reserve(self, steps: int) -> None:
@@ -133,6 +138,9 @@ class RowsOnGpu:
     @property
     def _layout(self) -> dict[str, int]:
         return {"WINDOW": self._push.window, "N_BLOCKS": self._push.n_blocks}
+
+    def _every_row(self) -> Tensor:
+        return torch.arange(len(self._weight), dtype=torch.int32, device=self._weight.device)
 
     def _row_arguments(self) -> list[Any]:
         names = ("exp_avg", "exp_avg_sq", "last", "step", "sums")

@@ -50,11 +50,14 @@ def run(rows_on_device, weight, state, device, steps):
         if step % 3 == 0:  # gradients of two passes add up
             rows, gradient = minibatch(10_000 + step, 2, weight.dtype)
             table.add_gradient(table.gather(rows.to(device))[1], gradient.to(device))
-        table.update(LR if step < 5 else LR / 3)
+        table.update(LR if step < 5 else LR / 3, None)
+        table.discard()
     table.catch_up_all()
+    table.update(LR, torch.ones_like(weight))  # the gradient of weights read directly
     return torch.stack(totals)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DEVICE == "cuda" or INTERPRETED, reason="the tests below run the kernels themselves")
 def test_in_the_interpreter():
     # triton reads the variable once, when something first imports it: a process of its own
@@ -99,7 +102,8 @@ def test_sums_of_early_and_late_steps_equal_those_of_the_cpu():
             state["sums"].copy_(before)
             rows, gradient = minibatch(step, 1, torch.float64)
             table.add_gradient(table.gather(rows.to(DEVICE))[1], gradient.to(DEVICE))
-            table.update(LR)
+            table.update(LR, None)
+            table.discard()
             np.testing.assert_allclose(state["sums"].cpu().numpy(), sums, rtol=1e-9, atol=1e-15)
 
 
@@ -115,7 +119,7 @@ def test_ordered_sums_of_long_runs():
         for rows_on_device, weight, state, device in ((RowsOnCpu, w_cpu, cpu, "cpu"), (RowsOnGpu, w_gpu, gpu, DEVICE)):
             table = rows_on_device(weight, {weight: state}, betas=BETAS, eps=EPS)
             table.add_gradient(table.gather(rows.to(device))[1], gradient.to(device))
-            table.update(LR)
+            table.update(LR, None)
     finally:
         torch.use_deterministic_algorithms(False)
     torch.testing.assert_close(gpu["exp_avg"].cpu(), cpu["exp_avg"], rtol=1e-12, atol=0)
