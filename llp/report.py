@@ -8,8 +8,9 @@ from typing import Any
 
 import hydra
 import polars as pl
+from hydra.core.config_store import ConfigStore
 from hydra.errors import CompactHydraException
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
@@ -50,7 +51,11 @@ class ReportFiles:
     figures: list[Path]
 
 
-@hydra.main(config_path=str(CONF_DIR), config_name="report", version_base="1.3")
+# stored by name, without the folder of config groups: with it, dataset=NAME would ask for the group's YAML file
+ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
+
+
+@hydra.main(config_path=None, config_name="report", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Report on an outputs folder."""
     try:

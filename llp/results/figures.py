@@ -98,7 +98,7 @@ def _figure(cells: pl.DataFrame) -> "Figure":
 
 
 def _n_columns(n_panels: int) -> int:
-    return 1 if n_panels == 1 else 2 if n_panels <= 4 else 3 if n_panels <= 9 else 4
+    return 1 if n_panels == 1 else 2 if n_panels <= 4 else 3 if n_panels <= 12 else 4
 
 
 def _limits(cells: pl.DataFrame) -> tuple[float, float]:
