@@ -296,32 +296,41 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record]
     return [{**stage, "run": str(run.folder), "reused": reused} for stage in record["stages"]], run.folder
 
 
+def _instantiate(node: dict[str, Any], **given: Any) -> Any:
+    """Call a composed node's target; its InputError comes out as it is, not wrapped in Hydra's exception."""
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate
+
+    options = {name: value for name, value in node.items() if name not in METADATA}
+    try:
+        return instantiate(options, _convert_="all", **given)
+    except InstantiationException as error:
+        if isinstance(error.__cause__, InputError):
+            raise error.__cause__ from None
+        raise
+
+
 def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
     """The composed model for a table's columns, initialised from the run's seed."""
     import torch
-    from hydra.utils import instantiate
 
     from llp.randomness import keyed_seed
 
     torch.manual_seed(keyed_seed(config.seed, "initial weights"))
-    node = {name: value for name, value in resolved(config, ("model",))["model"].items() if name not in METADATA}
-    model: nn.Module = instantiate(node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric, _convert_="all")
+    node = resolved(config, ("model",))["model"]
+    model: nn.Module = _instantiate(node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
     return model
 
 
 def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
     """The composed method with its model and optimizer."""
-    from hydra.utils import instantiate
-
     plain = resolved(config, ("method", "optimizer"))
-    node = {name: value for name, value in plain["method"].items() if name not in METADATA}
-    method: LLPMethod = instantiate(
-        node,
+    method: LLPMethod = _instantiate(
+        plain["method"],
         model=build_model(config, table),
-        optimizer=instantiate(plain["optimizer"], _convert_="all"),
+        optimizer=_instantiate(plain["optimizer"]),
         label_kind=table.label_kind,
         seed=config.seed,
-        _convert_="all",
     )
     return method
 

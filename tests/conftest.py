@@ -13,10 +13,10 @@ from hydra import compose, initialize_config_dir
 from llp.config import CONF_DIR, register
 from llp.data.table import Column, InstanceTable, TableWriter
 
-# a made dataset that trains in well under a second: 3000 rows, 39 columns of at most 20 codes
+# a made dataset that trains in well under a second: 2000 rows, 39 columns of at most 20 codes
 TINY = (
     "dataset=synthetic",
-    "dataset.rows=3000",
+    "dataset.rows=2000",
     "dataset.vocab_fraction=1e-4",
     "grouping_key=random_64",
     "trainer.accelerator=cpu",
