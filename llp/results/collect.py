@@ -35,6 +35,7 @@ RUN_COLUMNS = {
     "first_stage_epochs": pl.Int64,  # of the stages before it
     "early_stopped": pl.Boolean,
     "seconds": pl.Float64,
+    "instance_labels": pl.Boolean,  # the method trained on instance labels
     "measures": pl.String,  # JSON: name to value
     "config": pl.String,  # JSON: path to value, of all that makes the run but fold and seed
     "folder": pl.String,
@@ -143,6 +144,7 @@ def _read_run(folder: Path) -> dict[str, Any]:
         "first_stage_epochs": sum(_value(one, "epochs", int) for one in earlier),
         "early_stopped": _value(stage, "early_stopped", bool),
         "seconds": _number(stage, "seconds"),
+        "instance_labels": _value(record, "instance_labels", bool),
         "measures": json.dumps(measures),
         "config": json.dumps(config, sort_keys=True),
         "folder": str(folder),

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import polars as pl
-from hydra.utils import get_class
 
 from llp.results.variants import name_variants
 
@@ -43,7 +42,10 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
         .hstack(measures)
         .group_by(*CELL, maintain_order=True)
         .agg(
-            *(pl.col(name).first() for name in ("grouping_key", "method", "model", "metric", "mode", "config")),
+            *(
+                pl.col(name).first()
+                for name in ("grouping_key", "method", "model", "metric", "mode", "instance_labels", "config")
+            ),
             _finite("best").mean().alias("mean"),
             _finite("best").std(ddof=1).alias("std"),
             pl.len().alias("n_runs"),
@@ -61,24 +63,13 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
             *(_finite(f"measures.{name}").mean() for name in names),
         )
     )
-    configs = [json.loads(text) for text in cells["config"]]
-    cells = cells.drop("config").with_columns(
-        pl.Series("instance_labels", [_sees_instance_labels(config.get("method._target_", "")) for config in configs]),
-        pl.Series("kind", [config.get("grouping_key.kind", "") for config in configs]),
-    )
+    kinds = [json.loads(text).get("grouping_key.kind", "") for text in cells["config"]]
+    cells = cells.drop("config").with_columns(pl.Series("kind", kinds, pl.String))
     return _in_order(_mark_best(cells))
 
 
 def _finite(name: str) -> pl.Expr:
     return pl.when(pl.col(name).is_finite()).then(pl.col(name))
-
-
-def _sees_instance_labels(target: str) -> bool:
-    """Whether a method's class trains on instance labels; a class that is not installed here counts as not."""
-    try:
-        return bool(getattr(get_class(target), "sees_instance_labels", False))
-    except (ImportError, ValueError):
-        return False
 
 
 def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:

@@ -205,8 +205,8 @@ def to_csv(table: Table) -> str:
 def show(table: Table, console: Console) -> None:
     """Print a table; one that is wider than the terminal goes on below, with the names of the rows again."""
     for number, part in enumerate(_parts(table, console.width)):
-        title = table.title if number == 0 else f"{table.title} (continued)"
-        shown = RichTable(title=title, title_style="bold", title_justify="left", header_style="bold cyan")
+        console.print(f"[bold]{escape(table.title)}[/]{' (continued)' if number else ''}", highlight=False)
+        shown = RichTable(header_style="bold cyan")
         for column in part:
             shown.add_column(
                 escape(table.columns[column]),

@@ -35,17 +35,17 @@ def record(metric: str, best: float, **changes: Any) -> dict[str, Any]:
         "attempt": 1,
         "started": "2030-01-01T00:00:00+00:00",
         "seconds": 2.5,
+        "instance_labels": changes.get("method", "").startswith("instance"),
     } | changes
 
 
 def config_of(content: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """The config.yaml that belongs to a record; `changes` are merged into its groups."""
-    target = "instance.InstanceMethod" if content["method"].startswith("instance") else "dllp.DLLP"
     kind = "random" if content["grouping_key"].startswith("random") else "feature"
     config: dict[str, Any] = {
         "dataset": {"name": content["dataset"], "learning_rate": 0.001},
         "grouping_key": {"kind": kind, "columns": content["grouping_key"].split("_"), "bag_size": None},
-        "method": {"_target_": f"llp.methods.{target}", "name": content["method"]},
+        "method": {"_target_": "llp.methods.dllp.DLLP", "name": content["method"]},
         "model": {"_target_": "llp.models.mlp.MLP", "name": content["model"], "hidden": [128, 64]},
         "optimizer": {"lr": 0.001},
         "protocol": {"name": content["protocol"]},
