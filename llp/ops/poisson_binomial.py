@@ -11,7 +11,8 @@ by the trapezoidal rule on P_q's characteristic function Π (1 - q_i + q_i e^{it
 probabilities of y ± N, y ± 2N, ... to that of y: Bernstein's inequality bounds them by e^{-DECAY} for the N below.
 The function itself falls below e^{-DECAY} where the variance times 1 - cos t exceeds DECAY. Between the two, NODES
 nodes suffice for every variance, so a bag costs NODES times its size and there is no size at which to switch to an
-approximation. Against the exact recursion the log-probability is right to 1e-11 of its value for bags of up to 2,500 instances.
+approximation. Against the exact recursion the log-probability is right to 1e-11 of its value for bags of up to
+2,500 instances.
 """
 
 import math

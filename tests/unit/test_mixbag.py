@@ -85,3 +85,38 @@ def test_draws_belong_to_the_step():
     batch, scores = random_batch(np.random.default_rng(3))
     losses = [make_method(MixBag, step=step, **OPTIONS).bag_loss(scores, batch).item() for step in (0, 0, 1)]
     assert losses[0] == losses[1] != losses[2]
+
+
+def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient():
+    rng = np.random.default_rng(4)
+    batch, scores = random_batch(rng, low=10, high=30)
+    mix = mix_of(batch, 5)
+    order = torch.from_numpy(
+        np.concatenate([rng.permutation(bag) for bag in np.split(np.arange(len(scores)), np.cumsum(batch.size)[:-1])])
+    )
+    permuted_mix = mix._replace(taken=torch.argsort(order)[mix.taken])
+    gradients = []
+    for z, m in ((scores, mix), (scores[order], permuted_mix)):
+        z = z.clone().requires_grad_()
+        mixed_bag_losses(z, batch, m, tail=0.4, band="weighted").sum().backward()
+        gradients.append(z.grad)
+    assert gradients[0].any()
+    torch.testing.assert_close(gradients[1], gradients[0][order])
+
+
+def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient():
+    batch, scores = random_batch(np.random.default_rng(5))
+    mix = mix_of(batch, 1)
+    ends = np.cumsum(batch.size.numpy())[:-1]
+    order = torch.from_numpy(
+        np.concatenate([np.random.default_rng(6).permutation(bag) for bag in np.split(np.arange(len(scores)), ends)])
+    )
+    place = torch.argsort(order)  # where each instance went
+
+    def gradient(z, drawn):
+        z = z.detach().clone().requires_grad_()
+        mixed_bag_losses(z, batch, drawn, tail=0.005, band="weighted").sum().backward()
+        return z.grad
+
+    expected = gradient(scores, mix)[order]
+    torch.testing.assert_close(gradient(scores[order], mix._replace(taken=place[mix.taken])), expected)
