@@ -1,0 +1,132 @@
+"""Folds and bags equal to those of the benchmark's authors, row for row."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from llp.data.bags import GroupingKey, build_fold
+from llp.data.folds import fold_positions
+from llp.data.table import Column, InstanceTable, TableWriter
+
+GOLDEN = Path(__file__).parent / "golden" / "metrics"
+# position of the first value of I1..I13, C1..C26 in the authors' multi-hot vector
+OFFSETS = np.array(
+    [0, 75, 233, 355, 402, 689, 857, 976, 1051, 1156, 1161, 1190, 1258, 1337, 2779, 3332, 179112, 307620, 307924,
+     307942, 319871, 320499, 320501, 361724, 366883, 541717, 544891, 544917, 556170, 721375, 721384, 725988, 728004,
+     728007, 900328, 900345, 900359, 956814, 956899]
+) + np.arange(39)  # fmt: skip
+
+
+def golden(name):
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+class Source:
+    """A golden file of rows as a table, and its rows as the authors hash them."""
+
+    def __init__(self, name, folder):
+        frame = pl.read_csv(GOLDEN / f"{name}_preprocessed.csv.gz")
+        label = "label" if name == "ctr" else "Y"
+        numeric = [column for column in frame.columns if name == "sscl" and column.startswith("N")]
+        names = [column for column in frame.columns if column not in (label, *numeric)]
+        columns = [Column(column, "numeric", None) for column in numeric]
+        columns += [Column(column, "categorical", int(frame[column].max()) + 1) for column in names]
+        kind = "binary" if name == "ctr" else "real"
+        with TableWriter(folder, columns, label_kind=kind, rows=len(frame)) as writer:
+            numbers = frame[numeric].to_numpy() if numeric else None
+            writer.write(0, frame[names].to_numpy(), numbers, frame[label].to_numpy())
+            writer.finish(made_by={}, source={}, facts={})
+        self.table = InstanceTable.open(folder)
+        self.names = names
+        self.offsets = OFFSETS if name == "ctr" else np.zeros(len(names), int)
+        parts = [self.table.label[:, None], self.table.numeric, self.table.categorical]
+        self.rows = np.concatenate(parts, axis=1, dtype=np.int64 if name == "ctr" else np.float64, casting="unsafe")
+
+    def hashed_rows(self):
+        """The rows with the authors' offsets added to the codes."""
+        rows = self.rows.copy()
+        rows[:, -len(self.names) :] += self.offsets.astype(rows.dtype)
+        return rows
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    return {name: Source(name, folder / name) for name in ("ctr", "sscl")}
+
+
+def sha(array):
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("case", golden("kfold")["cases"], ids=lambda case: f"n={case['n']}")
+def test_folds(case):
+    for expected in case["folds"]:
+        train, test = fold_positions(case["n"], expected["split"])
+        assert (len(train), len(test)) == (expected["n_train"], expected["n_test"])
+        assert test[:8].tolist() == expected["first_test_indices"]
+        assert sha(test.astype("<i8")) == expected["test_indices_sha256"]
+
+
+FEATURE = [(name, pair) for name, pairs in golden("feature_bags").items() for pair in pairs]
+
+
+@pytest.mark.parametrize(("name", "pair"), FEATURE, ids=["-".join(case) for case in FEATURE])
+def test_feature_bags(sources, name, pair):
+    source, columns = sources[name], tuple(pair.split("_"))
+    places = [source.names.index(column) for column in columns]
+    key = GroupingKey("feature", columns, low_thresh=50, high_thresh=2500)
+    rows = source.hashed_rows()
+    for expected in golden("feature_bags")[name][pair]:
+        fold = build_fold(source.table, key, expected["split"])
+        bags = fold.train
+        groups = source.table.categorical[bags.rows[bags.offsets[:-1]]][:, places] + source.offsets[places]
+        # the authors store the bags by size, then key, all descending
+        order = np.lexsort([groups[:, 1], groups[:, 0], bags.sizes])[::-1]
+        ordered = bags.select(order)
+        assert len(bags) == expected["n_bags"]
+        assert (len(bags.rows), len(fold.test_rows)) == (expected["n_train_rows"], expected["n_test_rows"])
+        assert ordered.sizes.tolist() == expected["bag_size"]
+        assert groups[order].tolist() == expected["group"]
+        if name == "ctr":
+            assert ordered.label_sum.tolist() == expected["label_count"]
+        else:
+            np.testing.assert_allclose(ordered.label_sum / ordered.sizes, expected["mean_label"], rtol=1e-14)
+        digests = [sha(rows[ordered.rows[a:b]]) for a, b in zip(ordered.offsets[:-1], ordered.offsets[1:], strict=True)]
+        if "bag_rows_sha256" in expected:
+            assert [digest[:16] for digest in digests] == expected["bag_rows_sha256"]
+        if "all_rows_sha256" in expected:
+            assert hashlib.sha256("".join(digests).encode()).hexdigest() == expected["all_rows_sha256"]
+        assert {"bag_rows_sha256", "all_rows_sha256"} & set(expected)
+
+
+LISTED = [(kind, case) for kind, cases in golden("random_and_fixed_bags").items() for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"), LISTED, ids=[f"{kind}-{case['bag_size_param']}-{case['split']}" for kind, case in LISTED]
+)
+def test_random_and_fixed_bags(sources, kind, case):
+    source = sources["sscl" if kind == "random_sscl" else "ctr"]
+    columns = (case["c1"], case["c2"]) if kind == "fixed_size_feature" else ()
+    key = GroupingKey("fixed" if columns else "random", columns, bag_size=case["bag_size_param"], seed=0)
+    fold = build_fold(source.table, key, case["split"])
+    bags = fold.train
+    assert (len(bags), len(bags.rows)) == (case["n_bags"], case["n_train_rows"])
+    assert bags.sizes[-1] == case["last_bag_size"]
+    assert set(bags.sizes[:-1]) == {case["bag_size_param"]}
+    rows = source.hashed_rows()[bags.rows]
+    # the authors' order is unseeded: the train rows are compared as a sorted whole
+    assert sha(rows[np.lexsort(rows.T[::-1])]) == case["train_rows_sorted_sha256"]
+    if "label_count_total" in case:
+        assert bags.label_sum.sum() == case["label_count_total"]
+    else:
+        assert bags.label_mean == pytest.approx(case["weighted_mean_label"], rel=1e-14)
+    if columns:
+        values = rows[:, [1 + source.table.n_numeric + source.names.index(column) for column in columns]]
+        runs = 1 + (values[1:] != values[:-1]).any(1).sum()
+        assert runs == case["n_runs_of_equal_group"] == case["n_distinct_groups"]
