@@ -1,0 +1,60 @@
+"""The mean operator of feature bags against the benchmark authors' vectors of 1,000,293 numbers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from llp.data.bags import GroupingKey, build_fold
+from llp.data.table import Column, InstanceTable, TableWriter
+from llp.methods.mean_map import bag_coefficients, mean_operator
+
+GOLDEN = Path(__file__).parent / "golden"
+FILES = sorted((GOLDEN / "mean_map").glob("*.json"))
+VOCABULARY = 1_000_293
+# where the positions of I1..I13, C1..C26 begin, less one per column before
+OFFSETS = [
+    0, 75, 233, 355, 402, 689, 857, 976, 1051, 1156, 1161, 1190, 1258, 1337, 2779, 3332, 179112, 307620, 307924,
+    307942, 319871, 320499, 320501, 361724, 366883, 541717, 544891, 544917, 556170, 721375, 721384, 725988, 728004,
+    728007, 900328, 900345, 900359, 956814, 956899,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    frame = pl.read_csv(GOLDEN / "metrics" / "ctr_preprocessed.csv.gz")
+    names = [f"I{j}" for j in range(1, 14)] + [f"C{j}" for j in range(1, 27)]
+    starts = [offset + j for j, offset in enumerate(OFFSETS)]
+    columns = [
+        Column(name, "categorical", size)
+        for name, size in zip(names, np.diff([*starts, VOCABULARY]).tolist(), strict=True)
+    ]
+    folder = tmp_path_factory.mktemp("tables") / "ctr"
+    with TableWriter(folder, columns, label_kind="binary", rows=len(frame)) as writer:
+        writer.write(0, frame.select(names).to_numpy(), None, frame["label"].to_numpy())
+        writer.finish(made_by={}, source={}, facts={})
+    return InstanceTable.open(folder)
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_mean_operator(table, path):
+    golden = json.loads(path.read_text())
+    key = GroupingKey("feature", (golden["c1"], golden["c2"]), low_thresh=50, high_thresh=2500)
+    bags = build_fold(table, key, golden["split"]).train
+    assert sorted(zip(bags.sizes.tolist(), bags.label_sum.tolist(), strict=True)) == sorted(
+        zip(golden["bag_size"], golden["label_count"], strict=True)
+    )
+    assert bags.label_mean == pytest.approx(golden["p_y_equals_1"], rel=1e-12)
+
+    alpha = np.array(golden["label_count"]) / golden["bag_size"]
+    inverse, p = np.array(golden["pi_pinv"]), golden["p_y_equals_1"]
+    np.testing.assert_allclose(bag_coefficients(alpha, p), p * inverse[1] - (1 - p) * inverse[0], rtol=1e-9)
+
+    operator = mean_operator(table, bags, bag_coefficients(bags.label_sum / bags.sizes, bags.label_mean))
+    expected = np.zeros(VOCABULARY)
+    expected[golden["nonzero_index"]] = golden["nonzero_value"]
+    assert len(operator.categorical) == VOCABULARY
+    np.testing.assert_allclose(operator.categorical, expected, rtol=1e-4, atol=1e-7)
+    assert operator.categorical.sum() == pytest.approx(golden["sum"], rel=1e-4)

@@ -1,0 +1,100 @@
+"""SIM-LLP against a loop over pairs, and what becomes of its frozen metric."""
+
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from llp.data.batch import BagBatch
+from llp.errors import InputError
+from llp.methods.sim_llp import SimLLP, pair_weights, similarity_loss
+from llp.models.linear import Linear
+from llp.models.mlp import MLP
+
+TABLE = {"vocab_sizes": [5, 7], "n_numeric": 0}
+
+
+def make(pair_instances=400, seed=0, **options):
+    torch.manual_seed(0)
+    options = {"squash": "none", "weighting": "pairwise", "bag_weight": 2.0, **options}
+    return SimLLP(
+        pair_instances=pair_instances, model=MLP(hidden=[6, 4], **TABLE), optimizer=partial(torch.optim.Adam, lr=0.1),
+        label_kind="binary", seed=seed, **options,
+    )  # fmt: skip
+
+
+def metric():
+    torch.manual_seed(1)
+    return MLP(hidden=[6, 4], **TABLE)
+
+
+def batch(sizes=(4, 1, 7)):
+    size, rng = torch.tensor(sizes), np.random.default_rng(2)
+    n = int(size.sum())
+    codes = torch.from_numpy(np.stack([rng.integers(0, 5, n), rng.integers(0, 7, n)], 1).astype(np.int32))
+    segment = torch.repeat_interleave(torch.arange(len(sizes)), size)
+    return BagBatch(codes, torch.zeros(n, 0), segment, size, torch.ones(len(sizes)))
+
+
+def test_similarity_is_the_mean_over_pairs():
+    rng = np.random.default_rng(0)
+    r, h = rng.normal(size=(9, 3)), rng.random(9)
+    pairs = [np.exp(-np.sum((r[i] - r[j]) ** 2)) * (h[i] - h[j]) ** 2 for i in range(9) for j in range(9)]
+    weights = pair_weights(torch.from_numpy(r), weighting="pairwise")
+    assert float(similarity_loss(torch.from_numpy(h), weights)) == pytest.approx(np.mean(pairs), rel=1e-12)
+
+
+def test_loss_is_similarity_plus_weighted_bag_loss():
+    method, trained, bags = make(), metric(), batch()
+    method.start_from(trained)
+    z = torch.linspace(-2, 2, 12)
+    r, h = trained.representation(bags.categorical, bags.numeric).numpy(), torch.sigmoid(z).numpy()
+    pairs = [np.exp(-np.sum((r[i] - r[j]) ** 2)) * (h[i] - h[j]) ** 2 for i in range(12) for j in range(12)]
+    ends = np.cumsum([0, 4, 1, 7])
+    bag = [(h[a:b].mean() - 1 / (b - a)) ** 2 for a, b in itertools.pairwise(ends)]
+    assert float(method.bag_loss(z, bags)) == pytest.approx(np.mean(pairs) + 2 * np.mean(bag), rel=1e-5)
+
+
+def test_a_large_minibatch_is_sampled_without_replacement_and_anew_for_each_seed():
+    def touched(seed):
+        method = make(pair_instances=5, seed=seed, bag_weight=0.0)
+        method.start_from(metric())
+        z = torch.linspace(-2, 2, 12, requires_grad=True)
+        method.bag_loss(z, batch()).backward()
+        return set(torch.nonzero(z.grad).flatten().tolist())
+
+    assert all(len(touched(seed)) == 5 for seed in range(4))
+    assert touched(0) == touched(0)
+    assert len(set.union(*(touched(seed) for seed in range(20)))) == 12
+
+
+def test_the_metric_is_frozen_and_no_part_of_the_method():
+    method, trained = make(), metric()
+    before = {name: weight.clone() for name, weight in trained.state_dict().items()}
+    own = {name: weight.clone() for name, weight in method.model.state_dict().items()}
+    method.start_from(trained)
+    assert all(torch.equal(weight, own[name]) for name, weight in method.model.state_dict().items())  # fresh weights
+    method.train()
+    optimizer = method.configure_optimizers()
+    bags = batch()
+    method.bag_loss(method(bags.categorical, bags.numeric), bags).backward()
+    optimizer.step()
+    assert all(torch.equal(weight, before[name]) for name, weight in trained.state_dict().items())
+    assert all(weight.grad is None and not weight.requires_grad for weight in trained.parameters())
+    assert not trained.training
+    assert {name.split(".")[0] for name in method.state_dict()} == {"model"}
+    optimized = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
+    assert optimized == {id(weight) for weight in method.model.parameters()}
+
+
+def test_a_model_without_a_penultimate_layer_is_refused():
+    with pytest.raises(InputError, match="model=mlp"):
+        make().start_from(Linear(bias=False, **TABLE))
+
+
+@pytest.mark.parametrize("option", ["squash", "weighting"])
+def test_unknown_options_are_refused(option):
+    with pytest.raises(InputError, match=f"method.{option}=wrong does not fit"):
+        make(**{option: "wrong"})

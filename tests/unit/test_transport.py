@@ -1,0 +1,115 @@
+"""Two-class transport against POT: `emd` for the unregularised labels, log-domain `sinkhorn` for the entropic ones."""
+
+import numpy as np
+import ot
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logit
+
+from llp.ops.transport import entropic_labels, transport_labels
+
+REG = 0.2
+
+
+def bags_of(sizes):
+    size = torch.tensor(sizes)
+    return torch.repeat_interleave(torch.arange(len(sizes)), size), size
+
+
+def split(sizes):
+    """Cuts an array (n,) into its bags."""
+    return lambda values: np.split(np.asarray(values), np.cumsum(sizes)[:-1])
+
+
+def cost(scores):
+    """-log P of both classes, in float64 and without overflow."""
+    return np.stack([np.logaddexp(0, scores), np.logaddexp(0, -scores)])
+
+
+def sinkhorn_labels(scores, alpha, **options):
+    k = len(scores)
+    plan = ot.sinkhorn([1 - alpha, alpha], np.full(k, 1 / k), cost(scores), REG, method="sinkhorn_log", **options)
+    return k * plan[1]
+
+
+@st.composite
+def small_bags(draw):
+    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+    counts = [draw(st.integers(0, size)) for size in sizes]
+    scores = draw(
+        st.lists(st.integers(-300, 300), min_size=sum(sizes), max_size=sum(sizes), unique=True)  # hundredths
+    )
+    return sizes, counts, np.array(scores) / 100
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_bags())
+def test_transport_labels_are_the_optimal_plan(bags):
+    sizes, counts, scores = bags
+    segment, size = bags_of(sizes)
+    labels = transport_labels(torch.from_numpy(scores), segment, size, torch.tensor(counts, dtype=torch.float32))
+    for k, y, z, found in zip(sizes, counts, *map(split(sizes), (scores, labels)), strict=True):
+        plan = ot.emd(np.array([k - y, y], float) / k, np.full(k, 1 / k), cost(z))
+        np.testing.assert_allclose(found, k * plan[1], atol=1e-9)
+
+
+def test_ties_are_broken_by_position_and_counts_are_exact():
+    segment, size = bags_of([5, 3])
+    labels = transport_labels(torch.zeros(8), segment, size, torch.tensor([2.0, 1.0]))
+    assert labels.tolist() == [1, 1, 0, 0, 0, 1, 0, 0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_bags())
+def test_entropic_labels_meet_the_optimality_conditions(bags):
+    """Σ_j over the bag is y, and the odds of every instance are e^{z/reg} times one factor of the bag."""
+    sizes, counts, scores = bags
+    segment, size = bags_of(sizes)
+    labels = entropic_labels(
+        torch.from_numpy(scores), segment, size, torch.tensor(counts, dtype=torch.float32), reg=REG
+    )
+    for k, y, z, found in zip(sizes, counts, *map(split(sizes), (scores, labels)), strict=True):
+        assert found.sum() == pytest.approx(y, abs=1e-6)
+        if 0 < y < k:
+            inside = (found > 1e-6) & (found < 1 - 1e-6)  # further out the odds have no digits left
+            assert np.ptp((logit(found) - z / REG)[inside]) < 1e-6 if inside.any() else True
+        else:
+            assert (found == y / k).all()
+
+
+@pytest.mark.parametrize(("k", "y"), [(2, 1), (3, 2), (7, 1), (20, 11), (64, 50)])
+def test_entropic_labels_are_the_sinkhorn_plan(k, y):
+    scores = np.random.default_rng(k).normal(size=k) * 0.5
+    segment, size = bags_of([k])
+    labels = entropic_labels(torch.from_numpy(scores), segment, size, torch.tensor([float(y)]), reg=REG)
+    np.testing.assert_allclose(labels, sinkhorn_labels(scores, y / k, stopThr=1e-12), atol=1e-5)
+
+
+def test_entropic_labels_of_a_large_bag_are_the_sinkhorn_plan():
+    scores = np.random.default_rng(0).normal(size=2500)
+    segment, size = bags_of([2500])
+    labels = entropic_labels(torch.from_numpy(scores), segment, size, torch.tensor([333.0]), reg=REG)
+    np.testing.assert_allclose(labels, sinkhorn_labels(scores, 333 / 2500, stopThr=1e-12), atol=1e-5)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 30.0, 1e3, 1e4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_entropic_labels_meet_the_proportion_where_sinkhorn_does_not_converge(spread, dtype):
+    rng = np.random.default_rng(1)
+    sizes = [2, 3, 5, 64, 250, 2500, 2500, 1]
+    counts = [1, 1, 4, 1, 125, 2499, 1, 1]
+    scores = torch.from_numpy(rng.standard_t(2, sum(sizes)) * spread).clamp(-1e4, 1e4).to(dtype)
+    segment, size = bags_of(sizes)
+    labels = entropic_labels(scores, segment, size, torch.tensor(counts, dtype=torch.float32), reg=REG)
+    assert torch.isfinite(labels).all()
+    for k, y, z, found in zip(sizes, counts, *map(split(sizes), (scores, labels)), strict=True):
+        assert found.mean(dtype=np.float64) == pytest.approx(y / k, abs=1e-6)
+        assert (np.diff(found[np.argsort(z)]) >= 0).all()
+
+
+def test_equal_scores_share_the_proportion():
+    segment, size = bags_of([4, 10])
+    labels = entropic_labels(torch.full((14,), 3.0), segment, size, torch.tensor([1.0, 5.0]), reg=REG)
+    np.testing.assert_allclose(labels, [0.25] * 4 + [0.5] * 10, atol=1e-9)
