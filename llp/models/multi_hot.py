@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from llp.optim.row_gradient import RowParameter, sum_rows
 
 
 class MultiHot(nn.Module):
@@ -31,7 +32,7 @@ class MultiHot(nn.Module):
         super().__init__()
         sizes = torch.tensor(vocab_sizes, dtype=torch.int64)
         self.register_buffer("offset", (torch.cumsum(sizes, 0) - sizes).to(torch.int32), persistent=False)
-        self.weight = nn.Parameter(torch.empty(int(sizes.sum()), width))
+        self.weight = RowParameter(torch.empty(int(sizes.sum()), width))
         nn.init.xavier_uniform_(self.weight)
         self.numeric = nn.Linear(n_numeric, width, bias=False) if n_numeric else None
         if self.numeric is not None:
@@ -40,7 +41,7 @@ class MultiHot(nn.Module):
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Map categorical (n, Fc) int32 and numeric (n, Fn) to (n, D)."""
-        total = F.embedding_bag(categorical + self.offset, self.weight, mode="sum")
+        total = sum_rows(self.weight, categorical + self.offset)
         if self.numeric is not None:
             total = total + self.numeric(numeric)
         return total if self.bias is None else total + self.bias
