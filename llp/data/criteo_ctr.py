@@ -89,7 +89,7 @@ def _keep(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _numbers(staged: Staged) -> Numbers:
     filled, columns = pl.col(NUMBERS).fill_null(0), pl.col(NUMBERS)
-    lazy = pl.scan_parquet(staged.parts)
+    lazy = pl.scan_ipc(staged.parts)
     low, high, missing = (
         lazy.select(what).collect(engine="streaming").to_numpy()[0].astype(np.int64)
         for what in (filled.min(), filled.max(), columns.null_count())
@@ -102,7 +102,7 @@ def _codes(
     part: Path, numbers: Numbers, categories: Mapping[str, Category]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Codes (m, 39) and labels (m,) of a part."""
-    frame = pl.read_parquet(part)
+    frame = pl.read_ipc(part)
     codes = np.empty((frame.height, len(NUMBERS) + len(CATEGORIES)), np.int32)
     codes[:, : len(NUMBERS)] = frame.select(pl.col(NUMBERS).fill_null(0)).to_numpy() - numbers.low
     for i, (name, c) in enumerate(categories.items(), start=len(NUMBERS)):

@@ -111,7 +111,7 @@ def _keep(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(staged: Staged) -> dict[str, Number]:
-    frame = pl.read_parquet(staged.parts, columns=list(RAW_NUMBERS.values()))
+    frame = pl.scan_ipc(staged.parts).select(RAW_NUMBERS.values()).collect()
     found = {}
     for name in frame.columns:
         values = frame[name].drop_nulls().to_numpy()
@@ -124,7 +124,7 @@ def _encoded(
     part: Path, numbers: Mapping[str, Number], categories: Mapping[str, Category], transform: str
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
     """Codes (m, 17), numbers (m, 3) and labels (m,) of a part."""
-    frame = pl.read_parquet(part)
+    frame = pl.read_ipc(part)
     codes = np.stack([encode(frame[name], c.known) for name, c in categories.items()], axis=1)
     values = np.stack([frame[name].fill_null(number.mean).to_numpy() for name, number in numbers.items()], axis=1)
     if transform == "log2_squared":

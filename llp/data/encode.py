@@ -67,7 +67,7 @@ def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], i
     """
     present = values.drop_nulls().to_numpy()
     edges = np.unique(np.quantile(present, np.arange(1, bins) / bins))
-    codes = 1 + np.searchsorted(edges, values.fill_null(0).to_numpy(), side="right")
+    codes = 1 + np.searchsorted(edges, values.fill_null(0).to_numpy(), side="left")
     codes[values.is_null().to_numpy()] = 0
     return codes.astype(np.int32), len(edges) + 2
 

@@ -45,7 +45,7 @@ def compare(
     larger = [name for name in published if sizes[name] > published[name]]
     if abs(rows / full_rows - 1) <= tolerance and not different:
         return "the full published file: rows and all vocabulary sizes agree"
-    if rows <= full_rows * (1 + tolerance) and not larger:
+    if rows < full_rows * (1 - tolerance) and not larger:
         return f"as from a part of the published file: {rows:,} rows of {full_rows:,}, no vocabulary larger"
     name = (larger or different or list(published))[0]
     return (

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 from llp.errors import InputError
 
 READ_BYTES = 2**20
-BLOCK_BYTES = 2**25  # some 130,000 lines of Criteo CTR
+BLOCK_BYTES = 2**26  # some 250,000 lines of Criteo CTR
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -151,6 +151,10 @@ def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
             text = b"".join(held)
             end = text.rindex(b"\n") + 1
             held, size = [text[end:]], len(text) - end
-            yield text[:end].replace(b"\r\n", b"\n")
+            yield _line_feeds(text[:end])
     if last := b"".join(held):
-        yield last.removesuffix(b"\n").replace(b"\r\n", b"\n").removesuffix(b"\r") + b"\n"
+        yield _line_feeds(last if last.endswith(b"\n") else last + b"\n")
+
+
+def _line_feeds(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
