@@ -15,7 +15,6 @@ from llp.data.table import LabelKind
 from llp.errors import InputError
 from llp.metrics.evaluation import epoch_measures
 from llp.ops.segment import segment_mean
-from llp.optim.row_gradient import RowParameter
 from llp.randomness import keyed_generator
 
 OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -127,17 +126,10 @@ class LLPMethod(L.LightningModule):
         error = float(self._bag_error_sum) / self._n_bags if self._n_bags else float("nan")
         return {"train_loss": float(self._loss_sum) / max(self._n_steps, 1), "bag_error": error}
 
-    def catch_up(self) -> None:
-        """Bring every weight up to date, before the weights are read as they lie (see `llp.optim.row_gradient`)."""
-        for weight in self.model.parameters():
-            if isinstance(weight, RowParameter):
-                weight.catch_up()
-
     # ---- evaluation of an epoch: on the test rows, or on what is held out of the train rows
 
     def on_validation_epoch_start(self) -> None:
-        """Begin collecting, on weights that are all up to date."""
-        self.catch_up()
+        """Begin collecting."""
         self._scores: list[Tensor] = []
         self._labels: list[Tensor] = []
         self._held_out: list[Tensor] = []

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from llp.models.dense import dense
+from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
 class EmbeddingMLP(nn.Module):
@@ -33,7 +33,8 @@ class EmbeddingMLP(nn.Module):
         super().__init__()
         sizes = torch.tensor(vocab_sizes, dtype=torch.int64)
         self.register_buffer("offset", (torch.cumsum(sizes, 0) - sizes).to(torch.int32), persistent=False)
-        self.embedding = nn.Parameter(torch.empty(int(sizes.sum()), embedding_dim))
+        self.embedding = RowParameter(torch.empty(int(sizes.sum()), embedding_dim))
+        keep_current(self)
         nn.init.uniform_(self.embedding, -0.05, 0.05)  # Keras' default for an embedding
         self.first = dense(n_numeric + len(vocab_sizes) * embedding_dim, hidden[0])
         self.body = nn.Sequential(nn.ReLU())
@@ -43,7 +44,7 @@ class EmbeddingMLP(nn.Module):
 
     def embed(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Numeric columns and embeddings side by side: (n, Fn + Fc · D)."""
-        embedded = F.embedding(categorical + self.offset, self.embedding).flatten(1)
+        embedded = sum_rows(self.embedding, (categorical + self.offset).reshape(-1, 1)).reshape(len(categorical), -1)
         return torch.cat([numeric, embedded], dim=1)
 
     def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from llp.optim.row_gradient import RowParameter, sum_rows
+from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
 class MultiHot(nn.Module):
@@ -34,6 +34,7 @@ class MultiHot(nn.Module):
         self.register_buffer("offset", (torch.cumsum(sizes, 0) - sizes).to(torch.int32), persistent=False)
         self.weight = RowParameter(torch.empty(int(sizes.sum()), width))
         nn.init.xavier_uniform_(self.weight)
+        keep_current(self)
         self.numeric = nn.Linear(n_numeric, width, bias=False) if n_numeric else None
         if self.numeric is not None:
             nn.init.xavier_uniform_(self.numeric.weight)

@@ -50,6 +50,18 @@ class RowParameter(nn.Parameter):
             self.touched_rows.catch_up_all()
 
 
+def keep_current(layer: nn.Module) -> None:
+    """Make sure that whoever reads or replaces the layer's weights as a whole finds no row that lags behind."""
+    layer.register_state_dict_pre_hook(_catch_up)  # type: ignore[no-untyped-call]
+    layer.register_load_state_dict_pre_hook(_catch_up)  # type: ignore[no-untyped-call]
+
+
+def _catch_up(layer: nn.Module, *_: object) -> None:
+    for weight in layer.parameters(recurse=False):
+        if isinstance(weight, RowParameter):
+            weight.catch_up()
+
+
 class _SumRows(torch.autograd.Function):
     """Sum of rows whose backward pass leaves the gradient with the optimizer."""
 
