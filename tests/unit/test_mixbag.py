@@ -44,7 +44,7 @@ def test_parts_are_of_the_two_bags_without_repetition_and_of_the_sizes_drawn():
 def test_every_instance_of_a_bag_is_taken_equally_often():
     batch = make_batch([6, 6], [2, 3])
     taken = torch.zeros(12)
-    n_draws = 1500
+    n_draws = 600
     for seed in range(n_draws):
         taken += torch.bincount(mix_of(batch, seed).taken, minlength=12)
     share = taken / taken.sum()
@@ -102,21 +102,3 @@ def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient(
         gradients.append(z.grad)
     assert gradients[0].any()
     torch.testing.assert_close(gradients[1], gradients[0][order])
-
-
-def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient():
-    batch, scores = random_batch(np.random.default_rng(5))
-    mix = mix_of(batch, 1)
-    ends = np.cumsum(batch.size.numpy())[:-1]
-    order = torch.from_numpy(
-        np.concatenate([np.random.default_rng(6).permutation(bag) for bag in np.split(np.arange(len(scores)), ends)])
-    )
-    place = torch.argsort(order)  # where each instance went
-
-    def gradient(z, drawn):
-        z = z.detach().clone().requires_grad_()
-        mixed_bag_losses(z, batch, drawn, tail=0.005, band="weighted").sum().backward()
-        return z.grad
-
-    expected = gradient(scores, mix)[order]
-    torch.testing.assert_close(gradient(scores[order], mix._replace(taken=place[mix.taken])), expected)
