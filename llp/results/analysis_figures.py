@@ -32,6 +32,7 @@ ORDER = {  # the measure in whose rising order the clusters' colours stand
 }
 SCATTERED = ("mean_bag_size", "std_label_proportion", "inter_intra_ratio")
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")  # tell apart with any colour vision
+MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
 NO_CLUSTER = "#8c8c8c"
 STYLE: Any = {  # matplotlib types each key
     "font.size": 9,
@@ -113,15 +114,17 @@ def _legend(axes: "Axes", colour: dict[str, str], **place: Any) -> None:
 
 
 def _name_ticks(axes: "Axes", names: list[str]) -> None:
-    size = 7 if len(names) <= 30 else 5
-    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
+    if len(names) <= MOST_NAMES:
+        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7 if len(names) <= 30 else 5)
+    else:
+        axes.set_xticks([])
     axes.set_xlim(-0.7, len(names) - 0.3)
     axes.grid(axis="x", visible=False)
 
 
 def draw_measures(keys: pl.DataFrame) -> "Figure":
     """One panel per measure: the datasets in rising order of it."""
-    figure = _figure(width=max(10.0, 0.32 * len(keys)), height=9)
+    figure = _figure(width=min(max(10.0, 0.32 * len(keys)), 20.0), height=9)
     for axes, (measure, (title, cluster)) in zip(figure.subplots(3, 2).flat, MEASURES.items(), strict=True):
         ordered = keys.filter(pl.col(measure).is_finite()).sort(measure, "grouping_key")
         colours, colour = cluster_colours(ordered, cluster)
@@ -144,10 +147,10 @@ def draw_scatters(keys: pl.DataFrame) -> "Figure":
         points = [keys[SCATTERED[i]].to_numpy() for i in (x, y)]
         axes.scatter(*points, c=colours, s=30, edgecolor="white", lw=0.5, zorder=2)
         for name, *point in zip(keys["grouping_key"], *points, strict=True):
-            if np.isfinite(point).all():
+            if len(keys) <= MOST_NAMES and np.isfinite(point).all():
                 axes.annotate(name, point, xytext=(3, 3), textcoords="offset points", fontsize=5.5, alpha=0.75)
         axes.set(xlabel=x_title, ylabel=y_title)
-        _legend(axes, colour)
+        _legend(axes, colour, loc="upper right")
     return figure
 
 
@@ -185,7 +188,7 @@ def draw_bag_sizes(keys: pl.DataFrame) -> "Figure":
 
 def draw_label_proportions(keys: pl.DataFrame) -> "Figure":
     """Label proportions of each dataset's bags: median, quartiles, and the middle 90 %."""
-    figure = _figure(width=max(7.0, 0.22 * len(keys)), height=4.6)
+    figure = _figure(width=min(max(7.0, 0.22 * len(keys)), 16.0), height=4.6)
     axes = figure.subplots()
     ordered = keys.sort("std_label_proportion", "grouping_key")
     colours, colour = cluster_colours(ordered, "cluster_label_variation")
