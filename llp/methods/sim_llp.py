@@ -32,8 +32,10 @@ class HasRepresentation(Protocol):
 
 def pair_weights(representation: Tensor, *, weighting: Weighting) -> Tensor:
     """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row."""
-    distance = torch.cdist(representation, representation, compute_mode="donot_use_mm_for_euclid_dist")
-    weights = torch.exp(-torch.square(distance))
+    r = representation - representation.mean(dim=0)  # short vectors keep the digits of their squared distances
+    squared = torch.square(torch.cdist(r, r, compute_mode="use_mm_for_euclid_dist"))
+    # beyond 80 exp would give denormal numbers, with which a processor computes fifty times as slowly
+    weights = torch.exp(-squared.clamp(max=80)).masked_fill(squared > 80, 0)
     return weights if weighting == "pairwise" else weights.mean(dim=1, keepdim=True)
 
 

@@ -98,3 +98,14 @@ def test_a_model_without_a_penultimate_layer_is_refused():
 def test_unknown_options_are_refused(option):
     with pytest.raises(InputError, match=f"method.{option}=wrong does not fit"):
         make(**{option: "wrong"})
+
+
+def test_pair_weights_of_long_near_equal_and_far_representations():
+    rng = np.random.default_rng(0)
+    near = 100 + 0.1 * rng.normal(size=(50, 64))
+    r = np.concatenate([near, near[:5]]).astype(np.float32)
+    expected = np.exp(-np.square(r[:, None].astype(float) - r).sum(-1))
+    np.testing.assert_allclose(pair_weights(torch.from_numpy(r), weighting="pairwise"), expected, atol=1e-5)
+    far = pair_weights(torch.from_numpy(np.concatenate([r, r[:1] + 50])), weighting="pairwise")
+    assert (far[-1, :-1] == 0).all()
+    np.testing.assert_allclose(far[:-1, :-1], expected, atol=1e-2)  # one far instance costs digits, in float32
