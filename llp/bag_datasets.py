@@ -37,6 +37,7 @@ from llp.metrics.separation import (
 from llp.metrics.space import Space
 
 CLOSED_FORM = "sqeuclidean"
+STORE_VERSION = 1  # raised when measures are added or change: what was stored before is measured again
 
 
 def feature_keys(columns: Sequence[str], size: int, low_thresh: int, high_thresh: int) -> list[GroupingKey]:
@@ -126,7 +127,7 @@ class Measurer:
         self, stage: str, key: GroupingKey, options: dict[str, Any], measure: Callable[[], Measures]
     ) -> Measures:
         """The key's stored result of a stage, measured and stored if there is none."""
-        identity = {"table": self.table.fingerprint, **asdict(key), **options}
+        identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **asdict(key), **options}
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
         path = self.store / stage / f"{key.name}_{digest}.json"
         if path.is_file():

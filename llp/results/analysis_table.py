@@ -1,5 +1,7 @@
 """The terminal's table of an analysis."""
 
+import math
+
 import polars as pl
 from rich import box
 from rich.console import Console
@@ -32,9 +34,14 @@ def show(rows: pl.DataFrame, dataset: str) -> None:
     for section in (shown_keys(rows), rows.filter(pl.col("kind") != "feature")):
         for row in section.iter_rows(named=True):
             clusters = ", ".join(shorten(row[name]) for name in CLUSTERS if row[name] is not None)
-            table.add_row(*(text.format(row[name]) for name, (_, text) in SHOWN.items()), clusters)
+            table.add_row(*(_cell(row[name], text) for name, (_, text) in SHOWN.items()), clusters)
         table.add_section()
     Console(width=max(Console().width, WIDTH)).print(table)
+
+
+def _cell(value: str | float, text: str) -> str:
+    """A value as the table shows it: an undefined measure is a dash."""
+    return "–" if isinstance(value, float) and math.isnan(value) else text.format(value)
 
 
 def shorten(cluster: str) -> str:
