@@ -123,14 +123,20 @@ def _name_ticks(axes: "Axes", names: list[str]) -> None:
 
 
 def draw_measures(keys: pl.DataFrame) -> "Figure":
-    """One panel per measure: the datasets in rising order of it."""
-    figure = _figure(width=min(max(10.0, 0.32 * len(keys)), 20.0), height=9)
-    for axes, (measure, (title, cluster)) in zip(figure.subplots(3, 2).flat, MEASURES.items(), strict=True):
+    """One panel per measure that is defined: the datasets in rising order of it."""
+    defined = [measure for measure in MEASURES if keys[measure].is_finite().any()]
+    n_lines = (len(defined) + 1) // 2
+    figure = _figure(width=min(max(10.0, 0.32 * len(keys)), 20.0), height=3 * n_lines)
+    panels = figure.subplots(n_lines, 2, squeeze=False).ravel()
+    for axes in panels[len(defined) :]:
+        axes.remove()
+    for axes, measure in zip(panels[: len(defined)], defined, strict=True):
+        title, cluster = MEASURES[measure]
         ordered = keys.filter(pl.col(measure).is_finite()).sort(measure, "grouping_key")
         colours, colour = cluster_colours(ordered, cluster)
         place = np.arange(len(ordered))
         values = ordered[measure].to_numpy()
-        axes.vlines(place, values.min(initial=np.inf), values, color=colours, lw=1, alpha=0.5)
+        axes.vlines(place, values.min(), values, color=colours, lw=1, alpha=0.5)
         axes.scatter(place, values, c=colours, s=22)
         axes.set_title(title, loc="left", fontsize=9)
         _name_ticks(axes, ordered["grouping_key"].to_list())
