@@ -10,11 +10,8 @@ where it is, the run is finished. A failed run leaves `error.json`.
 """
 
 import hashlib
-import importlib.metadata
 import json
 import logging
-import platform
-import subprocess
 import time
 import traceback
 from collections.abc import Iterator
@@ -27,17 +24,14 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
+from llp.build import build_data, build_method, load_model, open_table, resolved
 from llp.config import check_config, grouping_key
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import write_atomically
-from llp.prepare import prepare_table
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
-    from torch import nn
-
-    from llp.methods.base import LLPMethod
-    from llp.training import Row, StageResult
+    from llp.training import Row
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +39,6 @@ RESULT_SCHEMA = 1
 # what makes a run that run; folders, logger, hardware and how it is watched do not
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
 HARDWARE = ("accelerator",)  # of the trainer
-METADATA = ("name", "labels", "first_stage", "keep_model")  # of a method or model; not its constructor's
-VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
 
 Record = dict[str, Any]
 
@@ -99,13 +91,6 @@ class Run:
         return record
 
 
-def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:
-    """Plain, resolved content of some nodes of a config."""
-    plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    assert isinstance(plain, dict)
-    return {name: plain[name] for name in names}
-
-
 def run_one(config: DictConfig) -> Record:
     """Run one point of the grid, unless it is finished; returns its result record.
 
@@ -134,29 +119,6 @@ def run_one(config: DictConfig) -> Record:
             with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
                 record = _train(config, run, table, keep)
     return record
-
-
-def open_table(config: DictConfig) -> InstanceTable:
-    """The dataset's table, prepared first if it is an embedded one.
-
-    Raises
-    ------
-    InputError
-        It is not prepared, or not what the dataset's YAML file says.
-    """
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
-    if table.label_kind != config.dataset.label_kind:
-        raise InputError(
-            f"dataset {config.dataset.name} says label_kind: {config.dataset.label_kind}, its table {table.folder} "
-            f"holds {table.label_kind} labels: write label_kind: {table.label_kind} in its YAML file"
-        )
-    unknown = [name for name in config.dataset.key_columns if name not in table.categorical_names]
-    if unknown:
-        raise InputError(
-            f"dataset {config.dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "
-            f"lacks; write key_columns, of {', '.join(table.categorical_names)}, in its YAML file"
-        )
-    return table
 
 
 def describe(run: Run) -> str:
@@ -208,6 +170,7 @@ def _checkpoint_path(run: Run) -> Path:
 def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Record:
     import torch
 
+    from llp.record import result_record
     from llp.tracking import track
     from llp.training import StageFiles, train_stage
 
@@ -255,14 +218,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
         if keep:
             write_atomically(run.weights_path, lambda path: torch.save(method.model.state_dict(), path))
         record = {
-            **_point_record(config, run, table),
-            **_stage_record(stage, method),
-            "stages": [*first_stage, _stage_summary(config, stage)],
-            "n_train_bags": len(data.train_bags),
-            "n_train_instances": len(data.train_bags.rows),
-            "n_test_instances": len(data.test_rows),
-            "instance_labels": method.sees_instance_labels,
-            **_provenance(stage),
+            **result_record(config, run, method=method, data=data, stage=stage, first_stage=first_stage),
             "attempt": attempt,
             "started": started,
             "seconds": time.perf_counter() - begin,
@@ -294,154 +250,3 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record]
     reused = run.finished(need_weights=True) is not None
     record = run_one(earlier)
     return [{**stage, "run": str(run.folder), "reused": reused} for stage in record["stages"]], run.folder
-
-
-def _instantiate(node: dict[str, Any], **given: Any) -> Any:
-    """Call a composed node's target; its InputError comes out as it is, not wrapped in Hydra's exception."""
-    from hydra.errors import InstantiationException
-    from hydra.utils import instantiate
-
-    options = {name: value for name, value in node.items() if name not in METADATA}
-    try:
-        return instantiate(options, _convert_="all", **given)
-    except InstantiationException as error:
-        if isinstance(error.__cause__, InputError):
-            raise error.__cause__ from None
-        raise
-
-
-def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
-    """The composed model for a table's columns, initialised from the run's seed."""
-    import torch
-
-    from llp.randomness import keyed_seed
-
-    torch.manual_seed(keyed_seed(config.seed, "initial weights"))
-    node = resolved(config, ("model",))["model"]
-    model: nn.Module = _instantiate(node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
-    return model
-
-
-def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
-    """The composed method with its model and optimizer."""
-    plain = resolved(config, ("method", "optimizer"))
-    method: LLPMethod = _instantiate(
-        plain["method"],
-        model=build_model(config, table),
-        optimizer=_instantiate(plain["optimizer"]),
-        label_kind=table.label_kind,
-        seed=config.seed,
-    )
-    return method
-
-
-def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> Any:
-    """The data module of the composed grouping key, fold and protocol."""
-    from llp.data.bags import build_fold
-    from llp.data.datamodule import LLPDataModule
-
-    key = grouping_key(config)
-    return LLPDataModule(
-        table=table,
-        key=key,
-        fold_bags=build_fold(table, key, config.fold),
-        protocol=config.protocol.name,
-        held_out=config.protocol.held_out,
-        bags_per_batch=config.trainer.bags_per_batch,
-        instances_per_batch=config.trainer.instances_per_batch,
-        instance_labels=instance_labels,
-        seed=config.seed,
-        num_workers=config.num_workers,
-    )
-
-
-def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
-    """The trained model of a finished run whose weights were kept.
-
-    Raises
-    ------
-    InputError
-        The folder holds no such run.
-    """
-    import torch
-
-    path = folder / "checkpoints" / "best.pt"
-    if not path.is_file():
-        raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
-    config = OmegaConf.load(folder / "config.yaml")
-    assert isinstance(config, DictConfig)
-    model = build_model(config, table)
-    model.load_state_dict(torch.load(path, weights_only=True))
-    return model
-
-
-def _point_record(config: DictConfig, run: Run, table: InstanceTable) -> Record:
-    return {
-        "schema": RESULT_SCHEMA,
-        "dataset": config.dataset.name,
-        "label_kind": table.label_kind,
-        "grouping_key": grouping_key(config).name,
-        "method": config.method.name,
-        "model": config.model.name,
-        "protocol": config.protocol.name,
-        "fold": config.fold,
-        "seed": config.seed,
-        "config_hash": run.hash,
-        "table": table.fingerprint,
-    }
-
-
-def _stage_record(stage: "StageResult", method: "LLPMethod") -> Record:
-    from llp.metrics.evaluation import main_metric
-
-    name, mode = main_metric(method.label_kind)
-    last = stage.rows[-1].get(f"test_{name}") if stage.rows else None
-    metric = {
-        "name": name,
-        "mode": mode,
-        "best": stage.measures[name],
-        "best_epoch": stage.best_epoch,
-        "last": last,
-        "untrained": stage.untrained,
-    }
-    return {"metric": metric, "measures": stage.measures}
-
-
-def _stage_summary(config: DictConfig, stage: "StageResult") -> Record:
-    rates = [row["instances_per_second"] for row in stage.rows]
-    return {
-        "method": config.method.name,
-        "epochs": len(stage.rows),
-        "early_stopped": stage.early_stopped,
-        "seconds": stage.seconds,
-        "instances_per_second": sum(rates) / len(rates) if rates else None,
-        "run": None,
-        "reused": False,
-    }
-
-
-def _provenance(stage: "StageResult") -> Record:
-    import torch
-
-    cuda = stage.device.type == "cuda"
-    return {
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
-        "device": torch.cuda.get_device_name(stage.device) if cuda else platform.processor() or platform.machine(),
-        "git_commit": _git_commit(),
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _git_commit() -> str | None:
-    """The checkout's commit; None for an installed package."""
-    here = Path(__file__).resolve().parent
-    if not (here.parent / ".git").exists():
-        return None
-    answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None

@@ -19,6 +19,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.build import build_method, build_model
 from llp.config import CONF_DIR, options, register
 from llp.data.bags import FoldBags, GroupingKey, make_bags
 from llp.data.batch import BagBatch
@@ -26,7 +27,6 @@ from llp.data.datamodule import LLPDataModule, gather_bags
 from llp.data.table import Column, InstanceTable, TableWriter
 from llp.methods.base import LLPMethod
 from llp.prepare import prepare_table
-from llp.run import build_method, build_model
 from llp.training import attach
 
 SIZES = np.array([180, 240, 310, 250, 220, 290, 260, 250])  # instances of the minibatch's bags

@@ -7,6 +7,7 @@ the training step with dense Adam and with the row-wise one, evaluation, and a w
 """
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.build import build_data
 from llp.config import CONF_DIR, grouping_key, register
 from llp.data.bags import build_fold
 from llp.data.table import InstanceTable
 from llp.metrics.ranking import exact_auc
 from llp.prepare import prepare_table
-from llp.run import build_data, run_one
+from llp.run import run_one
 
 ROWS = 2_000_000
 REPEATS = 5
@@ -108,7 +109,7 @@ def measure_data(config: DictConfig, table: InstanceTable) -> list[Measured]:
 def measure_auc() -> list[Measured]:
     """Exact AUC of 9 million scores."""
     rng = np.random.default_rng(0)
-    scores, labels = rng.random(9_000_000, np.float32), rng.random(9_000_000) < 0.25
+    scores, labels = rng.random(9_000_000, np.float32), (rng.random(9_000_000) < 0.25).astype(np.float32)
     with peak_anonymous() as peak:
         before = anonymous_bytes()
         seconds = best_seconds(lambda: exact_auc(scores, labels), 3)
@@ -120,7 +121,7 @@ def measure_auc() -> list[Measured]:
 
 def show(measured: list[Measured], path: Path) -> None:
     """Print the table and write it as JSON."""
-    table = Table("what", "measured", "unit", "bar", title=f"{psutil.cpu_count()} cores, torch {torch.__version__}")
+    table = Table("what", "measured", "unit", "bar", title=f"{os.cpu_count()} cores, torch {torch.__version__}")
     for line in measured:
         table.add_row(line.what, f"{line.value:.3g}", line.unit, line.bar or "")
     Console().print(table)

@@ -57,7 +57,7 @@ def make_space(name: str, table: InstanceTable) -> Space | None:
     columns = [read_column(table, column) for column in table.categorical_names]
     if name == "multi_hot":
         return Space(name, multi_hot_space(table, columns))
-    from llp.run import load_model
+    from llp.build import load_model
 
     folder = Path(name)
     if not folder.is_dir():

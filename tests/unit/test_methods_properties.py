@@ -14,11 +14,11 @@ from hydra import compose, initialize_config_dir
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llp.build import build_method, build_model
 from llp.config import CONF_DIR, options, register
 from llp.data.bags import Bags
 from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable, TableWriter
-from llp.run import build_method, build_model
 
 register()
 

@@ -8,9 +8,10 @@ import torch
 from omegaconf import OmegaConf
 
 import llp.training
+from llp.build import load_model, open_table
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.run import Run, load_model, open_table, run_one
+from llp.run import Run, run_one
 
 
 def run_of(config):
@@ -136,7 +137,7 @@ def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):
 
 
 def test_kept_weights_give_the_reported_metric(tiny, tmp_path):
-    from llp.run import build_data, build_method
+    from llp.build import build_data, build_method
     from llp.training import evaluate
 
     config = tiny("grouping_key=fixed_C1_C2_64", "optimizer.lr=0.01")

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from llp.build import build_data, build_method, build_model, open_table
 from llp.config import options
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
-from llp.run import build_data, build_method, build_model, open_table, run_one
+from llp.run import run_one
 from llp.training import Monitor, StageFiles, evaluate, train_stage, write_csv
 from tests.conftest import make_table
 
