@@ -60,6 +60,8 @@ def prepare_table(
     folder = data_dir / str(plain["table"])
     if not force and folder.exists():
         InstanceTable.open(folder, plain["prepare"])
+        if raw is not None:
+            log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
         return folder
     inputs = _inputs(plain, folder, raw, errors)
     data_dir.mkdir(parents=True, exist_ok=True)

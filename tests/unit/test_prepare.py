@@ -111,6 +111,17 @@ def test_a_failed_preparation_leaves_the_old_table_and_nothing_else(tmp_path):
     assert sorted(path.name for path in data.iterdir()) == [".criteo_ctr.lock", "criteo_ctr"]
 
 
+def test_raw_files_for_a_table_that_is_there_are_not_taken_silently(tmp_path, caplog):
+    raw = tmp_path / "train.txt"
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
+    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+    folder = prepare.prepare_table(RAW, tmp_path / "data", raw=str(raw))
+    before = contents(folder)
+    prepare.prepare_table(RAW, tmp_path / "data", raw="other.txt")
+    assert contents(folder) == before
+    assert "is there already and stays as it is; force=true" in caplog.text
+
+
 def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeypatch):
     raw = tmp_path / "train.txt"
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
