@@ -63,9 +63,10 @@ def tiny(tmp_path, data_dir):
 class Command:
     """`python -m llp.NAME` as a process with its own data and outputs."""
 
-    def __init__(self, data_dir, outputs_dir, cwd):
+    def __init__(self, data_dir, outputs_dir, cwd, timeout=240):
         self.outputs_dir = outputs_dir
         self.cwd = cwd
+        self.timeout = timeout
         self.env = {
             name: value for name, value in os.environ.items() if not name.startswith(("WANDB", "LLP_", "SLURM"))
         }
@@ -86,8 +87,30 @@ class Command:
     def __call__(self, *arguments, module="llp.train", **env):
         """Run it to its end."""
         with self.start(*arguments, module=module, **env) as process:
-            out, err = process.communicate(timeout=240)
+            out, err = process.communicate(timeout=self.timeout)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def many(self, *jobs, module="llp.train", **env):
+        """Run lists of arguments one after another, each in a process of its own (see children.py)."""
+        given = [
+            {"module": module, "arguments": [*map(str, job)], "env": self.env | env, "cwd": str(self.cwd)}
+            for job in jobs
+        ]
+        done = subprocess.run(
+            [sys.executable, Path(__file__).parent / "end_to_end" / "children.py"],
+            cwd=self.cwd,
+            env=self.env | env,
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+            timeout=self.timeout,
+            check=True,
+        )
+        answers = json.loads(done.stdout)
+        return [
+            subprocess.CompletedProcess(job, answer["code"], answer["out"], answer["err"])
+            for job, answer in zip(jobs, answers, strict=True)
+        ]
 
     def results(self):
         """Paths of the result records, and their contents, by the path under the outputs."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 N_FOLDS = 5
 FOLD_SEED = 42
@@ -23,6 +22,8 @@ def fold_positions(n: int, fold: int) -> tuple[NDArray[np.int64], NDArray[np.int
     train, test : ndarray
         int64 positions; the five test parts partition 0..n-1.
     """
+    from sklearn.model_selection import KFold  # takes a second to import, and a finished run is skipped without it
+
     splits = KFold(N_FOLDS, shuffle=True, random_state=FOLD_SEED).split(np.empty((n, 0), np.int8))
     for k, (train, test) in enumerate(splits):
         if k == fold:

@@ -1,0 +1,114 @@
+"""What a user gets wrong: one line that says what fits, exit code 1, no traceback, and nothing is written."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from llp.config import CONF_DIR, options
+from tests.conftest import TINY, Command, make_table
+
+GROUPS = ["dataset", "method", "model", "optimizer", "trainer", "protocol", "logger", "experiment"]
+WRONG = {
+    **{f"{group}=nothing": ([f"{group}=nothing"], rf"Could not (find|load) '?{group}/nothing'?") for group in GROUPS},
+    "key column": (
+        ["grouping_key=C3_C99"],
+        r"grouping_key=C3_C99: dataset synthetic has no key column C99; it has C1, C2, .* Write grouping_key=C1_C2",
+    ),
+    "reversed pair": (["grouping_key=C11_C3"], r"columns go in table order, each once; write grouping_key=C3_C11"),
+    "key without columns": (["grouping_key=feature"], r"needs grouping_key.columns=\[A,B\], of C1, C2"),
+    "fold": (["fold=5"], r"^fold=5 does not fit: fold is 0..4; write fold=0$"),
+    "fold of a grid": (["-m", "fold=0,5"], r"^fold=5 does not fit: fold is 0..4; write fold=0$"),
+    "seed": (["seed=x"], r"^seed=x does not fit: seed is a whole number from 0; write seed=0$"),
+    "label kind": (
+        ["dataset=synthetic_sscl"],
+        r"^method=dllp_bce is for binary labels, dataset synthetic_sscl has real ones; methods that fit: .*dllp_mse",
+    ),
+    "label kind in a grid": (
+        ["-m", "dataset=synthetic,synthetic_sscl", "method=dllp_mse,easy_llp", "fold=0"],
+        r"^method=easy_llp is for binary labels, dataset synthetic_sscl has real ones; methods that fit: .*dllp_mse",
+    ),
+    "label": (["dataset=flights", "dataset.label=early"], r"dataset.label=early is not a label of this dataset"),
+    "option": (["patience=3"], r"Could not override 'patience'"),
+    "option of a method": (["method.los=mse"], r"Could not override 'method.los'"),
+    "unprepared table": (
+        ["dataset=criteo_ctr"],
+        r"criteo_ctr is not prepared. Get the raw file \(.*http.*\), then run: "
+        r"python -m llp.prepare dataset=criteo_ctr raw=PATH data_dir=",
+    ),
+    "damaged table": (["dataset.table=damaged"], r"label.npy is damaged .*remove .*damaged and prepare it again"),
+    "foreign table": (["dataset.table=foreign"], r"foreign holds another table: it was made by .*Remove the folder"),
+    "folder that is no table": (["dataset.table=empty"], r"empty holds no prepared table .*remove it"),
+}
+
+MADE_BY = {
+    "_target_": "llp.data.synthetic.prepare_ctr",
+    "rows": 2000,
+    "seed": 0,
+    "vocab_fraction": 1e-4,
+    "signal": 1.5,
+    "rate": 0.25,
+}
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """Every wrong command's answer, and the files that they left."""
+    place = tmp_path_factory.mktemp("errors")
+    data = place / "data"
+    make_table(data / "foreign")
+    shutil.copytree(data / "foreign", data / "damaged")
+    schema = data / "damaged" / "schema.json"
+    schema.write_text(json.dumps(json.loads(schema.read_text()) | {"made_by": MADE_BY}))
+    label = data / "damaged" / "label.npy"
+    label.write_bytes(label.read_bytes()[:100])
+    (data / "empty").mkdir()
+    before = sorted(data.rglob("*"))
+    command = Command(data, place / "outputs", place)
+    jobs = []
+    for arguments, _ in WRONG.values():
+        chosen = {argument.split("=")[0] for argument in arguments}
+        base = [one for one in TINY if one.split("=")[0] not in chosen]
+        if "dataset" in chosen:
+            base = [one for one in base if not one.startswith("dataset.")]
+        jobs.append([*arguments, *base] if arguments[0] == "-m" else [*base, *arguments])
+    answers = dict(zip(WRONG, command.many(*jobs), strict=True))
+    written = [path for path in (place / "outputs").rglob("*") if path.is_file()]
+    written += [path for path in data.rglob("*") if path not in before]
+    return answers, written
+
+
+def test_nothing_is_written(wrong):
+    assert wrong[1] == []
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_message(wrong, case):
+    answer = wrong[0][case]
+    assert answer.returncode == 1
+    assert re.search(WRONG[case][1], answer.stderr, re.MULTILINE), answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("group", ["dataset", "method", "model", "protocol", "logger"])
+def test_unknown_choice_lists_the_others(wrong, group):
+    listed = wrong[0][f"{group}=nothing"].stderr
+    assert all(re.search(rf"^\s*{name}$", listed, re.MULTILINE) for name in options(group))
+
+
+def test_help_lists_what_can_be_chosen_and_a_users_folder_adds_to_it(command):
+    folder = command.cwd / "mine"
+    (folder / "experiment").mkdir(parents=True)
+    (folder / "experiment" / "quick.yaml").write_text("# @package _global_\nfold: 3\ntrainer:\n  max_epochs: 2\n")
+    shown, own = command.many(["--help"], ["--cfg", "job", "--config-dir", folder, "experiment=quick", *TINY[:-1]])
+    assert (shown.returncode, shown.stderr) == (0, "")
+    for group in ("dataset", "method", "model", "protocol", "logger"):
+        assert re.search(rf"^\s*{group}\s+{', '.join(options(group))}$", shown.stdout, re.MULTILINE), group
+    assert "COLUMN_COLUMN" in shown.stdout
+    assert "checkpoint_minutes: 5" in shown.stdout
+    assert str(CONF_DIR) not in shown.stdout
+    assert own.returncode == 0, own.stderr
+    assert "fold: 3\n" in own.stdout
+    assert "max_epochs: 2\n" in own.stdout
+    assert not command.outputs_dir.exists()

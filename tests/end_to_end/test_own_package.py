@@ -1,0 +1,154 @@
+"""A method and a dataset of a user's own package, without a change to this one."""
+
+import re
+
+import pytest
+
+from tests.conftest import Command
+
+METHODS = '''
+import torch
+from llp.methods.base import LLPMethod
+from llp.ops.segment import segment_mean
+
+
+class Huber(LLPMethod):
+    """Huber loss between a bag's label proportion and its mean prediction."""
+
+    def __init__(self, *, delta, **shared):
+        super().__init__(**shared)
+        self.delta = delta
+
+    def bag_loss(self, scores, batch):
+        mean = segment_mean(self.predict(scores), batch.segment, batch.size)
+        return torch.nn.functional.huber_loss(mean, batch.label_proportion, delta=self.delta)
+
+
+class Breaks(Huber):
+    def bag_loss(self, scores, batch):
+        raise RuntimeError("it breaks")
+'''
+TOYS = """
+import numpy as np
+from llp.data.table import Column, TableWriter
+
+NAMES = ["shop", "town", "home_town"]
+
+
+def prepare(*, folder, made_by, rows, wrong_label):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 6, (rows, 3))
+    label = (codes.sum(1) + rng.normal(size=rows) > 8).astype(float)
+    if wrong_label:
+        label[3] = 2
+    columns = [Column(name, "categorical", 6) for name in NAMES] + [Column("price", "numeric", None)]
+    with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
+        writer.write(0, codes, rng.normal(size=(rows, 1)), label)
+        writer.finish(made_by=made_by, source={}, facts={})
+"""
+DATASET = """
+defaults:
+  - override /grouping_key@_global_.grouping_key: shop_town
+
+name: toys
+table: toys
+label_kind: binary
+key_columns: [shop, town, home_town]
+embedded: true
+learning_rate: 0.01
+patience: 3
+wrong_label: false
+prepare:
+  _target_: mylab.toys.prepare
+  rows: 2000
+  wrong_label: ${dataset.wrong_label}
+"""
+METHOD = """
+_target_: mylab.methods.Huber
+name: huber
+labels: [binary, real]
+delta: 0.1
+"""
+BASE = ["dataset=toys", "trainer.max_epochs=2", "trainer.accelerator=cpu"]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The package, and the answers of all commands by name; they share one start."""
+    place = tmp_path_factory.mktemp("lab")
+    package = place / "mylab"
+    files = {
+        "__init__.py": "",
+        "methods.py": METHODS,
+        "toys.py": TOYS,
+        "conf/__init__.py": "",
+        "conf/dataset/toys.yaml": DATASET,
+        "conf/method/huber.yaml": METHOD,
+        "conf/method/breaks.yaml": METHOD.replace("Huber", "Breaks").replace("huber", "breaks"),
+    }
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    command = Command(place / "data", place / "outputs", place)
+    command.env["PYTHONPATH"] += f":{place}"
+    pkg, file = "hydra.searchpath=[pkg://mylab.conf]", f"hydra.searchpath=[file://{package}/conf]"
+    jobs = {
+        "own method": [*BASE, pkg, "method=huber"],
+        "from a folder": [*BASE, file, "method=huber", "method.delta=0.2", "grouping_key=random_64"],
+        "underscore": [
+            *BASE, pkg, "method=huber", "grouping_key=feature", "grouping_key.columns=[town,home_town]",
+        ],
+        "grid": ["-m", *BASE, pkg, "method=breaks,dllp_bce", "grouping_key=shop_town,fixed_shop_64", "fold=0"],
+        "unknown column": [*BASE, pkg, "method=huber", "grouping_key=shop_city"],
+        "wrong label": [*BASE, pkg, "dataset.table=other", "dataset.wrong_label=true"],
+        "no such target": [*BASE, pkg, "method=huber", "method._target_=mylab.methods.Hubert"],
+    }  # fmt: skip
+    return command, dict(zip(jobs, command.many(*jobs.values()), strict=True))
+
+
+def test_own_method_on_own_dataset(lab):
+    command, answers = lab
+    for name in ("own method", "from a folder", "underscore"):
+        assert answers[name].returncode == 0, answers[name].stderr
+    points = {(r["dataset"], r["grouping_key"]) for r in command.results().values() if r["method"] == "huber"}
+    assert points == {("toys", "shop_town"), ("toys", "random_64"), ("toys", "town_home_town")}
+
+
+def test_job_that_fails_in_a_grid_is_told_and_the_others_go_on(lab):
+    command, answers = lab
+    answer = answers["grid"]
+    assert answer.returncode == 1
+    assert answer.stdout.count("failed: it breaks") == 2
+    done = {(r["method"], r["grouping_key"]) for r in command.results().values() if r["method"] != "huber"}
+    assert done == {("dllp_bce", "shop_town"), ("dllp_bce", "fixed_shop_64")}
+    errors = [path for path in command.outputs_dir.rglob("error.json") if "breaks" in path.parts]
+    assert all("it breaks" in path.read_text() for path in errors)
+    assert len(errors) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "unknown column",
+            r"^grouping_key=shop_city: dataset toys has no key column city; it has shop, town, home_town\. "
+            r"Write grouping_key=shop_town, or .* grouping_key=feature grouping_key.columns=\[shop,town\]$",
+        ),
+        ("wrong label", r"^row 3 \(from 0\) has the label 2.0: a label is 0 or 1\.$"),
+    ],
+)
+def test_mistakes_in_own_names_and_labels(lab, name, message):
+    answer = lab[1][name]
+    assert answer.returncode == 1
+    assert re.search(message, answer.stderr, re.MULTILINE), answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
+
+
+def test_class_that_does_not_exist_is_named(lab):
+    answer = lab[1]["no such target"]
+    assert answer.returncode == 1
+    assert "mylab.methods.Hubert" in answer.stderr
+
+
+def test_wrong_labels_leave_no_table(lab):
+    assert not (lab[0].cwd / "data" / "other").exists()

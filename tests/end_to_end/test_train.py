@@ -1,0 +1,62 @@
+"""A grid on real processes: its records, its second start, and one failing job among others."""
+
+import os
+
+import pytest
+
+from tests.conftest import TINY, Command
+
+GRID = ["-m", *TINY, "grouping_key=fixed_C1_C2_64", "method=dllp_bce,group_prior"]  # and the five folds
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory, data_dir):
+    """The grid's command after its first start."""
+    place = tmp_path_factory.mktemp("grid")
+    command = Command(data_dir, place / "outputs", place)
+    done = command(*GRID)
+    assert done.returncode == 0, done.stderr
+    return command, done
+
+
+def test_every_point_has_a_record(grid):
+    command, done = grid
+    points = sorted((r["grouping_key"], r["method"], r["fold"]) for r in command.results().values())
+    assert points == [("fixed_C1_C2_64", method, fold) for method in ("dllp_bce", "group_prior") for fold in range(5)]
+    assert done.stdout.count("epoch  0") == 5  # progress of those that train
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_second_start_skips_what_is_finished(grid):
+    command, _ = grid
+    before = {path: path.stat().st_mtime_ns for path in command.outputs_dir.rglob("result.json")}
+    begin = os.times().children_user
+    done = command(*GRID)
+    assert os.times().children_user - begin < 20  # not the wall clock: other work on the machine does not count
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("finished before, skipped") == 10
+    assert {path: path.stat().st_mtime_ns for path in command.outputs_dir.rglob("result.json")} == before
+
+
+def test_resume_checkpoints_are_gone_and_weights_kept_where_others_start(grid):
+    command, _ = grid
+    assert list(command.outputs_dir.rglob("*.ckpt")) == []
+    assert {path.parents[4].name for path in command.outputs_dir.rglob("best.pt")} == {"dllp_bce"}
+
+
+def test_seeds_and_keys_sweep_too(command):
+    done = command("-m", *TINY[:3], "method=group_prior", "fold=0", "seed=1,2", "grouping_key=C1_C2,random_128")
+    assert done.returncode == 0, done.stderr
+    points = sorted((r["grouping_key"], r["fold"], r["seed"]) for r in command.results().values())
+    assert points == [(key, 0, seed) for key in ("C1_C2", "random_128") for seed in (1, 2)]
+
+
+def test_one_failing_job_does_not_stop_the_others(command):
+    """A file stands where the folder of one fold's run must go."""
+    blocked = command.outputs_dir / "synthetic" / "random_64" / "dllp_mae" / "fold=1"
+    blocked.parent.mkdir(parents=True)
+    blocked.touch()
+    done = command("-m", *TINY, "method=dllp_mae", "fold=0,1,2")
+    assert done.returncode == 1
+    assert {r["fold"] for r in command.results().values()} == {0, 2}
+    assert "fold=1" in done.stderr

@@ -1,0 +1,21 @@
+"""The code keeps to the project's own settings of its linter and type checker."""
+
+import subprocess
+import sys
+
+import pytest
+
+from llp.config import CONF_DIR
+
+CHECKOUT = CONF_DIR.parent
+
+
+@pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")
+@pytest.mark.parametrize(
+    "tool",
+    [["ruff", "check", "llp", "tests"], ["ruff", "format", "--check", "llp", "tests"], ["mypy", "--strict", "llp"]],
+    ids=["lint", "format", "types"],
+)
+def test_clean(tool):
+    done = subprocess.run([sys.executable, "-m", *tool], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
