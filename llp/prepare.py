@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from llp.config import CONF_DIR, register
-from llp.data.table import InstanceTable, remove_unfinished
+from llp.data.table import InstanceTable
+from llp.data.table_writer import remove_unfinished
 from llp.errors import InputError
 
 register()

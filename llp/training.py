@@ -276,7 +276,8 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
     method.eval()
     scores, labels = [], []
     for batch in data.test_dataloader():
-        scores.append(method(batch.categorical.to(device), batch.numeric.to(device)).float().cpu())
+        raw = method(batch.categorical.to(device), batch.numeric.to(device))
+        scores.append(method.log_odds(raw).float().cpu())
         labels.append(batch.label)
     method.train()
     return all_measures(np.asarray(torch.cat(scores)), np.asarray(torch.cat(labels)), method.label_kind)

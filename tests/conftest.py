@@ -11,7 +11,8 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from llp.config import CONF_DIR, register
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 
 # a made dataset that trains in well under a second: 2000 rows, 39 columns of at most 20 codes
 TINY = (

@@ -24,7 +24,8 @@ from llp.config import CONF_DIR, options, register
 from llp.data.bags import FoldBags, GroupingKey, make_bags
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule, gather_bags
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 from llp.methods.base import LLPMethod
 from llp.prepare import prepare_table
 from llp.training import attach

@@ -20,7 +20,8 @@ from llp.data.pipeline import ordered_map
 from llp.data.published import compare
 from llp.data.raw_lines import Field, Layout
 from llp.data.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
-from llp.data.table import Column, TableWriter
+from llp.data.table import Column
+from llp.data.table_writer import TableWriter
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]

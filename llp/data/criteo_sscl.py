@@ -20,7 +20,8 @@ from llp.data.pipeline import ordered_map
 from llp.data.published import compare
 from llp.data.raw_lines import Field, Layout
 from llp.data.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
-from llp.data.table import Column, TableWriter
+from llp.data.table import Column
+from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 
 RAW_NUMBERS = {

@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 
 from llp.data.encode import encode_column, quantile_bins
-from llp.data.table import CHUNK_ROWS, Column, LabelKind, TableWriter
+from llp.data.table import Column, LabelKind
+from llp.data.table_writer import CHUNK_ROWS, TableWriter
 from llp.errors import InputError
 
 CATEGORICAL = ("month", "day", "hour", "carrier", "flight", "tailnum", "origin", "dest")

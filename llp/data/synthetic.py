@@ -22,7 +22,8 @@ from scipy.special import expit
 
 from llp.data.pipeline import ordered_map
 from llp.data.published import published_sizes
-from llp.data.table import Column, TableWriter
+from llp.data.table import Column
+from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 
 CHUNK_ROWS = 2**15  # fits the processor's cache

@@ -73,7 +73,11 @@ class LLPMethod(L.LightningModule):
 
     def predict(self, scores: Tensor) -> Tensor:
         """Predictions h of raw scores z: sigmoid(z) for binary labels, z itself for real ones."""
-        return torch.sigmoid(scores) if self.label_kind == "binary" else scores
+        return torch.sigmoid(self.log_odds(scores)) if self.label_kind == "binary" else scores
+
+    def log_odds(self, scores: Tensor) -> Tensor:
+        """Log-odds of the prediction from raw scores z (binary labels): z itself, unless the method says otherwise."""
+        return scores
 
     def generator(self, purpose: str) -> torch.Generator:
         """Make a generator for this step's draws of one purpose."""
@@ -140,7 +144,7 @@ class LLPMethod(L.LightningModule):
         if self.trainer.datamodule.protocol == "holdout":  # type: ignore[attr-defined]
             self._held_out.append(self.held_out_loss(scores, batch))
         else:
-            self._scores.append(scores)
+            self._scores.append(self.log_odds(scores))
             self._labels.append(batch.label)
 
     def held_out_loss(self, scores: Tensor, batch: Any) -> Tensor:

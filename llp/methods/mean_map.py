@@ -15,7 +15,8 @@ from torch import Tensor
 
 from llp.data.bags import Bags
 from llp.data.batch import BagBatch
-from llp.data.table import CHUNK_ROWS, InstanceTable
+from llp.data.table import InstanceTable
+from llp.data.table_writer import CHUNK_ROWS
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.models.linear import Linear
@@ -122,9 +123,9 @@ class MeanMap(LLPMethod):
             buffer = torch.from_numpy(values).to(self.device, self.model.first.weight.dtype)
             self.register_buffer(f"mean_{name}", buffer, persistent=False)
 
-    def predict(self, scores: Tensor) -> Tensor:
-        """P(y = 1 | x) = sigmoid(2f) of the exponential family model."""
-        return torch.sigmoid(2 * scores)
+    def log_odds(self, scores: Tensor) -> Tensor:
+        """Twice the score: the exponential family has P(y | x) ∝ exp(y f) with y = ±1."""
+        return 2 * scores
 
     def mean_score(self) -> Tensor:
         """<μ_XY, θ>, the score that the model gives to the mean operator: a scalar."""

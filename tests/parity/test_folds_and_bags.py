@@ -10,7 +10,8 @@ import pytest
 
 from llp.data.bags import GroupingKey, build_fold
 from llp.data.folds import fold_positions
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics"
 # position of the first value of I1..I13, C1..C26 in the authors' multi-hot vector

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from llp.data.bags import GroupingKey, build_fold
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 from llp.methods.mean_map import bag_coefficients, mean_operator
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,7 +8,8 @@ from omegaconf import OmegaConf
 from llp.analyze import add_clusters, check_analysis
 from llp.bag_datasets import Measurer, feature_keys, run_keys
 from llp.data.bags import build_all
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from llp.metrics.counting import GroupCounts
 from llp.metrics.hardness import hardness

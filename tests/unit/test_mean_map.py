@@ -9,7 +9,8 @@ import torch
 
 from llp.data.bags import Bags
 from llp.data.batch import BagBatch
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from llp.methods.mean_map import MeanMap, bag_coefficients, mean_operator
 from llp.models.linear import Linear

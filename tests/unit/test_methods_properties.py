@@ -18,7 +18,8 @@ from llp.build import build_method, build_model
 from llp.config import CONF_DIR, options, register
 from llp.data.bags import Bags
 from llp.data.batch import BagBatch
-from llp.data.table import Column, InstanceTable, TableWriter
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
 
 register()
 

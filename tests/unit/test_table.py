@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from llp.data.table import Column, InstanceTable, TableWriter, remove_unfinished
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter, remove_unfinished
 from llp.errors import InputError
 from tests.conftest import make_table
 

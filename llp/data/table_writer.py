@@ -1,0 +1,152 @@
+"""Writing an instance table: beside its place first, renamed when it is whole."""
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.data.table import Column, LabelKind, Schema
+from llp.errors import InputError
+
+CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
+TRANSPOSE_ROWS = 2**12  # a transposing copy of so many rows stays in the processor's cache
+
+
+class TableWriter:
+    """Writes a table in a temporary folder beside its place; leaving the `with` block renames it when whole.
+
+    Parameters
+    ----------
+    folder : Path
+        The table's place. Nothing appears there before the table is complete.
+    columns : sequence of Column
+        Categorical columns may carry `vocab_size=None` and be given sizes in `finish`.
+    label_kind : {'binary', 'real'}
+        Kind of the label.
+    rows : int
+        Number of instances, N.
+
+    Examples
+    --------
+    >>> with TableWriter(folder, columns, label_kind="binary", rows=N) as writer:   # doctest: +SKIP
+    ...     for start, categorical, numeric, label in chunks:
+    ...         writer.write(start, categorical, numeric, label)
+    ...     writer.finish(made_by=..., source=..., facts=...)
+    """
+
+    def __init__(self, folder: Path, columns: list[Column], *, label_kind: LabelKind, rows: int) -> None:
+        if rows == 0:
+            raise InputError(f"no row to write to {folder}: the source is empty.")
+        self._folder = folder
+        self._columns = tuple(columns)
+        self._label_kind = label_kind
+        self._rows = rows
+        self._temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary.mkdir(parents=True)
+        self._names = [column.name for column in columns if column.kind == "categorical"]
+        n_numeric = len(columns) - len(self._names)
+        self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
+        self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
+        self._label = self._create("label.npy", np.float32, (rows,))
+
+    def _create(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
+        if 0 in shape:  # a memory map cannot be empty
+            np.save(self._temporary / name, np.empty(shape, dtype))
+            return np.empty(shape, dtype)
+        return np.lib.format.open_memmap(self._temporary / name, mode="w+", dtype=dtype, shape=shape)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, start: int, categorical: NDArray[Any], numeric: NDArray[Any] | None, label: NDArray[Any]) -> None:
+        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label (m,).
+
+        Raises
+        ------
+        InputError
+            A label is not a number, or not 0 or 1 in a table of binary labels.
+        """
+        fits = np.isin(label, (0, 1)) if self._label_kind == "binary" else np.isfinite(label)
+        if not fits.all():
+            row = int(np.argmin(fits))
+            wanted = "0 or 1" if self._label_kind == "binary" else "a finite number"
+            raise InputError(f"row {start + row} (from 0) has the label {label[row]}: a label is {wanted}.")
+        stop = start + len(label)
+        self._categorical[start:stop] = categorical
+        if numeric is not None:
+            self._numeric[start:stop] = numeric
+        self._label[start:stop] = label
+
+    def finish(
+        self,
+        *,
+        made_by: Mapping[str, Any],
+        source: Mapping[str, Any],
+        facts: Mapping[str, Any],
+        vocab_sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write `columns.parquet` and `schema.json`, flush everything to disk and put the folder in its place."""
+        self._sink_columns()
+        sizes = vocab_sizes or {}
+        schema = Schema(
+            columns=tuple(
+                dataclasses.replace(column, vocab_size=sizes.get(column.name, column.vocab_size))
+                for column in self._columns
+            ),
+            label_kind=self._label_kind,
+            rows=self._rows,
+            made_by=dict(made_by),
+            source=dict(source),
+            facts=dict(facts),
+        )
+        (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1))
+        for array in (self._categorical, self._numeric, self._label):
+            if isinstance(array, np.memmap):
+                array.flush()
+        for path in self._temporary.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        self._temporary.rename(self._folder)
+
+    def _sink_columns(self) -> None:
+        schema = dict.fromkeys(self._names, pl.Int32)
+
+        def chunks(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            for start in range(0, self._rows, CHUNK_ROWS):
+                columns = _transposed(self._categorical[start : start + CHUNK_ROWS])
+                yield pl.DataFrame(dict(zip(self._names, columns, strict=True)), schema=schema)
+
+        lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
+        path = self._temporary / "columns.parquet"
+        lazy.sink_parquet(path, compression="lz4", row_group_size=CHUNK_ROWS, statistics=False)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def _transposed(block: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Copy (rows, Fc) to (Fc, rows)."""
+    columns = np.empty(block.shape[::-1], np.int32)
+    for start in range(0, len(block), TRANSPOSE_ROWS):
+        stop = start + TRANSPOSE_ROWS
+        columns[:, start:stop] = block[start:stop].T
+    return columns
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed writers of the table left beside its place; call it while holding the table's lock."""
+    for leftover in folder.parent.glob(f".{folder.name}.*.tmp"):
+        shutil.rmtree(leftover, ignore_errors=True)
