@@ -30,7 +30,8 @@ class Breaks(Huber):
 '''
 TOYS = """
 import numpy as np
-from llp.data.table import Column, TableWriter
+from llp.data.table import Column
+from llp.data.table_writer import TableWriter
 
 NAMES = ["shop", "town", "home_town"]
 
