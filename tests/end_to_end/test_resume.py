@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from llp.run import run_one
 from tests.conftest import TINY, Command
 
 LONG = ("trainer.max_epochs=15", "trainer.patience=15", "checkpoint_minutes=0")
@@ -69,9 +70,11 @@ def killed_three_times(command, grid, longest):
     assert list(command.outputs_dir.rglob(".[0-9]*")) == []
 
 
-def test_killed_and_started_again(tmp_path, data_dir):
-    whole = Command(data_dir, tmp_path / "whole", tmp_path)
-    assert whole(*GRID).returncode == 0
+def test_killed_and_started_again(tmp_path, data_dir, tiny):
+    whole = Command(data_dir, tmp_path / "outputs", tmp_path)
+    for method in ("dllp_bce", "dllp_mae"):
+        for fold in (0, 1):
+            run_one(tiny(*LONG, f"method={method}", f"fold={fold}"))
     cut = Command(data_dir, tmp_path / "cut", tmp_path)
     killed_three_times(cut, GRID, longest=0.3)
     expected, got = whole.results(), cut.results()
