@@ -4,9 +4,11 @@
 commands once, forks a child for each and writes a list of `{"code", "out", "err"}`.
 """
 
+import contextlib
 import importlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -18,6 +20,7 @@ def run(module, arguments, env, cwd):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if not child:
+            os.setpgid(0, 0)
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
             os.environ.update(env)
@@ -25,6 +28,8 @@ def run(module, arguments, env, cwd):
             sys.argv = [module.__file__, *arguments]
             os._exit(end_of(module.main))
         _, status = os.waitpid(child, 0)
+        with contextlib.suppress(ProcessLookupError):  # a launcher's workers, which outlive os._exit
+            os.killpg(child, signal.SIGTERM)
         texts = []
         for file in (out, err):
             file.seek(0)
