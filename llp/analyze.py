@@ -19,6 +19,7 @@ from scipy.spatial.distance import cdist
 
 from llp.bag_datasets import Measurer, feature_keys, run_keys
 from llp.config import CONF_DIR, grouping_key, register
+from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable, LabelKind
 from llp.errors import InputError
 from llp.files import write_atomically
@@ -26,7 +27,6 @@ from llp.metrics.clusters import Tail, assign, clusterings
 from llp.metrics.hardness import Measures
 from llp.metrics.separation import NO_BAGS, separation_measures
 from llp.metrics.space import make_space
-from llp.prepare import prepare_table
 from llp.results.analysis_figures import draw_figures
 from llp.results.analysis_table import show
 

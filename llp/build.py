@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config import grouping_key
+from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.prepare import prepare_table
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn

@@ -1,140 +1,19 @@
 """Raw files to an instance table: `python -m llp.prepare dataset=criteo_ctr raw=/data/train.txt`."""
 
-import logging
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
 
 import hydra
-from filelock import AcquireReturnProxy, FileLock, Timeout
 from hydra.errors import CompactHydraException
-from hydra.utils import get_method
-from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig, ListConfig
 from rich.console import Console
 from rich.table import Table
 
 from llp.config import CONF_DIR, register
+from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
-from llp.data.table_writer import remove_unfinished
 from llp.errors import InputError
 
 register()
-log = logging.getLogger(__name__)
-
-
-def prepare_table(
-    dataset: Mapping[str, Any] | DictConfig,
-    data_dir: Path,
-    raw: str | list[str] | None = None,
-    errors: Literal["stop", "skip"] = "stop",
-    force: bool = False,
-) -> Path:
-    """Make sure that a dataset's table is there, and say where.
-
-    Parameters
-    ----------
-    dataset : Mapping or DictConfig
-        A dataset's configuration (`conf/dataset/NAME.yaml`), composed.
-    data_dir : Path
-        Where the tables are.
-    raw : str or list of str, optional
-        Raw files: a file, a folder, a glob, or a list of them. Embedded datasets take none.
-    errors : {'stop', 'skip'}
-        What a line that does not fit does: ends the preparation, or is counted and left out.
-    force : bool
-        Make the table again even if it is there.
-
-    Returns
-    -------
-    Path
-        The table's folder.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, or the raw files are not given or do not fit.
-    """
-    plain = _plain(dataset)
-    folder = data_dir / str(plain["table"])
-    if not force and folder.exists():
-        InstanceTable.open(folder, plain["prepare"])
-        if raw is not None:
-            log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
-        return folder
-    inputs = _inputs(plain, folder, raw, errors)
-    data_dir.mkdir(parents=True, exist_ok=True)
-    with _lock(data_dir / f".{folder.name}.lock"):
-        if not force and folder.exists():  # made by the process that held the lock before
-            InstanceTable.open(folder, plain["prepare"])
-            return folder
-        remove_unfinished(folder)
-        options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
-        with _aside(folder):
-            get_method(plain["prepare"]["_target_"])(folder=folder, made_by=plain["prepare"], **options, **inputs)
-    InstanceTable.open(folder, plain["prepare"])
-    return folder
-
-
-@contextmanager
-def _aside(folder: Path) -> Iterator[None]:
-    """Move a table out of the way of its successor, and back if that fails."""
-    old = folder.with_name(f".{folder.name}.old.tmp")
-    if folder.exists():
-        folder.rename(old)
-    try:
-        yield
-    except BaseException:
-        if old.exists():
-            old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    if not isinstance(dataset, DictConfig):
-        return dict(dataset)
-    try:
-        container = OmegaConf.to_container(dataset, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise InputError(f"the dataset's options do not fit: {str(error).splitlines()[0]}") from None
-    assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}
-
-
-def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
-    """What the dataset's function is given beside its options."""
-    name = dataset["name"]
-    if dataset["embedded"]:
-        if raw is not None:
-            raise InputError(f"raw={raw} was given, but dataset={name} reads no raw file: leave raw= out.")
-        return {}
-    if raw is None:
-        raise InputError(not_prepared(dataset, folder))
-    if errors not in ("stop", "skip"):
-        raise InputError(f"errors={errors} is not known: write errors=stop or errors=skip.")
-    return {"raw": [raw] if isinstance(raw, str) else list(raw), "errors": errors}
-
-
-def not_prepared(dataset: Mapping[str, Any], folder: Path) -> str:
-    """The message for a table that is missing and needs raw files: the command, and where the files are had."""
-    source = " ".join(str(dataset["source"]).split())
-    return (
-        f"{folder} is not prepared. Get the raw file ({source}), then run: "
-        f"python -m llp.prepare dataset={dataset['name']} raw=PATH data_dir={folder.parent}"
-    )
-
-
-def _lock(path: Path) -> AcquireReturnProxy[FileLock]:
-    """The acquired lock of one table; says so when it has to wait for another process."""
-    lock = FileLock(path)
-    try:
-        return lock.acquire(timeout=0)
-    except Timeout:
-        log.warning("another process is preparing this table (lock %s): waiting for it", path)
-        return lock.acquire()
 
 
 def describe(table: InstanceTable, console: Console) -> None:

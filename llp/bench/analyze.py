@@ -17,11 +17,11 @@ from llp.bag_datasets import Measurer, feature_keys
 from llp.bench.speed import Measured, compose_config, peak_anonymous, show
 from llp.config import register
 from llp.data.bags import GroupingKey
+from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
 from llp.metrics.counting import read_column
 from llp.metrics.separation import Embedded
 from llp.metrics.space import Space, make_space
-from llp.prepare import prepare_table
 
 ROWS = 5_000_000
 SEPARATION_ROWS = 2_000_000

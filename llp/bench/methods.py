@@ -24,10 +24,10 @@ from llp.config import CONF_DIR, options, register
 from llp.data.bags import FoldBags, GroupingKey, make_bags
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule, gather_bags
+from llp.data.preparation import prepare_table
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.methods.base import LLPMethod
-from llp.prepare import prepare_table
 from llp.training import attach
 
 SIZES = np.array([180, 240, 310, 250, 220, 290, 260, 250])  # instances of the minibatch's bags

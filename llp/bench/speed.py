@@ -27,9 +27,9 @@ from rich.table import Table
 from llp.build import build_data, open_table
 from llp.config import CONF_DIR, grouping_key, register
 from llp.data.bags import build_fold
+from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
 from llp.metrics.ranking import exact_auc
-from llp.prepare import prepare_table
 from llp.run import Run, run_one
 
 ROWS = 2_000_000

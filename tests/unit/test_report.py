@@ -276,7 +276,7 @@ def test_command(tmp_path: Path) -> None:
             arguments, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=False
         )
 
-    good = command("outputs_dir=runs", "method=[dllp_bce]")
+    good = command("outputs_dir=runs", "dataset=flights", "grouping_key=month_dest", "method=[dllp_bce]")
     assert good.returncode == 0, good.stderr
     assert "0.6240 ± 0.0230" in good.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
