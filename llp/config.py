@@ -6,7 +6,7 @@ per key exists and a user's own dataset has its keys at once.
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,7 @@ def register() -> None:
 
 
 class CheckGrid(Callback):
-    """Checks every point of a multirun before the first one starts."""
+    """Checks the points of a multirun before the first one starts."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Compose and check each point; the first that does not fit stops the multirun."""
@@ -136,13 +136,24 @@ class CheckGrid(Callback):
         loader = GlobalHydra.instance().config_loader()
         points = BasicSweeper.split_arguments(OverridesParser.create(config_loader=loader).parse_overrides(given), None)
         try:
-            for overrides in points[0]:
+            for overrides in _representatives(points[0]):
                 point = loader.load_sweep_config(config, list(overrides))
                 with open_dict(point):
                     del point.hydra
                 check_config(point)
         except InputError as error:
             sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
+
+
+def _representatives(points: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Points that hold every fold, every seed and every combination of the other overrides: composing takes time."""
+    seen: set[tuple[str, ...]] = set()
+    for overrides in points:
+        apart = [(override,) for override in overrides if override.startswith(("fold=", "seed="))]
+        parts = {tuple(override for override in overrides if (override,) not in apart), *apart}
+        if not parts <= seen:
+            seen |= parts
+            yield overrides
 
 
 def grouping_key(config: DictConfig) -> GroupingKey:

@@ -6,7 +6,15 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.object_type import ObjectType
 
-from llp.config import CONF_DIR, GroupingKeySource, check_config, grouping_key, grouping_key_node, options
+from llp.config import (
+    CONF_DIR,
+    GroupingKeySource,
+    _representatives,
+    check_config,
+    grouping_key,
+    grouping_key_node,
+    options,
+)
 from llp.errors import InputError
 
 
@@ -132,3 +140,11 @@ def test_dataset_without_a_default_key(tiny):
     config = tiny()
     config.grouping_key = None
     assert refused(config).startswith("no grouping key: the dataset names no default one; write grouping_key=")
+
+
+def test_checked_points_hold_every_fold_and_every_combination():
+    points = [(f"fold={k}", f"method={m}", f"seed={s}") for k in range(5) for m in "ab" for s in range(3)]
+    checked = list(_representatives(points))
+    assert len(checked) == 8  # of 30: three seeds and the other method with the first fold, then the other folds
+    for position in range(3):
+        assert {point[position] for point in checked} == {point[position] for point in points}
