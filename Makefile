@@ -46,8 +46,10 @@ bench-analyze: $(READY)  ## Time the measures of every grouping key, on made dat
 bench-methods: $(READY)  ## Cost of each method's step relative to dllp_bce
 	$(RUN) -m llp.bench.methods
 
-device-check: $(READY)  ## Check and time everything on a GPU (under 4 minutes)
-	$(RUN) -m llp.bench.device
+device-check: $(READY)  ## Run the tests and timings that need a GPU
+	@$(RUN) -c "import sys, torch; torch.cuda.is_available() or sys.exit('device-check needs a CUDA device, none is here')"
+	$(RUN) -m pytest -m gpu
+	$(RUN) -m llp.bench.speed
 
 clean:  ## Remove the environment, caches and build folders (not data/ and outputs/)
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
