@@ -56,9 +56,10 @@ def test_the_two_commands_are_targets():
         assert subprocess.run(["make", "-n", target], cwd=CONF_DIR.parent, capture_output=True).returncode == 0
 
 
+@pytest.mark.timeout(900)  # a dozen commands, some of them grids
 @pytest.mark.parametrize("module", ["llp.prepare", "llp.train", "llp.analyze"])
 def test_every_command_runs(home, module):
-    command = Command(home / "data", home / "outputs", home, timeout=600)
+    command = Command(home / "data", home / "outputs", home, timeout=900)
     command.env["PYTHONPATH"] += f":{home}"
     jobs = [words[3:] for words in commands() if words[:3] == ["python", "-m", module]]
     assert jobs
