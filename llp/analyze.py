@@ -13,7 +13,8 @@ from typing import Any
 import hydra
 import polars as pl
 from hydra.errors import CompactHydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, ListConfig
+from pydantic import NonNegativeInt, PositiveInt
 from rich.progress import track
 from scipy.spatial.distance import cdist
 
@@ -27,6 +28,7 @@ from llp.metrics.clusters import Tail, assign, clusterings
 from llp.metrics.hardness import Measures
 from llp.metrics.separation import NO_BAGS, separation_measures
 from llp.metrics.space import make_space
+from llp.options import check_value
 from llp.results.analysis_figures import draw_figures
 from llp.results.analysis_table import show
 
@@ -36,13 +38,23 @@ log = logging.getLogger(__name__)
 
 Row = dict[str, Any]
 
+OPTIONS = {
+    "low_thresh": int,
+    "high_thresh": int,
+    "instance_thresh": float,
+    "bag_sizes": list[PositiveInt],
+    "bag_seed": NonNegativeInt,
+    "metric_limit": PositiveInt,
+    "threads": PositiveInt,
+}
+
 
 @hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Analyze one dataset."""
     try:
         analyze(config)
-    except InputError as error:
+    except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
 
 
@@ -122,6 +134,9 @@ def check_analysis(config: DictConfig) -> None:
     InputError
         Says what was given, what fits, and how to write it.
     """
+    for name, hint in OPTIONS.items():
+        value = config[name]
+        check_value(name, list(value) if isinstance(value, ListConfig) else value, hint)
     known = list(config.dataset.key_columns)
     unknown = [column for column in grouping_key(config).columns if column not in known]
     if unknown:

@@ -3,6 +3,8 @@
 All of Hydra's `instantiate` calls are here.
 """
 
+import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,8 @@ from llp.config import grouping_key
 from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.files import is_whole
+from llp.options import check_options, find_target
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -52,12 +56,18 @@ def open_table(config: DictConfig) -> InstanceTable:
     return table
 
 
-def _instantiate(node: dict[str, Any], **given: Any) -> Any:
-    """Call a composed node's target; its InputError comes out as it is, not wrapped in Hydra's exception."""
+def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
+    """Check a composed node's options and call its target with them.
+
+    An InputError comes out as it is, not wrapped in Hydra's exception. A partial node's first parameter comes later.
+    """
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
     options = {name: value for name, value in node.items() if name not in METADATA}
+    target = find_target(group, options["_target_"])
+    later = list(inspect.signature(target).parameters)[:1] if options.get("_partial_") else []
+    check_options(group, target, options, [*given, *later])
     try:
         return instantiate(options, _convert_="all", **given)
     except InstantiationException as error:
@@ -74,7 +84,7 @@ def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
 
     torch.manual_seed(keyed_seed(config.seed, "initial weights"))
     node = resolved(config, ("model",))["model"]
-    model: nn.Module = _instantiate(node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
     return model
 
 
@@ -82,13 +92,39 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
     """The composed method with its model and optimizer."""
     plain = resolved(config, ("method", "optimizer"))
     method: LLPMethod = _instantiate(
+        "method",
         plain["method"],
         model=build_model(config, table),
-        optimizer=_instantiate(plain["optimizer"]),
+        optimizer=_instantiate("optimizer", plain["optimizer"]),
         label_kind=table.label_kind,
         seed=config.seed,
     )
     return method
+
+
+def check_build(config: DictConfig, table: InstanceTable) -> None:
+    """Build model, method and optimizer for one code per column, so that what does not fit is told before any work.
+
+    Raises
+    ------
+    InputError
+        An option does not fit, or the method does not fit the model or the machine.
+    """
+    import torch
+
+    if config.trainer.accelerator == "gpu" and not torch.accelerator.is_available():
+        raise InputError("trainer.accelerator=gpu: torch finds no GPU on this machine; write trainer.accelerator=auto")
+    columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
+    small = InstanceTable(table.folder, replace(table.schema, columns=columns))
+    method = build_method(config, small)
+    try:
+        method.configure_optimizers()
+    except InputError:
+        raise
+    except ValueError as error:  # how torch's optimizers refuse a value
+        raise InputError(f"optimizer: {error}") from error
+    if "first_stage" in config.method:
+        method.start_from(build_model(config, small))
 
 
 def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> "LLPDataModule":
@@ -122,7 +158,7 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     import torch
 
     path = folder / "checkpoints" / "best.pt"
-    if not path.is_file():
+    if not is_whole(path):
         raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
     config = OmegaConf.load(folder / "config.yaml")
     assert isinstance(config, DictConfig)

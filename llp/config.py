@@ -4,11 +4,12 @@ Grouping keys such as C3_C11, random_64 or fixed_C3_C11_128 are made here as the
 per key exists and a user's own dataset has its keys at once.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
@@ -18,10 +19,12 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
+from pydantic import Field, NonNegativeFloat
 
 from llp.data.bags import GroupingKey
 from llp.data.folds import N_FOLDS
 from llp.errors import InputError
+from llp.options import check_options, check_value
 
 _PACKAGE = Path(__file__).resolve().parent
 # a wheel carries the configuration inside the package, a checkout beside it
@@ -90,7 +93,7 @@ class GroupingKeySource(ConfigSource):
 
     def is_config(self, config_path: str) -> bool:
         """Whether the path names a grouping key."""
-        return re.fullmatch(rf"{_GROUP}/[^/]+", config_path.strip("/")) is not None
+        return config_path.startswith(f"{_GROUP}/")  # also a key that cannot be: its error then says what fits
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """Name the keys of the datasets that ship with the package, for shell completion."""
@@ -157,8 +160,16 @@ def _representatives(points: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]
 
 
 def grouping_key(config: DictConfig) -> GroupingKey:
-    """Make the grouping key of a composed config."""
-    node = dict(config.grouping_key)
+    """Make the grouping key of a composed config.
+
+    Raises
+    ------
+    InputError
+        An option does not fit.
+    """
+    node = OmegaConf.to_container(config.grouping_key)
+    assert isinstance(node, dict)
+    check_options("grouping_key", GroupingKey, {str(name): value for name, value in node.items()})
     return GroupingKey(**{**node, "columns": tuple(node["columns"])})
 
 
@@ -170,17 +181,36 @@ def check_config(config: DictConfig) -> None:
     InputError
         Says what was given, what fits, and how to write it.
     """
+    for group in ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "logger"):
+        if group not in config:
+            raise InputError(f"{group} is missing; write {group}=NAME")
     try:
         OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        _check_values(config)
     except OmegaConfBaseException as error:
         raise InputError(_composition_error(config, error)) from None
+
+
+def _check_values(config: DictConfig) -> None:
+    for name in ("data_dir", "outputs_dir"):
+        _check_folder(name, config[name])
+    for name in ("force", "save_model"):
+        check_value(name, config[name], bool)
+    check_value("checkpoint_minutes", config.checkpoint_minutes, NonNegativeFloat)
+    check_value("trainer.accelerator", config.trainer.accelerator, Literal["auto", "cpu", "gpu"])
     _check_whole_number("fold", config.fold, 0, N_FOLDS - 1)
     _check_whole_number("seed", config.seed, 0, None)
+    check_value("seed", config.seed, Annotated[int, Field(lt=2**63)])  # what a data frame holds
     for name in ("max_epochs", "patience", "bags_per_batch", "instances_per_batch", "threads"):
         _check_whole_number(f"trainer.{name}", config.trainer[name], 1, None)
     _check_whole_number("num_workers", config.num_workers, 0, None)
+    _check_protocol(config)
+    _check_logger(config)
     _check_key(config)
     _check_method(config)
+    for name, value in (("dataset.name", config.dataset.name), ("method.name", config.method.name)):
+        if not re.fullmatch(r"[^/]*[^/.][^/]*", str(value)):
+            raise InputError(f"{name}={value} does not fit: it names a folder; write {name}=NAME")
 
 
 def _composition_error(config: DictConfig, error: OmegaConfBaseException) -> str:
@@ -205,10 +235,43 @@ def _check_whole_number(name: str, value: Any, low: int, high: int | None) -> No
         raise InputError(f"{name}={value} does not fit: {name} is {fits}; write {name}={low}")
 
 
+def _check_folder(name: str, value: Any) -> None:
+    check_value(name, value, str)
+    if not value:
+        raise InputError(f"{name} is empty; write {name}=FOLDER")
+    folder = Path(value).absolute()
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    readable = name == "data_dir" and there == folder  # what is prepared need not be writable
+    if not there.is_dir() or not (readable or os.access(there, os.W_OK)):
+        problem = "may not be written" if there.is_dir() else "is not a folder"
+        raise InputError(f"{name}={value} does not fit: {there} {problem}; write {name}=FOLDER")
+
+
+def _check_protocol(config: DictConfig) -> None:
+    held_out = config.protocol.held_out
+    check_value("protocol.name", config.protocol.name, Literal["paper", "holdout"])
+    check_value("protocol.held_out", held_out, float)
+    if config.protocol.name == "paper" and held_out != 0:
+        raise InputError(f"protocol.held_out={held_out} does not fit protocol=paper; write protocol=holdout with it")
+    if config.protocol.name == "holdout" and not 0 < held_out < 1:
+        raise InputError(f"protocol.held_out={held_out} does not fit: it is a share; write protocol.held_out=0.1")
+
+
+def _check_logger(config: DictConfig) -> None:
+    fits = {"name": Literal["csv", "wandb"], "mode": Literal["auto", "online", "offline"], "tags": list[str]}
+    for name, value in OmegaConf.to_container(config.logger).items():  # type: ignore[union-attr]
+        if name in fits:
+            check_value(f"logger.{name}", value, fits[name])
+
+
 def _check_key(config: DictConfig) -> None:
     if config.grouping_key is None:
         raise InputError("no grouping key: the dataset names no default one; write grouping_key=COLUMN_COLUMN")
     key, known = grouping_key(config), list(config.dataset.key_columns)
+    for name, default in _yaml(f"{_GROUP}/{key.kind}").items_ex(resolve=False):
+        given = config.grouping_key[str(name)]
+        if default in (None, []) and given not in (None, []):
+            raise InputError(f"grouping_key.{name!s}={given} means nothing for {key.kind} bags; leave it out")
     if key.kind in ("random", "fixed"):
         _check_whole_number("grouping_key.bag_size", key.bag_size, 1, None)
     if key.kind == "random":
@@ -217,19 +280,25 @@ def _check_key(config: DictConfig) -> None:
         raise InputError(_no_columns(config))
     unknown = [column for column in key.columns if column not in known]
     if unknown:
+        named = ", ".join(column or "''" for column in unknown)
+        example = _written(GroupingKey("feature", tuple(known[:2])))
         raise InputError(
-            f"grouping_key={key.name}: dataset {config.dataset.name} has no key column {', '.join(unknown)}; it has "
-            f"{', '.join(known)}. Write grouping_key={_example(known)}, or for names with an underscore "
-            f"grouping_key=feature grouping_key.columns=[{','.join(known[:2])}]"
+            f"grouping_key={key.name}: dataset {config.dataset.name} has no key column {named}; it has "
+            f"{', '.join(known)}. Write {example}, or for names with an underscore grouping_key=feature "
+            f"grouping_key.columns=[{','.join(known[:2])}]"
         )
     right = sorted(set(key.columns), key=known.index)
     if list(key.columns) != right:
-        name = GroupingKey(key.kind, tuple(right), key.bag_size).name
-        raise InputError(f"grouping_key={key.name}: columns go in table order, each once; write grouping_key={name}")
+        write = _written(GroupingKey(key.kind, tuple(right), key.bag_size))
+        raise InputError(f"grouping_key={key.name}: columns go in table order, each once; write {write}")
 
 
-def _example(columns: Sequence[str]) -> str:
-    return "_".join(columns[:2])
+def _written(key: GroupingKey) -> str:
+    """How a key is asked for: by its name, unless a column's own name holds an underscore."""
+    if any("_" in column for column in key.columns):
+        size = f" grouping_key.bag_size={key.bag_size}" if key.bag_size else ""
+        return f"grouping_key={key.kind} grouping_key.columns=[{','.join(key.columns)}]{size}"
+    return f"grouping_key={key.name}"
 
 
 def _check_method(config: DictConfig) -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt
 
 from llp.data.folds import fold_positions
 from llp.data.table import InstanceTable
@@ -42,9 +43,9 @@ class GroupingKey:
     kind: Literal["feature", "random", "fixed"]
     columns: tuple[str, ...] = ()
     bag_size: int | None = None
-    low_thresh: int | None = None
-    high_thresh: int | None = None
-    seed: int | None = None
+    low_thresh: NonNegativeInt | None = None
+    high_thresh: NonNegativeInt | None = None
+    seed: NonNegativeInt | None = None
 
     @property
     def name(self) -> str:
@@ -173,7 +174,7 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     Raises
     ------
     InputError
-        The size filter leaves too few rows for five folds.
+        The table has, or the size filter leaves, too few rows for five folds.
     """
     if key.kind == "feature":
         rows, codes = kept_rows(table, key)
@@ -185,6 +186,8 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
             )
         train, test = fold_positions(len(rows), fold)
         return FoldBags(make_bags(*group_rows(codes[train], rows[train]), table.label), rows[test])
+    if table.n_rows < MIN_ROWS:
+        raise InputError(f"{table.folder} has {table.n_rows} rows, five folds need at least {MIN_ROWS}")
     train, test = fold_positions(table.n_rows, fold)
     return FoldBags(_runs(table, key, train, np.random.default_rng([key.seed or 0, fold])), test)
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt
 from rich.progress import Progress
 
 from llp.data.encode import Category, encode, log2_squared
@@ -67,7 +68,7 @@ def prepare(
     made_by: Mapping[str, Any],
     raw: Sequence[str],
     errors: Literal["stop", "skip"],
-    rare_at_most: int,
+    rare_at_most: NonNegativeInt,
     transform: Literal["log2_squared", "none"],
 ) -> None:
     """Write the instance table of raw Criteo SSCL files.

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from llp.data.bags import Bags, FoldBags, GroupingKey, Rows, positions_of
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.table import InstanceTable
+from llp.errors import InputError
 from llp.randomness import keyed_seed
 
 EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be quick, small enough for any memory
@@ -158,6 +159,11 @@ class LLPDataModule(L.LightningDataModule):
         self.bags_per_batch = bags_per_batch
         self.test_rows = fold_bags.test_rows
         self.train_bags, self.held_out_bags = split_bags(fold_bags.train, held_out, seed)
+        if not len(self.train_bags):
+            raise InputError(
+                f"protocol.held_out={held_out} leaves none of the {len(fold_bags.train)} train bags to train on; write "
+                "a smaller share, or take smaller bags"
+            )
         self._instances_per_batch = instances_per_batch
         self._instance_labels = instance_labels
         self._seed = seed

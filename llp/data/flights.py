@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from pydantic import NonNegativeInt, PositiveInt
 
 from llp.data.encode import encode_column, quantile_bins
 from llp.data.table import Column, LabelKind
@@ -31,8 +32,8 @@ def prepare(
     made_by: Mapping[str, Any],
     label: Literal["late", "delay"],
     late_after: float,
-    rare_at_most: int,
-    bins: int,
+    rare_at_most: NonNegativeInt,
+    bins: PositiveInt,
 ) -> None:
     """Write the instance table of the flights with a known arrival delay.
 

@@ -1,20 +1,18 @@
 """Make sure that a dataset's table is there: made once, under a lock, whole or not at all."""
 
 import logging
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import AcquireReturnProxy, FileLock, Timeout
-from hydra.utils import get_method
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.data.table import InstanceTable
 from llp.data.table_writer import remove_unfinished
 from llp.errors import InputError
+from llp.options import check_options, find_target
 
 log = logging.getLogger(__name__)
 
@@ -59,32 +57,18 @@ def prepare_table(
             log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
         return folder
     inputs = _inputs(plain, folder, raw, errors)
+    options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
+    function = find_target("dataset.prepare", plain["prepare"]["_target_"])
+    check_options("dataset.prepare", function, options, ["folder", "made_by", *inputs])
     data_dir.mkdir(parents=True, exist_ok=True)
     with _lock(data_dir / f".{folder.name}.lock"):
         if not force and folder.exists():  # made by the process that held the lock before
             InstanceTable.open(folder, plain["prepare"])
             return folder
         remove_unfinished(folder)
-        options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
-        with _aside(folder):
-            get_method(plain["prepare"]["_target_"])(folder=folder, made_by=plain["prepare"], **options, **inputs)
+        function(folder=folder, made_by=plain["prepare"], **options, **inputs)
     InstanceTable.open(folder, plain["prepare"])
     return folder
-
-
-@contextmanager
-def _aside(folder: Path) -> Iterator[None]:
-    """Move a table out of the way of its successor, and back if that fails."""
-    old = folder.with_name(f".{folder.name}.old.tmp")
-    if folder.exists():
-        folder.rename(old)
-    try:
-        yield
-    except BaseException:
-        if old.exists():
-            old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:

@@ -13,10 +13,11 @@ number of threads.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -76,7 +77,14 @@ Labeller = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float
 
 
 def prepare_ctr(
-    *, folder: Path, made_by: Mapping[str, Any], rows: int, seed: int, vocab_fraction: float, signal: float, rate: float
+    *,
+    folder: Path,
+    made_by: Mapping[str, Any],
+    rows: PositiveInt,
+    seed: NonNegativeInt,
+    vocab_fraction: float,
+    signal: float,
+    rate: Annotated[float, Field(gt=0, lt=1)],
 ) -> None:
     """Write a table shaped like Criteo CTR: 39 categorical columns N1..N13, C1..C26 and a label 0 / 1.
 
@@ -116,12 +124,12 @@ def prepare_sscl(
     *,
     folder: Path,
     made_by: Mapping[str, Any],
-    rows: int,
-    seed: int,
+    rows: PositiveInt,
+    seed: NonNegativeInt,
     vocab_fraction: float,
     mean: float,
     signal: float,
-    noise: float,
+    noise: NonNegativeFloat,
 ) -> None:
     """Write a table shaped like Criteo SSCL: 17 categorical columns, 3 numeric ones, a real label.
 

@@ -1,7 +1,7 @@
 """LLPMethod: what every method shares. A method adds its loss."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import lightning as L
@@ -12,24 +12,11 @@ from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
-from llp.errors import InputError
 from llp.metrics.evaluation import epoch_measures
 from llp.ops.segment import segment_mean
 from llp.randomness import keyed_generator
 
 OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
-
-
-def check_choice(option: str, given: str, fits: Sequence[str]) -> None:
-    """Refuse a method's option that is none of its named values.
-
-    Raises
-    ------
-    InputError
-        Says what was given, what fits, and how to write it.
-    """
-    if given not in fits:
-        raise InputError(f"method.{option}={given} does not fit; write method.{option}={' or '.join(fits)}")
 
 
 class LLPMethod(L.LightningModule):

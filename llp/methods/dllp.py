@@ -6,14 +6,14 @@ as its authors' code does; `target: sum` compares label sums, as the benchmark's
 weights a bag by k².
 """
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from llp.data.batch import BagBatch
 from llp.errors import InputError
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
 from llp.ops.segment import segment_mean, segment_sum
 
@@ -54,17 +54,11 @@ class DLLP(LLPMethod):
     Raises
     ------
     InputError
-        An option has no such value, or `bce` is asked to compare sums.
+        `bce` is asked to compare sums.
     """
 
     def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
         super().__init__(**shared)
-        for option, given, fits in (
-            ("loss", loss, Loss),
-            ("target", target, Target),
-            ("reduction", reduction, Reduction),
-        ):
-            check_choice(option, given, get_args(fits))
         if loss == "bce" and target == "sum":
             raise InputError("method.target=sum does not fit method.loss=bce, which compares proportions")
         self.loss = loss

@@ -7,9 +7,10 @@ part carries gradient. Checked against the public code of a later comparison (LL
 paper's appendix for the average; the paper's full text was not at hand.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from llp.data.batch import BagBatch
@@ -44,7 +45,7 @@ class DSQ(LLPMethod):
 
     mean_prediction: Tensor
 
-    def __init__(self, *, decay: float, **shared: Any) -> None:
+    def __init__(self, *, decay: Annotated[float, Field(ge=0, lt=1)], **shared: Any) -> None:
         super().__init__(**shared)
         self.decay = decay
         self.register_buffer("mean_prediction", torch.tensor(float("nan")))

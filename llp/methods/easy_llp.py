@@ -10,13 +10,14 @@ code is the clip of the predictions at 1e-7: beyond it the gradient is zero. It 
 """
 
 import math
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.ops.bce import mean_instance_bce
 
 Estimator = Literal["bag_mean", "single"]
@@ -44,9 +45,10 @@ class EasyLLP(LLPMethod):
         Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
     """
 
-    def __init__(self, *, estimator: Estimator, clip: float | None, **shared: Any) -> None:
+    def __init__(
+        self, *, estimator: Estimator, clip: Annotated[float, Field(gt=0, lt=0.5)] | None, **shared: Any
+    ) -> None:
         super().__init__(**shared)
-        check_choice("estimator", estimator, get_args(Estimator))
         self.estimator: Estimator = estimator
         self.bound = math.inf if clip is None else math.log(1 - clip) - math.log(clip)  # of the raw scores
 

@@ -7,13 +7,14 @@ rows sum to zero, so equal residuals within a block cost nothing. The benchmark'
 regularised Σ (`covariance: reference`) and, for real labels, mean residuals.
 """
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
+from pydantic import PositiveInt
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.methods.dllp import residual
 from llp.ops.segment import segment_mean, segment_sum
 
@@ -79,11 +80,9 @@ class GenBags(LLPMethod):
     """
 
     def __init__(
-        self, *, block_size: int, draws: int, residual: Residual, covariance: Covariance, **shared: Any
+        self, *, block_size: PositiveInt, draws: PositiveInt, residual: Residual, covariance: Covariance, **shared: Any
     ) -> None:
         super().__init__(**shared)
-        check_choice("residual", residual, get_args(Residual))
-        check_choice("covariance", covariance, get_args(Covariance))
         self.block_size = block_size
         self.draws = draws
         self.sums = residual == "sum" or (residual == "auto" and self.label_kind == "binary")

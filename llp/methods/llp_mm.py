@@ -19,6 +19,7 @@ from llp.data.batch import BagBatch
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.ops.padding import pad_bags
+from llp.options import Share
 
 
 def choose(n: Tensor, r: int) -> Tensor:
@@ -84,7 +85,7 @@ class SubsetMatching(LLPMethod):
         `max_order` is below 1.
     """
 
-    def __init__(self, *, max_order: int, smoothing: float, **shared: Any) -> None:
+    def __init__(self, *, max_order: int, smoothing: Share, **shared: Any) -> None:
         super().__init__(**shared)
         if max_order < 1:
             raise InputError(

@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 import torch
+from pydantic import NonNegativeFloat, NonNegativeInt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -61,7 +62,9 @@ class LLPVAT(LLPMethod):
         The model has no hidden layer.
     """
 
-    def __init__(self, *, radius: float, weight: float, ramp_epochs: int, **shared: Any) -> None:
+    def __init__(
+        self, *, radius: NonNegativeFloat, weight: NonNegativeFloat, ramp_epochs: NonNegativeInt, **shared: Any
+    ) -> None:
         super().__init__(**shared)
         if not hasattr(self.model, "first_layer"):
             given = type(self.model).__name__

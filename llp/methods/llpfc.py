@@ -13,14 +13,14 @@ instances, as bags here differ in size; and `approx` finds the λ in [0, 1] whos
 to p, where the code's least squares hold γ transposed. As in the code, a bag left without a partner is not used.
 """
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.ops.segment import segment_mean
 
 NoisyPrior = Literal["uniform", "approx"]
@@ -76,7 +76,6 @@ class LLPFC(LLPMethod):
 
     def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
         super().__init__(**shared)
-        check_choice("noisy_prior", noisy_prior, get_args(NoisyPrior))
         self.noisy_prior: NoisyPrior = noisy_prior
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import NonNegativeFloat
 from torch import Tensor
 
 from llp.data.bags import Bags
@@ -108,7 +109,7 @@ class MeanMap(LLPMethod):
     mean_categorical: Tensor
     mean_numeric: Tensor
 
-    def __init__(self, *, l2: float, **shared: Any) -> None:
+    def __init__(self, *, l2: NonNegativeFloat, **shared: Any) -> None:
         super().__init__(**shared)
         if not isinstance(self.model, Linear):
             raise InputError(f"mean_map is defined for model=linear, not for {type(self.model).__name__}")

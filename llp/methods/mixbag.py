@@ -13,15 +13,17 @@ normal quantile once more in place of a (option `band: authors_code`).
 """
 
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
 from llp.ops.segment import rank_in_segment, segment_mean
+from llp.options import Share
 
 Band = Literal["weighted", "authors_code"]
 
@@ -113,9 +115,10 @@ class MixBag(LLPMethod):
         See `expectation_and_band`.
     """
 
-    def __init__(self, *, probability: float, tail: float, band: Band, **shared: Any) -> None:
+    def __init__(
+        self, *, probability: Share, tail: Annotated[float, Field(gt=0, lt=0.5)], band: Band, **shared: Any
+    ) -> None:
         super().__init__(**shared)
-        check_choice("band", band, get_args(Band))
         self.probability = probability
         self.tail = tail
         self.band: Band = band

@@ -6,12 +6,13 @@ et al., "Two-stage training for learning from label proportions", IJCAI 2021, eq
 scores, which carry no gradient. As in the benchmark's authors' code OT-LLP sums over the bags, EROT-LLP averages.
 """
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from pydantic import PositiveFloat
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.ops.bce import mean_instance_bce
 from llp.ops.transport import entropic_labels, transport_labels
 
@@ -38,9 +39,8 @@ class EROTLLP(LLPMethod):
         The transport plan's labels as they are, or 1 where they are above 0.5.
     """
 
-    def __init__(self, *, reg: float, pseudo_labels: PseudoLabels, **shared: Any) -> None:
+    def __init__(self, *, reg: PositiveFloat, pseudo_labels: PseudoLabels, **shared: Any) -> None:
         super().__init__(**shared)
-        check_choice("pseudo_labels", pseudo_labels, get_args(PseudoLabels))
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels
 

@@ -7,16 +7,18 @@ pseudo-labels from Sinkhorn steps on the current probabilities, that is, entropi
 stops after three Sinkhorn steps and takes the likelier class; here the problem is solved to its end.
 """
 
-from typing import Any, get_args
+from typing import Any
 
+from pydantic import PositiveFloat
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
 from llp.methods.ot import PseudoLabels
 from llp.ops.bce import mean_instance_bce
 from llp.ops.transport import entropic_labels
+from llp.options import Share
 
 
 class ROT(LLPMethod):
@@ -32,9 +34,8 @@ class ROT(LLPMethod):
         The transport plan's labels as they are, or 1 where they are above 0.5.
     """
 
-    def __init__(self, *, weight: float, reg: float, pseudo_labels: PseudoLabels, **shared: Any) -> None:
+    def __init__(self, *, weight: Share, reg: PositiveFloat, pseudo_labels: PseudoLabels, **shared: Any) -> None:
         super().__init__(**shared)
-        check_choice("pseudo_labels", pseudo_labels, get_args(PseudoLabels))
         self.weight = weight
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels

@@ -8,14 +8,15 @@ The benchmark's authors' code has two slips, which `squash: sigmoid` and `weight
 sigmoid on h, and a product of shapes in which the weight of a pair became the mean weight of one of its members.
 """
 
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 import torch
+from pydantic import Field, NonNegativeFloat
 from torch import Tensor, nn
 
 from llp.data.batch import BagBatch
 from llp.errors import InputError
-from llp.methods.base import LLPMethod, check_choice
+from llp.methods.base import LLPMethod
 from llp.methods.dllp import residual
 
 Squash = Literal["none", "sigmoid"]
@@ -60,11 +61,15 @@ class SimLLP(LLPMethod):
     """
 
     def __init__(
-        self, *, pair_instances: int, bag_weight: float, squash: Squash, weighting: Weighting, **shared: Any
+        self,
+        *,
+        pair_instances: Annotated[int, Field(ge=2)],
+        bag_weight: NonNegativeFloat,
+        squash: Squash,
+        weighting: Weighting,
+        **shared: Any,
     ) -> None:
         super().__init__(**shared)
-        check_choice("squash", squash, get_args(Squash))
-        check_choice("weighting", weighting, get_args(Weighting))
         self.pair_instances = pair_instances
         self.bag_weight = bag_weight
         self.squash: Squash = squash

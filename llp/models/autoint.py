@@ -7,10 +7,12 @@ categorical column, value × vector for a number, also where the number is kept 
 from collections.abc import Sequence
 
 import torch
+from pydantic import NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from llp.models.dense import dense
+from llp.options import Widths
 
 
 class AttentionLayer(nn.Module):
@@ -67,12 +69,12 @@ class AutoInt(nn.Module):
         *,
         vocab_sizes: Sequence[int],
         n_numeric: int,
-        number_columns: int,
-        embedding_dim: int,
-        attention_layers: int,
-        heads: int,
-        head_width: int,
-        hidden: Sequence[int],
+        number_columns: NonNegativeInt,
+        embedding_dim: PositiveInt,
+        attention_layers: NonNegativeInt,
+        heads: PositiveInt,
+        head_width: PositiveInt,
+        hidden: Widths,
     ) -> None:
         super().__init__()
         self.number_columns = number_columns

@@ -4,10 +4,12 @@ import itertools
 from collections.abc import Sequence
 
 import torch
+from pydantic import PositiveInt
 from torch import Tensor, nn
 
 from llp.models.dense import dense
 from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
+from llp.options import Widths
 
 
 class EmbeddingMLP(nn.Module):
@@ -28,7 +30,7 @@ class EmbeddingMLP(nn.Module):
     offset: Tensor
 
     def __init__(
-        self, *, vocab_sizes: Sequence[int], n_numeric: int, embedding_dim: int, hidden: Sequence[int]
+        self, *, vocab_sizes: Sequence[int], n_numeric: int, embedding_dim: PositiveInt, hidden: Widths
     ) -> None:
         super().__init__()
         sizes = torch.tensor(vocab_sizes, dtype=torch.int64)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from llp.models.dense import dense
 from llp.models.multi_hot import MultiHot
+from llp.options import Widths
 
 
 class MLP(nn.Module):
@@ -20,7 +21,7 @@ class MLP(nn.Module):
         Widths of the hidden layers; the first is the width of the multi-hot layer.
     """
 
-    def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int, hidden: Sequence[int]) -> None:
+    def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int, hidden: Widths) -> None:
         super().__init__()
         self.first = MultiHot(vocab_sizes=vocab_sizes, n_numeric=n_numeric, width=hidden[0], bias=True)
         self.body = nn.Sequential(nn.ReLU())

@@ -152,6 +152,11 @@ CONFIG = {
     "key_size": 2,
     "low_thresh": 50,
     "high_thresh": 2500,
+    "instance_thresh": 30,
+    "bag_sizes": [64],
+    "bag_seed": 0,
+    "metric_limit": 5000,
+    "threads": 2,
     "tail_named_by": "p85",
     "metric": "sqeuclidean",
 }
@@ -164,6 +169,10 @@ CONFIG = {
         ({"tail_named_by": "p90"}, "tail_named_by=p90 does not fit"),
         ({"low_thresh": 0}, "low_thresh=0 high_thresh=2500 keep no bag"),
         ({"low_thresh": 60, "high_thresh": 50}, "low_thresh=60 high_thresh=50 keep no bag"),
+        ({"low_thresh": "a"}, "low_thresh=a does not fit: it should be a valid integer"),
+        ({"bag_sizes": [0]}, r"bag_sizes=\[0\] does not fit: it should be greater than 0"),
+        ({"bag_sizes": 64}, "bag_sizes=64 does not fit: it should be a valid array"),
+        ({"threads": 0}, "threads=0 does not fit: it should be greater than 0"),
         ({"metric": "manhattan"}, "metric=manhattan is not a metric of scipy's cdist"),
         (
             {"grouping_key": {"kind": "feature", "columns": ["A", "Z"]}},

@@ -94,6 +94,61 @@ def test_number_that_does_not_fit(tiny, override, message):
     assert refused(tiny(override)).startswith(message)
 
 
+OTHERS = [
+    (["force=maybe"], "force=maybe does not fit: it should be a valid boolean"),
+    (["save_model=1"], "save_model=1 does not fit: it should be a valid boolean"),
+    (["checkpoint_minutes=-1"], "checkpoint_minutes=-1 does not fit: it should be greater than or equal to 0"),
+    (["checkpoint_minutes=nan"], "checkpoint_minutes=nan does not fit: it should be a finite number"),
+    (["seed=9223372036854775808"], "seed=9223372036854775808 does not fit: it should be less than"),
+    (["trainer.accelerator=tpu"], "trainer.accelerator=tpu does not fit; write trainer.accelerator=auto, cpu or gpu"),
+    (["~trainer.patience"], "Key 'patience' is not in struct"),
+    (["~optimizer"], "optimizer is missing; write optimizer=NAME"),
+    (["data_dir=null"], "data_dir=None does not fit: it should be a valid string"),
+    (["outputs_dir="], "outputs_dir is empty; write outputs_dir=FOLDER"),
+    (["method.name=a/b"], "method.name=a/b does not fit: it names a folder"),
+    (["dataset.name=.."], "dataset.name=.. does not fit: it names a folder"),
+    (["protocol.name=foo"], "protocol.name=foo does not fit; write protocol.name=paper or holdout"),
+    (["protocol.held_out=0.5"], "protocol.held_out=0.5 does not fit protocol=paper"),
+    *(
+        (["protocol=holdout", f"protocol.held_out={share}"], f"protocol.held_out={share} does not fit: it is a share")
+        for share in (-0.1, 0, 1, 2)
+    ),
+    (["logger=wandb", "logger.mode=foo"], "logger.mode=foo does not fit; write logger.mode=auto, online or offline"),
+    (["logger=wandb", "logger.tags=foo"], "logger.tags=foo does not fit: it should be a valid array"),
+    (["grouping_key="], "grouping_key=: dataset synthetic has no key column ''; it has C1"),
+    (["grouping_key=C1/C2"], "grouping_key=C1/C2: dataset synthetic has no key column C1/C2; it has C1"),
+    (["grouping_key=random_64", "grouping_key.kind=x"], "grouping_key.kind=x does not fit; write grouping_key.kind="),
+    (["grouping_key=random_64", "grouping_key.seed=-1"], "grouping_key.seed=-1 does not fit: it should be greater"),
+    (["grouping_key=random_64", "grouping_key.columns=[C1]"], "grouping_key.columns=['C1'] means nothing for random"),
+    (["grouping_key=C1_C2", "grouping_key.bag_size=5"], "grouping_key.bag_size=5 means nothing for feature bags"),
+    (["grouping_key=C1_C2", "grouping_key.low_thresh=a"], "grouping_key.low_thresh=a does not fit: it should be"),
+    (["grouping_key=feature", "grouping_key.columns=[C1,1]"], "grouping_key.columns=['C1', 1] does not fit"),
+    (["grouping_key=feature", "grouping_key.columns=C1"], "grouping_key.columns=C1 does not fit: it should be a valid"),
+    (["+grouping_key.size=5"], "grouping_key.size=5 does not fit: GroupingKey takes bag_size, columns"),
+]
+
+
+@pytest.mark.parametrize(("overrides", "message"), OTHERS, ids=[" ".join(one) for one, _ in OTHERS])
+def test_value_that_does_not_fit(tiny, overrides, message):
+    assert refused(tiny(*overrides)).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["data_dir", "outputs_dir"])
+def test_folder_that_cannot_be(tiny, tmp_path, name):
+    (tmp_path / "file").touch()
+    for given in (tmp_path / "file", tmp_path / "file" / "below"):
+        message = f"{name}={given} does not fit: {tmp_path / 'file'} is not a folder; write {name}=FOLDER"
+        assert refused(tiny(f"{name}={given}")) == message
+
+
+def test_folder_that_may_not_be_written(tiny, tmp_path, monkeypatch):
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    monkeypatch.setattr("llp.config.os.access", lambda path, mode: path != closed)
+    assert refused(tiny(f"outputs_dir={closed}/new")).endswith(f"{closed} may not be written; write outputs_dir=FOLDER")
+    check_config(tiny(f"data_dir={closed}"))  # a prepared table is only read
+
+
 def test_column_that_does_not_exist(tiny):
     message = refused(tiny("grouping_key=C3_C99"))
     assert message.startswith("grouping_key=C3_C99: dataset synthetic has no key column C99; it has C1, C2, C3, ")
@@ -107,6 +162,15 @@ def test_reversed_pair_is_told_its_right_name(tiny):
     assert refused(tiny("grouping_key=C11_C3")) == f"grouping_key=C11_C3: {expected}C3_C11"
     assert refused(tiny("grouping_key=fixed_C11_C3_64")) == f"grouping_key=fixed_C11_C3_64: {expected}fixed_C3_C11_64"
     assert refused(tiny("grouping_key=C3_C3")) == f"grouping_key=C3_C3: {expected}C3"
+
+
+def test_keys_of_columns_with_underscores_are_told_as_they_are_written(tiny):
+    config = tiny("grouping_key=fixed", "grouping_key.columns=[c,a_b]", "grouping_key.bag_size=64")
+    config.dataset.key_columns = ["a_b", "c"]
+    written = "grouping_key=fixed grouping_key.columns=[a_b,c] grouping_key.bag_size=64"
+    assert refused(config).endswith(f"columns go in table order, each once; write {written}")
+    config.grouping_key.columns = ["d"]
+    assert "Write grouping_key=feature grouping_key.columns=[a_b,c]," in refused(config)
 
 
 @pytest.mark.parametrize("kind", ["feature", "fixed"])

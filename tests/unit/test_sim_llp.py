@@ -94,12 +94,6 @@ def test_a_model_without_a_penultimate_layer_is_refused():
         make().start_from(Linear(bias=False, **TABLE))
 
 
-@pytest.mark.parametrize("option", ["squash", "weighting"])
-def test_unknown_options_are_refused(option):
-    with pytest.raises(InputError, match=f"method.{option}=wrong does not fit"):
-        make(**{option: "wrong"})
-
-
 def test_pair_weights_of_long_near_equal_and_far_representations():
     rng = np.random.default_rng(0)
     near = 100 + 0.1 * rng.normal(size=(50, 64))
