@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -54,15 +55,26 @@ class TableWriter:
         self._temporary.mkdir(parents=True)
         self._names = [column.name for column in columns if column.kind == "categorical"]
         n_numeric = len(columns) - len(self._names)
-        self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
-        self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
-        self._label = self._create("label.npy", np.float32, (rows,))
+        try:
+            self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
+            self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
+            self._label = self._create("label.npy", np.float32, (rows,))
+        except OSError as error:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            raise OSError(error.errno, error.strerror, str(folder)) from error
+        self._written = 0
+        self._least = np.full(len(self._names), np.iinfo(np.int32).max, np.int32)  # code of each column
+        self._largest = np.full(len(self._names), -1, np.int32)
 
     def _create(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
         if 0 in shape:  # a memory map cannot be empty
             np.save(self._temporary / name, np.empty(shape, dtype))
             return np.empty(shape, dtype)
-        return np.lib.format.open_memmap(self._temporary / name, mode="w+", dtype=dtype, shape=shape)
+        array: NDArray[Any] = np.lib.format.open_memmap(self._temporary / name, mode="w+", dtype=dtype, shape=shape)
+        if sys.platform == "linux":  # a disk without room for it says so now; a write to the map would kill the process
+            with (self._temporary / name).open("rb+") as file:
+                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        return array
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +85,7 @@ class TableWriter:
         Raises
         ------
         InputError
-            A label is not a number, or not 0 or 1 in a table of binary labels.
+            A label or a numeric value is not a finite number, or a label not 0 or 1 in a table of binary labels.
         """
         fits = np.isin(label, (0, 1)) if self._label_kind == "binary" else np.isfinite(label)
         if not fits.all():
@@ -81,8 +93,15 @@ class TableWriter:
             wanted = "0 or 1" if self._label_kind == "binary" else "a finite number"
             raise InputError(f"row {start + row} (from 0) has the label {label[row]}: a label is {wanted}.")
         stop = start + len(label)
+        self._written += len(label)
         self._categorical[start:stop] = categorical
         if numeric is not None:
+            if not np.isfinite(numeric).all():
+                row, column = np.argwhere(~np.isfinite(numeric))[0]
+                raise InputError(
+                    f"row {start + row} (from 0) has {numeric[row, column]} in numeric column {column}: "
+                    "write a finite number where a value is missing"
+                )
             self._numeric[start:stop] = numeric
         self._label[start:stop] = label
 
@@ -94,7 +113,19 @@ class TableWriter:
         facts: Mapping[str, Any],
         vocab_sizes: Mapping[str, int] | None = None,
     ) -> None:
-        """Write `columns.parquet` and `schema.json`, flush everything to disk and put the folder in its place."""
+        """Write `columns.parquet` and `schema.json`, flush everything to disk and put the folder in its place.
+
+        A table that is there is moved away only now, when its successor is whole.
+
+        Raises
+        ------
+        InputError
+            A code is not in 0..vocab_size-1, or rows are missing.
+        """
+        if self._written != self._rows:
+            raise InputError(
+                f"{self._written} rows were written to {self._folder}, which was said to have {self._rows}"
+            )
         self._sink_columns()
         sizes = vocab_sizes or {}
         schema = Schema(
@@ -108,6 +139,7 @@ class TableWriter:
             source=dict(source),
             facts=dict(facts),
         )
+        self._check_codes(schema.categorical)
         (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1))
         for array in (self._categorical, self._numeric, self._label):
             if isinstance(array, np.memmap):
@@ -115,7 +147,11 @@ class TableWriter:
         for path in self._temporary.iterdir():
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
+        replaced = self._folder.with_name(f".{self._folder.name}.{os.getpid()}.old.tmp")
+        if self._folder.exists():
+            self._folder.rename(replaced)
         self._temporary.rename(self._folder)
+        shutil.rmtree(replaced, ignore_errors=True)
 
     def _sink_columns(self) -> None:
         schema = dict.fromkeys(self._names, pl.Int32)
@@ -125,11 +161,21 @@ class TableWriter:
         ) -> Iterator[pl.DataFrame]:
             for start in range(0, self._rows, CHUNK_ROWS):
                 columns = _transposed(self._categorical[start : start + CHUNK_ROWS])
+                np.minimum(self._least, columns.min(axis=1), out=self._least)
+                np.maximum(self._largest, columns.max(axis=1), out=self._largest)
                 yield pl.DataFrame(dict(zip(self._names, columns, strict=True)), schema=schema)
 
         lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
         path = self._temporary / "columns.parquet"
         lazy.sink_parquet(path, compression="lz4", row_group_size=CHUNK_ROWS, statistics=False)
+
+    def _check_codes(self, columns: list[Column]) -> None:
+        for column, least, largest in zip(columns, self._least, self._largest, strict=True):
+            if least < 0 or largest >= (column.vocab_size or 0):
+                raise InputError(
+                    f"column {column.name} holds codes {least}..{largest}, its vocab_size is {column.vocab_size}: "
+                    "codes are 0..vocab_size-1"
+                )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -1,6 +1,7 @@
 """A table on disk: what was written is read, and what is damaged, foreign or unfinished is refused."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -147,3 +148,47 @@ def test_fingerprint_follows_the_content(tmp_path):
     }
     assert len(prints) == 5
     assert make_table(tmp_path / "b").fingerprint == make_table(tmp_path / "c").fingerprint
+
+
+def write_one(folder, *, codes=(0, 1), size=2, numeric=(0.0, 1.0), rows=2):
+    columns = [Column("a", "categorical", size), Column("x", "numeric", None)]
+    with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
+        writer.write(0, np.array([codes]).T, np.array([numeric]).T, np.array([0, 1]))
+        writer.finish(made_by={}, source={}, facts={})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"codes": (0, 2)}, r"column a holds codes 0..2, its vocab_size is 2: codes are 0..vocab_size-1"),
+        ({"codes": (-1, 1)}, r"column a holds codes -1..1, its vocab_size is 2"),
+        ({"size": None}, r"column a holds codes 0..1, its vocab_size is None"),
+        ({"numeric": (0, np.nan)}, r"row 1 \(from 0\) has nan in numeric column 0: write a finite number"),
+        ({"rows": 3}, r"was said to have 3 rows|2 rows were written"),
+    ],
+)
+def test_table_that_could_not_be_trained_on_is_not_written(tmp_path, wrong, message):
+    with pytest.raises(InputError, match=message):
+        write_one(tmp_path / "t", **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_table_stays_until_its_successor_is_whole(tmp_path):
+    write_one(tmp_path / "t")
+    with pytest.raises(InputError):
+        write_one(tmp_path / "t", codes=(0, 9))
+    assert InstanceTable.open(tmp_path / "t").vocab_sizes == [2]
+    write_one(tmp_path / "t", size=3)
+    assert InstanceTable.open(tmp_path / "t").vocab_sizes == [3]
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reserves the room")
+def test_disk_without_room_is_told_at_once(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(OSError, match=rf"No space left on device: '{tmp_path / 't'}'"):
+        write_one(tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
