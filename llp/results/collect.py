@@ -133,13 +133,13 @@ def _read_run(folder: Path) -> dict[str, Any]:
     measures = {name: _number(record, f"measures.{name}") for name in _value(record, "measures", dict)}
     return {
         **{name: _value(record, name, str) for name in ("dataset", "grouping_key", "method", "model", "protocol")},
-        "fold": _value(record, "fold", int),
-        "seed": _value(record, "seed", int),
+        "fold": _whole(record, "fold"),
+        "seed": _whole(record, "seed"),
         "metric": _value(record, "metric.name", str),
         "mode": _value(record, "metric.mode", str),
         "best": _number(record, "metric.best"),
         "best_epoch": _value(record, "metric.best_epoch", int),
-        "untrained": _number(record, "metric.untrained"),
+        "untrained": _number(record, "metric.untrained", missing=float("nan")),  # under protocol=holdout
         "epochs": _value(stage, "epochs", int),
         "first_stage_epochs": sum(_value(one, "epochs", int) for one in earlier),
         "early_stopped": _value(stage, "early_stopped", bool),
@@ -163,8 +163,17 @@ def _value(record: Any, path: str, kind: type) -> Any:
     return value
 
 
-def _number(record: Any, path: str) -> float:
+def _whole(record: Any, path: str) -> int:
+    value: int = _value(record, path, int)
+    if value.bit_length() > 63:  # more than a data frame holds
+        raise _UnfitRecordError(f"is no result record: {path} is {value}")
+    return value
+
+
+def _number(record: Any, path: str, missing: float | None = None) -> float:
     value = _value(record, path, object)
+    if value is None and missing is not None:
+        return missing
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _UnfitRecordError(f"is no result record: {path} is {value!r}")
     return float(value)

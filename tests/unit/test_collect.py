@@ -53,6 +53,17 @@ def test_a_metric_that_is_not_a_number_is_kept_as_one(tmp_path: Path) -> None:
     assert runs["best"].is_nan().to_list() == [True]
 
 
+def test_a_run_that_never_saw_the_test_rows_before_its_end_counts(tmp_path: Path) -> None:
+    path = write_run(tmp_path, 0.6, protocol="holdout") / "result.json"
+    written = json.loads(path.read_text())
+    written["metric"] |= {"last": None, "untrained": None}
+    path.write_text(json.dumps(written))
+    collected = collect(tmp_path)
+    assert collected.problems == []
+    assert collected.runs["best"].to_list() == [0.6]
+    assert collected.runs["untrained"].is_nan().to_list() == [True]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -63,6 +74,7 @@ def test_a_metric_that_is_not_a_number_is_kept_as_one(tmp_path: Path) -> None:
         (json.dumps(record("auc", 0.5) | {"schema": 99}), "has schema 99, this version reads schema 1"),
         (json.dumps(record("auc", 0.5) | {"metric": None}), "has no metric.name"),
         (json.dumps(record("auc", 0.5) | {"fold": "0"}), "fold is '0'"),
+        (json.dumps(record("auc", 0.5) | {"seed": 2**63}), "seed is 9223372036854775808"),
         (json.dumps(record("auc", 0.5) | {"stages": []}), "stages is empty"),
         (json.dumps(record("auc", 0.5) | {"measures": {"auc": "high"}}), "measures.auc is 'high'"),
     ],
