@@ -1,8 +1,14 @@
 """Files that are whole or not there."""
 
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file that torch saved is there and not cut short: the index of a zip archive is its end."""
+    return zipfile.is_zipfile(path)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

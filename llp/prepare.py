@@ -36,10 +36,11 @@ def describe(table: InstanceTable, console: Console) -> None:
 @hydra.main(config_path=str(CONF_DIR), config_name="prepare", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Prepare a dataset's table and say what was found."""
-    raw = [str(name) for name in config.raw] if isinstance(config.raw, ListConfig) else config.raw
+    given = list(config.raw) if isinstance(config.raw, ListConfig) else [config.raw]
+    raw = None if config.raw is None else [str(name) for name in given]
     try:
         folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
-    except InputError as error:
+    except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
     describe(InstanceTable.open(folder), Console())
 

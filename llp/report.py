@@ -65,7 +65,7 @@ def main(config: DictConfig) -> None:
             grouping_key=_names(config.grouping_key),
             method=_names(config.method),
         )
-    except InputError as error:
+    except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
     log.info("written to %s", files.markdown.parent)
 

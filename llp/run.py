@@ -15,7 +15,7 @@ import logging
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
-from llp.build import build_data, build_method, load_model, open_table, resolved
+from llp.build import build_data, build_method, check_build, load_model, open_table, resolved
 from llp.config import check_config, grouping_key
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import is_whole, write_atomically
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training import Row
@@ -85,10 +85,14 @@ class Run:
 
     def finished(self, need_weights: bool = False) -> Record | None:
         """The result record, or None while there is none (or none of the weights that are needed)."""
-        if not self.result_path.is_file() or (need_weights and not self.weights_path.is_file()):
+        if not self.result_path.is_file() or (need_weights and not is_whole(self.weights_path)):
             return None
-        record: Record = json.loads(self.result_path.read_text())
-        return record
+        try:
+            record: Record = json.loads(self.result_path.read_text())
+            return record if "metric" in record else None
+        except ValueError as error:
+            log.warning("%s is damaged (%s): the run is done again", self.result_path, error)
+            return None
 
 
 def run_one(config: DictConfig) -> Record:
@@ -144,9 +148,10 @@ def _error_file(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        log.error("failed: %s", error, exc_info=not isinstance(error, InputError))
+        log.error("failed: %s", error, exc_info=not isinstance(error, InputError | OSError))
         content = {"error": str(error), "type": type(error).__name__, "traceback": traceback.format_exc()}
-        path.write_text(json.dumps(content, indent=1))
+        with suppress(OSError):  # on a full disk the error itself is what counts
+            write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=1)))
         raise
 
 
@@ -159,7 +164,7 @@ def _attempt(run: Run, force: bool) -> int:
     if force:
         run.result_path.unlink(missing_ok=True)
         _checkpoint_path(run).unlink(missing_ok=True)
-    path.write_text(str(attempt))
+    write_atomically(path, lambda temporary: temporary.write_text(str(attempt)))
     return attempt
 
 
@@ -174,9 +179,10 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
     from llp.tracking import track
     from llp.training import StageFiles, train_stage
 
+    check_build(config, table)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     attempt = _attempt(run, config.force)
-    OmegaConf.save(OmegaConf.create(run.config), run.folder / "config.yaml")
+    write_atomically(run.folder / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
     first_stage, first_weights = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
     method = build_method(config, table)

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from omegaconf import DictConfig
+from pydantic import ValidationError
 
+from llp.errors import InputError
+from llp.options import reason
 from llp.training import Row
 
 log = logging.getLogger(__name__)
@@ -55,20 +58,24 @@ def track(
         return
     import wandb
 
-    run = wandb.init(
-        project=logger.project,
-        entity=logger.entity,
-        mode=_mode(logger.mode),
-        dir=folder,
-        id=run_id,
-        name=name,
-        group=group,
-        tags=[*tags, *logger.tags],
-        job_type="train",
-        config=config,
-        reinit="create_new",  # the run belongs to this call, not to the process
-        settings=wandb.Settings(console="off", silent=True),
-    )
+    try:
+        run = wandb.init(
+            project=logger.project,
+            entity=logger.entity,
+            mode=_mode(logger.mode),
+            dir=folder,
+            id=run_id,
+            name=name,
+            group=group,
+            tags=[*tags, *logger.tags],
+            job_type="train",
+            config=config,
+            reinit="create_new",  # the run belongs to this call, not to the process
+            settings=wandb.Settings(console="off", silent=True),
+        )
+    except (wandb.Error, ValidationError) as error:
+        problem = reason(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
+        raise InputError(f"logger=wandb: {problem}; write logger.mode=offline to go on without a connection") from error
     exit_code = 1
     try:
         yield Tracker(run)

@@ -16,7 +16,7 @@ def main(config: DictConfig) -> float:
     """Run one point and return its metric, for sweepers that optimise."""
     try:
         record = run_one(config)
-    except InputError as error:
+    except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
     return float(record["metric"]["best"])
 

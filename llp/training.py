@@ -3,6 +3,7 @@
 import csv
 import logging
 import math
+import signal
 import time
 import warnings
 from collections.abc import Callable
@@ -15,9 +16,10 @@ import numpy as np
 import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch.callbacks import Callback, EarlyStopping
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from llp.data.datamodule import LLPDataModule
-from llp.files import write_atomically
+from llp.files import is_whole, write_atomically
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import all_measures, main_metric
 
@@ -25,6 +27,8 @@ from llp.metrics.evaluation import all_measures, main_metric
 logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
 for _message in (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*"):
     warnings.filterwarnings("ignore", _message)
+
+log = logging.getLogger(__name__)
 
 Row = dict[str, float]
 
@@ -245,8 +249,7 @@ def train_stage(
     method.to(device)
     untrained = evaluate(method, data)[main_metric(method.label_kind)[0]] if data.protocol == "paper" else None
     if method.trains:
-        go_on = files.checkpoint if files.checkpoint.is_file() else None
-        trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=False)
+        _fit(trainer, method, data, files.checkpoint)
         method.model.load_state_dict(best.weights)
         method.to(device)  # the trainer took it back to the CPU
     measures = evaluate(method, data)
@@ -260,6 +263,19 @@ def train_stage(
         measures=measures,
         seconds=time.perf_counter() - begin,
     )
+
+
+def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, checkpoint: Path) -> None:
+    """Train, from the checkpoint on where there is one; a run that a signal stops ends with that signal's code."""
+    go_on = checkpoint if is_whole(checkpoint) else None
+    if checkpoint.is_file() and go_on is None:
+        log.warning("%s is damaged: training starts from the first epoch", checkpoint)
+    try:
+        trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=False)
+    except SystemExit as stop:  # Lightning's answer to both signals, with code 0 for SIGTERM and without a word
+        number = signal.SIGTERM if isinstance(stop, SIGTERMException) else signal.SIGINT
+        log.warning("stopped by %s; the same command goes on with the run", number.name)
+        raise SystemExit(128 + number) from None
 
 
 def attach(method: LLPMethod, trainer: L.Trainer, data: LLPDataModule) -> None:

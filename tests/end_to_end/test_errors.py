@@ -37,6 +37,16 @@ WRONG = {
         r"criteo_ctr is not prepared. Get the raw file \(.*http.*\), then run: "
         r"python -m llp.prepare dataset=criteo_ctr raw=PATH data_dir=",
     ),
+    "outputs in a file": (["outputs_dir=data/foreign/label.npy/x"], r"label.npy is not a folder; write outputs_dir="),
+    "outputs in a file, grid": (
+        ["-m", "outputs_dir=data/foreign/label.npy"],
+        r"^outputs_dir=.* is not a folder; write",
+    ),
+    "data in a file": (["data_dir=data/foreign/label.npy"], r"label.npy is not a folder; write data_dir=FOLDER"),
+    "option of a dataset": (
+        ["dataset.table=new", "dataset.prepare.rate=2"],
+        r"^dataset.prepare.rate=2 does not fit: it should be less than 1$",
+    ),
     "damaged table": (["dataset.table=damaged"], r"label.npy is damaged .*remove .*damaged and prepare it again"),
     "foreign table": (["dataset.table=foreign"], r"foreign holds another table: it was made by .*Remove the folder"),
     "folder that is no table": (["dataset.table=empty"], r"empty holds no prepared table .*remove it"),

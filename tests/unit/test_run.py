@@ -7,10 +7,12 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+import llp.run
 import llp.training
 from llp.build import load_model, open_table
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.files import write_atomically
 from llp.run import Run, run_one
 
 
@@ -206,6 +208,57 @@ def test_half_written_files_of_a_killed_attempt_are_removed(tiny):
         (run.folder / name).write_text("{")
     run_one(config)
     assert not list(run.folder.rglob(".[0-9]*"))
+
+
+@pytest.mark.parametrize("text", ["", '{"metric": {"name"', "[]", "{}"])
+def test_run_with_a_damaged_record_is_done_again(tiny, text):
+    config = tiny("method=group_prior")
+    measures = run_one(config)["measures"]
+    run_of(config).result_path.write_text(text)
+    again = run_one(config)
+    assert (again["attempt"], again["measures"]) == (2, measures)
+    assert record_of(config) == again
+
+
+def test_first_stage_with_damaged_weights_is_done_again(tiny):
+    first = run_of(tiny("method=dllp_mse"))
+    measures = run_one(tiny("method=sim_llp"))["measures"]
+    whole = first.weights_path.read_bytes()
+    first.weights_path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="holds no kept weights"):
+        load_model(first.folder, open_table(tiny()))
+    again = run_one(tiny("method=sim_llp", "force=true"))
+    assert (again["stages"][0]["reused"], again["measures"]) == (False, measures)
+    assert first.weights_path.stat().st_size == len(whole)
+
+
+def test_damaged_checkpoint_is_not_gone_on_from(tiny, caplog):
+    measures = run_one(tiny("force=true"))["measures"]
+    run = run_of(tiny())
+    run.result_path.unlink()
+    (run.folder / "checkpoints" / "resume.ckpt").write_bytes(b"PK" * 100)
+    assert run_one(tiny())["measures"] == measures
+    assert "resume.ckpt is damaged: training starts from the first epoch" in caplog.text
+
+
+@pytest.mark.parametrize("full", ["metrics.csv", "config.yaml", "attempt", "best.pt", "result.json", "error.json"])
+def test_full_disk_is_told_in_a_line_and_costs_no_later_attempt(tiny, monkeypatch, caplog, full):
+    def write(path, content):
+        if path.name in (full, "error.json"):
+            raise OSError(28, "No space left on device", str(path))
+        write_atomically(path, content)
+
+    for module in (llp.run, llp.training):
+        monkeypatch.setattr(module, "write_atomically", write)
+    if full == "error.json":
+        assert run_one(tiny())["attempt"] == 1
+        return
+    with pytest.raises(OSError, match="No space left on device"):
+        run_one(tiny())
+    assert "No space left on device" in caplog.text
+    assert "Traceback" not in caplog.text
+    monkeypatch.undo()
+    assert run_one(tiny())["attempt"] == (1 if full == "attempt" else 2)
 
 
 def test_table_that_the_yaml_file_does_not_describe(tiny):

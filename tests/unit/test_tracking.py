@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 import llp.training
+from llp.errors import InputError
 from llp.run import run_one
 from llp.tracking import _mode
 
@@ -138,3 +139,25 @@ def test_mode_that_is_asked_for_is_taken(no_key, asked):
 def test_environment_variable_decides_over_auto(no_key, monkeypatch, forced):
     monkeypatch.setenv("WANDB_MODE", forced)
     assert _mode("auto") == forced
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "problem"),
+    [
+        ([], {"WANDB_API_KEY": "short"}, "WANDB_API_KEY invalid"),
+        ([], {"WANDB_MODE": "bogus"}, "it should be 'online', 'offline'"),
+        (["logger.mode=online"], {}, "No API key configured"),
+        (["logger.mode=offline", "logger.project='a/b'"], {}, "Invalid project name 'a/b'"),
+        (["logger.mode=offline", f"logger.tags=[{'a' * 65}]"], {}, "65 characters"),
+    ],
+)
+def test_what_wandb_refuses_is_told_in_a_line(tiny, no_key, monkeypatch, options, environment, problem):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError) as error:
+        run_one(tiny("logger=wandb", *options))
+    message = str(error.value)
+    assert message.startswith("logger=wandb: ")
+    assert problem in message
+    assert message.endswith("; write logger.mode=offline to go on without a connection")
+    assert "\n" not in message

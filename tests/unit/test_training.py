@@ -1,7 +1,9 @@
 """Training of a stage: the chosen epoch, the early stop, and a run that was cut off and goes on."""
 
 import csv
+import os
 import shutil
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from llp.build import build_data, build_method, build_model, open_table
 from llp.config import options
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
+from llp.errors import InputError
 from llp.run import run_one
 from llp.training import Monitor, StageFiles, evaluate, train_stage, write_csv
 from tests.conftest import make_table
@@ -267,3 +270,32 @@ def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny
 def test_group_prior_of_random_bags_is_p_for_everyone(tiny):
     record = run_one(tiny("method=group_prior"))
     assert record["measures"]["auc"] == 0.5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_run_that_a_signal_stops_says_so_and_goes_on_later(tiny, tmp_path, monkeypatch, caplog, number):
+    config = tiny("checkpoint_minutes=0", "trainer.max_epochs=6")
+    whole, _, _ = stage_of(config, tmp_path / "whole")
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def on_row(row):
+        if row["epoch"] == 2:
+            os.kill(os.getpid(), number)
+
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            stage_of(config, tmp_path / "cut", on_row=on_row)
+    finally:
+        for one, handler in handlers.items():  # Lightning leaves SIGINT ignored
+            signal.signal(one, handler)
+    assert stopped.value.code == 128 + number
+    assert f"stopped by {number.name}; the same command goes on with the run" in caplog.text
+    stage, _, _ = stage_of(config, tmp_path / "cut")
+    assert stage.measures == whole.measures
+    np.testing.assert_equal(untimed(stage.rows), untimed(whole.rows))
+
+
+def test_share_that_leaves_no_bag_to_train_on(tiny, tmp_path):
+    config = tiny("protocol=holdout", "protocol.held_out=0.99")
+    with pytest.raises(InputError, match=r"protocol.held_out=0.99 leaves none of the 25 train bags to train on"):
+        stage_of(config, tmp_path)
