@@ -23,8 +23,11 @@ NEGLIGIBLE = 1e-24
 def _compiled(function: Function) -> Function:
     # "contract" allows fused multiply-adds and nothing that reorders a sum; "numpy" leaves out the check of each
     # division, which would keep the loop from being vectorised.
-    jit = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
-    return cast(Function, jit(function))
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+    try:
+        return cast(Function, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # neither the package's folder nor the home may be written: each process compiles anew
+        return cast(Function, numba.njit(**options)(function))
 
 
 @_compiled
