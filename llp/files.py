@@ -1,14 +1,35 @@
 """Files that are whole or not there."""
 
+import logging
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+log = logging.getLogger(__name__)
 
 
 def is_whole(path: Path) -> bool:
     """Whether a file that torch saved is there and not cut short: the index of a zip archive is its end."""
     return zipfile.is_zipfile(path)
+
+
+@contextmanager
+def locked(path: Path, busy: str) -> Iterator[None]:
+    """Hold a lock among processes; one that has to wait for it says that it is `busy`."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        log.warning("%s (lock %s): waiting for it", busy, path)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

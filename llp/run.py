@@ -21,14 +21,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
 from llp.build import build_data, build_method, check_build, load_model, open_table, resolved
 from llp.config import check_config, grouping_key
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.files import is_whole, write_atomically
+from llp.files import is_whole, locked, write_atomically
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training import Row
@@ -117,11 +116,13 @@ def run_one(config: DictConfig) -> Record:
         log.info("%s: finished before, skipped", describe(run))
         return record
     run.folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(run.folder / ".lock"):  # another process may have been at it
+    with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
         record = None if config.force else run.finished(need_weights=keep)
         if record is None:
             with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
                 record = _train(config, run, table, keep)
+        else:
+            log.info("%s: finished meanwhile", describe(run))
     return record
 
 

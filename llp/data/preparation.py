@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import AcquireReturnProxy, FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.data.table import InstanceTable
 from llp.data.table_writer import remove_unfinished
 from llp.errors import InputError
+from llp.files import locked
 from llp.options import check_options, find_target
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def prepare_table(
     function = find_target("dataset.prepare", plain["prepare"]["_target_"])
     check_options("dataset.prepare", function, options, ["folder", "made_by", *inputs])
     data_dir.mkdir(parents=True, exist_ok=True)
-    with _lock(data_dir / f".{folder.name}.lock"):
+    with locked(data_dir / f".{folder.name}.lock", "another process is preparing this table"):
         if not force and folder.exists():  # made by the process that held the lock before
             InstanceTable.open(folder, plain["prepare"])
             return folder
@@ -103,13 +103,3 @@ def not_prepared(dataset: Mapping[str, Any], folder: Path) -> str:
         f"{folder} is not prepared. Get the raw file ({source}), then run: "
         f"python -m llp.prepare dataset={dataset['name']} raw=PATH data_dir={folder.parent}"
     )
-
-
-def _lock(path: Path) -> AcquireReturnProxy[FileLock]:
-    """The acquired lock of one table; says so when it has to wait for another process."""
-    lock = FileLock(path)
-    try:
-        return lock.acquire(timeout=0)
-    except Timeout:
-        log.warning("another process is preparing this table (lock %s): waiting for it", path)
-        return lock.acquire()

@@ -2,9 +2,12 @@
 
 import json
 import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
+from filelock import FileLock
 from omegaconf import OmegaConf
 
 import llp.run
@@ -123,6 +126,26 @@ def test_finished_run_is_skipped_and_done_again_with_force(tiny, monkeypatch, ca
     again = run_one(tiny("force=true"))
     assert (again["attempt"], again["measures"]) == (2, first["measures"])
     assert path.stat().st_mtime_ns > before
+
+
+def test_run_that_another_process_is_at_is_waited_for(tiny, caplog):
+    config = tiny("method=group_prior")
+    run = run_of(config)
+    run.folder.mkdir(parents=True)
+    waiting = threading.Event()
+
+    class Heard(logging.Handler):
+        def emit(self, record):
+            waiting.set()
+
+    with ThreadPoolExecutor() as pool, FileLock(run.folder / ".lock"):
+        logging.getLogger("llp.files").addHandler(heard := Heard())
+        second = pool.submit(run_one, config)
+        assert waiting.wait(30)
+        assert not run.result_path.exists()
+        logging.getLogger("llp.files").removeHandler(heard)
+    assert second.result()["attempt"] == 1
+    assert "synthetic random_64 group_prior fold=0 seed=0: another process is at it (lock " in caplog.text
 
 
 def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):
