@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 from llp.errors import InputError
 
 READ_BYTES = 2**20
-BLOCK_BYTES = 2**26  # some 250,000 lines of Criteo CTR
+BLOCK_BYTES = 2**24  # some 60,000 lines of Criteo CTR: as fast as larger ones, in half the memory
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
