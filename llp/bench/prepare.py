@@ -6,6 +6,7 @@ distinct values add to it. The file is in the page cache. Numbers go to `<output
 """
 
 import multiprocessing
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from llp.data import criteo_ctr, criteo_sscl, raw_synthetic
 
 ROWS = 5_000_000
 SSCL_ROWS = 1_000_000
+CTR_OPTIONS = {"rare_at_most": 10}
 
 
 class Cost(NamedTuple):
@@ -37,14 +39,19 @@ def prepare_once(prepare: Callable[..., None], folder: Path, raw: list[str], opt
     return Cost(time.perf_counter() - wall, time.process_time() - processor, peak[0])
 
 
-def measure(scratch: Path) -> list[Measured]:
-    """Make the raw files and prepare them, each in a fresh process."""
-    fresh = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1)
-    ctr, sscl = scratch / "train.txt", scratch / "CriteoSearchData"
+def in_fresh_process(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it in a process of its own, whose memory is its own alone."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(call, *arguments).result()
+
+
+def measure_ctr(scratch: Path, rows: int) -> list[Measured]:
+    """Make a raw Criteo CTR file in `scratch` and prepare it."""
+    ctr = scratch / "train.txt"
     before = time.perf_counter()
     raw_synthetic.write_ctr(
         ctr,
-        rows=ROWS,
+        rows=rows,
         seed=0,
         vocab_fraction=1.0,
         tail_share=0.25,
@@ -53,36 +60,51 @@ def measure(scratch: Path) -> list[Measured]:
         header=False,
     )
     making = time.perf_counter() - before
-    raw_synthetic.write_sscl(sscl, rows=SSCL_ROWS, seed=0, vocab_fraction=1.0, sale_share=0.1)
-    ctr_options, sscl_options = {"rare_at_most": 10}, {"rare_at_most": 5, "transform": "none"}
-    with fresh:
-        baseline = fresh.submit(anonymous_bytes).result()
-        once, twice = (
-            fresh.submit(prepare_once, criteo_ctr.prepare, scratch / name, files, ctr_options).result()
-            for name, files in (("once", [str(ctr)]), ("twice", [str(ctr), str(ctr)]))
-        )
-        other = fresh.submit(prepare_once, criteo_sscl.prepare, scratch / "sscl", [str(sscl)], sscl_options).result()
+    once = in_fresh_process(prepare_once, criteo_ctr.prepare, scratch / "once", [str(ctr)], CTR_OPTIONS)
     gib = 2**30
     return [
-        Measured(f"making {ROWS:,} raw CTR rows", ROWS / making, "rows/s"),
-        Measured(f"preparing them ({ctr.stat().st_size / 1e9:.2f} GB)", ROWS / once.seconds, "rows/s", "≥ 200,000"),
-        Measured("its processor time", once.processor / ROWS * 1e6, "s per million rows"),
+        Measured(f"making {rows:,} raw CTR rows", rows / making, "rows/s"),
+        Measured(f"preparing them ({ctr.stat().st_size / 1e9:.2f} GB)", rows / once.seconds, "rows/s", "≥ 200,000"),
+        Measured("its processor time", once.processor / rows * 1e6, "s per million rows"),
         Measured("its peak anonymous memory", once.peak / gib, "GiB", "< 4"),
-        Measured("of which after the imports", baseline / gib, "GiB"),
-        Measured(f"preparing {2 * ROWS:,} rows, same values", 2 * ROWS / twice.seconds, "rows/s"),
-        Measured("its peak memory relative to the former", twice.peak / once.peak, "", "≤ 1.2"),
-        Measured(f"preparing {SSCL_ROWS:,} raw SSCL rows", SSCL_ROWS / other.seconds, "rows/s"),
+        Measured("of which after the imports", in_fresh_process(anonymous_bytes) / gib, "GiB"),
     ]
 
 
+def measure_growth(scratch: Path, rows: int, peak: float) -> list[Measured]:
+    """Prepare twice the rows with the same values; `peak` GiB is what the rows took once."""
+    files = [str(scratch / "train.txt")] * 2
+    twice = in_fresh_process(prepare_once, criteo_ctr.prepare, scratch / "twice", files, CTR_OPTIONS)
+    return [
+        Measured(f"preparing {2 * rows:,} rows, same values", 2 * rows / twice.seconds, "rows/s"),
+        Measured("its peak memory relative to the former", twice.peak / 2**30 / peak, "", "≤ 1.2"),
+    ]
+
+
+def measure_sscl(scratch: Path, rows: int) -> list[Measured]:
+    """Make a raw Criteo SSCL file and prepare it."""
+    sscl = scratch / "CriteoSearchData"
+    raw_synthetic.write_sscl(sscl, rows=rows, seed=0, vocab_fraction=1.0, sale_share=0.1)
+    options = {"rare_at_most": 5, "transform": "none"}
+    cost = in_fresh_process(prepare_once, criteo_sscl.prepare, scratch / "sscl", [str(sscl)], options)
+    return [Measured(f"preparing {rows:,} raw SSCL rows", rows / cost.seconds, "rows/s")]
+
+
 def main() -> None:
-    """Measure and show."""
+    """Measure and show; with a number of rows, that many of CTR alone: `python -m llp.bench.prepare 45840617`."""
     register()
     config = compose_config()
     data_dir = Path(config.data_dir)
     data_dir.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=data_dir, prefix=".bench-") as scratch:
-        show(measure(Path(scratch)), Path(config.outputs_dir) / "bench" / "prepare.json")
+    with tempfile.TemporaryDirectory(dir=data_dir, prefix=".bench-") as name:
+        scratch = Path(name)
+        if len(sys.argv) > 1:
+            measured = measure_ctr(scratch, int(sys.argv[1]))
+        else:
+            measured = measure_ctr(scratch, ROWS)
+            measured += measure_growth(scratch, ROWS, measured[3].value)
+            measured += measure_sscl(scratch, SSCL_ROWS)
+    show(measured, Path(config.outputs_dir) / "bench" / "prepare.json")
 
 
 if __name__ == "__main__":
