@@ -8,6 +8,10 @@ from torch import Tensor
 class BagBatch(NamedTuple):
     """A minibatch of M bags with n instances in all, bag after bag. It holds no instance label.
 
+    Instances whose `segment` is M belong to no bag: they stand at the end and only fill the minibatch up to a fixed
+    n, which a recorded training step needs. Their features are some row's. They do not count in `size`, and for
+    methods with `static_shape` the loss does not depend on them and has the gradient 0 in their scores.
+
     Attributes
     ----------
     categorical : Tensor
@@ -15,7 +19,7 @@ class BagBatch(NamedTuple):
     numeric : Tensor
         (n, Fn) float32.
     segment : Tensor
-        (n,) int64, the bag of each instance: 0..M-1, rising.
+        (n,) int64, the bag of each instance: 0..M-1, rising, or M.
     size : Tensor
         (M,) int64, instances of each bag.
     label_sum : Tensor

@@ -35,8 +35,16 @@ class LLPMethod(L.LightningModule):
         Kind of the labels: h = sigmoid(z) or h = z.
     seed : int
         The run's seed, for `generator`.
+
+    Attributes
+    ----------
+    static_shape : bool
+        Whether a training step may be recorded once and replayed on minibatches that are filled up to one n (see
+        `BagBatch`): `batch_loss` is that of the bags alone, no operation waits for the device or reads the host's
+        memory, all shapes follow from n and M, and what lasts from step to step are tensors changed in place.
     """
 
+    static_shape: ClassVar[bool] = False
     sees_instance_labels: ClassVar[bool] = False
     trains: ClassVar[bool] = True
 

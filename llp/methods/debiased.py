@@ -9,13 +9,15 @@ For two classes the first sum is linear in the scores, -(α - p) Σ_i (z_i - z̄
 keeps it from running away is that the term averages out over many bags, not the loss of one minibatch.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.ops.segment import segment_sum
+from llp.ops.segment import mean_over_instances, segment_sum
 
 
 def class_losses(scores: Tensor) -> Tensor:
@@ -30,7 +32,7 @@ def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, mean_loss: T
     leaves out the share 1 / M (for equal bags) of Σ_c Cov(Y_c, ℓ_c).
     """
     proportion = torch.stack([1 - batch.label_proportion, batch.label_proportion], dim=1)
-    prior = losses.new_tensor([1 - label_mean, label_mean])
+    prior = torch.stack([losses.new_full((), p) for p in (1 - label_mean, label_mean)])  # filled on the device
     centred = segment_sum(losses, batch.segment, len(batch.size)) - batch.size[:, None] * mean_loss
     return ((proportion - prior) * centred).sum(dim=1).mean() + (prior * mean_loss).sum()
 
@@ -38,7 +40,10 @@ def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, mean_loss: T
 class Debiased(LLPMethod):
     """Debiased cross-entropy, centred by the minibatch's mean loss."""
 
+    static_shape: ClassVar[bool] = True
+
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         losses = class_losses(scores)
-        return debiased(losses, batch, label_mean=self.label_mean, mean_loss=losses.mean(dim=0))
+        mean_loss = mean_over_instances(losses, batch.segment, batch.size)
+        return debiased(losses, batch, label_mean=self.label_mean, mean_loss=mean_loss)

@@ -10,7 +10,7 @@ code is the clip of the predictions at 1e-7: beyond it the gradient is zero. It 
 """
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -19,6 +19,7 @@ from torch import Tensor
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.bce import mean_instance_bce
+from llp.ops.segment import to_instances
 
 Estimator = Literal["bag_mean", "single"]
 
@@ -45,6 +46,8 @@ class EasyLLP(LLPMethod):
         Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
     """
 
+    static_shape: ClassVar[bool] = True
+
     def __init__(
         self, *, estimator: Estimator, clip: Annotated[float, Field(gt=0, lt=0.5)] | None, **shared: Any
     ) -> None:
@@ -61,4 +64,4 @@ class EasyLLP(LLPMethod):
             drawn = drawn_instances(torch.rand(len(size), generator=generator, device=z.device), size)
             z, segment, size = z[drawn], segment[drawn], torch.ones_like(size)
         z = z.clamp(-self.bound, self.bound)
-        return mean_instance_bce(z, label[segment], segment, size).sum()
+        return mean_instance_bce(z, to_instances(label, segment), segment, size).sum()

@@ -7,7 +7,7 @@ rows sum to zero, so equal residuals within a block cost nothing. The benchmark'
 regularised Σ (`covariance: reference`) and, for real labels, mean residuals.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import PositiveInt
@@ -25,7 +25,8 @@ Covariance = Literal["tetrahedron", "reference"]
 def blocks_of(n_bags: int, block_size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Block of each bag (M,) int64, and bags of each block (G,); the last block may be smaller, none is dropped."""
     block = torch.arange(n_bags, device=device) // block_size
-    return block, torch.bincount(block)
+    first = torch.arange(0, n_bags, block_size, device=device)
+    return block, (n_bags - first).clamp(max=block_size)
 
 
 def bag_weights(normal: Tensor, block: Tensor, block_size: Tensor, *, covariance: Covariance) -> Tensor:
@@ -78,6 +79,8 @@ class GenBags(LLPMethod):
     covariance : {'tetrahedron', 'reference'}
         See `bag_weights`.
     """
+
+    static_shape: ClassVar[bool] = True
 
     def __init__(
         self, *, block_size: PositiveInt, draws: PositiveInt, residual: Residual, covariance: Covariance, **shared: Any

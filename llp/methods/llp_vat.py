@@ -13,7 +13,7 @@ sign by a fair coin: that is taken as it is, without the iteration.
 """
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from pydantic import NonNegativeFloat, NonNegativeInt
@@ -24,6 +24,7 @@ from llp.data.batch import BagBatch
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
+from llp.ops.segment import mean_over_instances
 
 
 def divergence(scores: Tensor, perturbed: Tensor) -> Tensor:
@@ -62,6 +63,9 @@ class LLPVAT(LLPMethod):
         The model has no hidden layer.
     """
 
+    static_shape: ClassVar[bool] = True
+    penalty_weight: Tensor
+
     def __init__(
         self, *, radius: NonNegativeFloat, weight: NonNegativeFloat, ramp_epochs: NonNegativeInt, **shared: Any
     ) -> None:
@@ -72,6 +76,13 @@ class LLPVAT(LLPMethod):
         self.radius = radius
         self.weight = weight
         self.ramp_epochs = ramp_epochs
+        at_first = torch.tensor(weight * ramp(0, ramp_epochs=ramp_epochs))
+        self.register_buffer("penalty_weight", at_first, persistent=False)  # a number could not be replayed
+
+    def on_train_epoch_start(self) -> None:
+        """Begin the epoch's sums; raise the weight of the penalty."""
+        super().on_train_epoch_start()
+        self.penalty_weight.fill_(self.weight * ramp(self.current_epoch, ramp_epochs=self.ramp_epochs))
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`; the penalty needs more than the scores and is added in `batch_loss`."""
@@ -82,12 +93,12 @@ class LLPVAT(LLPMethod):
         layer: Tensor = self.model.first_layer(batch.categorical, batch.numeric)  # type: ignore[operator]
         scores: Tensor = self.model.score_from_first_layer(layer)  # type: ignore[operator]
         self._count_bag_error(scores.detach(), batch)
-        weight = self.weight * ramp(self.current_epoch, ramp_epochs=self.ramp_epochs)
-        return self.bag_loss(scores, batch) + weight * self.penalty(layer, scores)
+        return self.bag_loss(scores, batch) + self.penalty_weight * self.penalty(layer, scores, batch)
 
-    def penalty(self, layer: Tensor, scores: Tensor) -> Tensor:
+    def penalty(self, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
         """Mean divergence after the perturbation: a scalar from the first layer (n, D) and the scores (n,)."""
-        length = self.radius * layer.detach().square().sum(dim=1).mean().sqrt()
+        squared = layer.detach().square().sum(dim=1)
+        length = self.radius * mean_over_instances(squared, batch.segment, batch.size).sqrt()
         direction = adversarial_direction(scores, layer, self.generator("adversarial direction"))
         perturbed: Tensor = self.model.score_from_first_layer(layer + length * direction)  # type: ignore[operator]
-        return divergence(scores.detach(), perturbed).mean()
+        return mean_over_instances(divergence(scores.detach(), perturbed), batch.segment, batch.size)

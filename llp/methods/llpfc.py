@@ -13,7 +13,7 @@ instances, as bags here differ in size; and `approx` finds the λ in [0, 1] whos
 to p, where the code's least squares hold γ transposed. As in the code, a bag left without a partner is not used.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.ops.segment import segment_mean
+from llp.ops.segment import segment_mean, to_instances
 
 NoisyPrior = Literal["uniform", "approx"]
 LEAST_SHARE = 1e-6  # of a noisy label; at 0 its probability would be 0 and the logarithm infinite
@@ -57,10 +57,9 @@ def forward_corrected(scores: Tensor, batch: BagBatch, *, label_mean: float, cho
     proportion = batch.label_proportion[:n_grouped].to(scores.dtype).view(-1, 2)
     prior = noisy_priors(proportion, label_mean=label_mean, choice=choice)
     of_bag = transition_matrices(proportion, prior).transpose(1, 2).reshape(-1, 2)  # (bag = noisy label, label)
-    grouped = batch.segment < n_grouped
-    z, segment = scores[grouped], batch.segment[grouped]
-    log_noise = torch.log(of_bag)[segment]
-    log_noisy = torch.logaddexp(log_noise[:, 0] + F.logsigmoid(-z), log_noise[:, 1] + F.logsigmoid(z))
+    segment = batch.segment.clamp(max=n_grouped)  # the instances of a bag without a partner belong to no bag
+    log_noise = to_instances(torch.log(of_bag), segment)
+    log_noisy = torch.logaddexp(log_noise[:, 0] + F.logsigmoid(-scores), log_noise[:, 1] + F.logsigmoid(scores))
     losses = segment_mean(-log_noisy, segment, batch.size[:n_grouped])
     return (prior.flatten() * losses).sum() / max(n_grouped // 2, 1)
 
@@ -73,6 +72,8 @@ class LLPFC(LLPMethod):
     noisy_prior : {'uniform', 'approx'}
         Shares of the noisy labels in a group.
     """
+
+    static_shape: ClassVar[bool] = True
 
     def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
         super().__init__(**shared)

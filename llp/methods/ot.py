@@ -6,7 +6,7 @@ et al., "Two-stage training for learning from label proportions", IJCAI 2021, eq
 scores, which carry no gradient. As in the benchmark's authors' code OT-LLP sums over the bags, EROT-LLP averages.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import PositiveFloat
 from torch import Tensor
@@ -21,6 +21,8 @@ PseudoLabels = Literal["soft", "hard"]
 
 class OTLLP(LLPMethod):
     """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags."""
+
+    static_shape: ClassVar[bool] = True
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
@@ -38,6 +40,8 @@ class EROTLLP(LLPMethod):
     pseudo_labels : {'soft', 'hard'}
         The transport plan's labels as they are, or 1 where they are above 0.5.
     """
+
+    static_shape: ClassVar[bool] = True
 
     def __init__(self, *, reg: PositiveFloat, pseudo_labels: PseudoLabels, **shared: Any) -> None:
         super().__init__(**shared)

@@ -7,7 +7,7 @@ pseudo-labels from Sinkhorn steps on the current probabilities, that is, entropi
 stops after three Sinkhorn steps and takes the likelier class; here the problem is solved to its end.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import PositiveFloat
 from torch import Tensor
@@ -33,6 +33,8 @@ class ROT(LLPMethod):
     pseudo_labels : {'soft', 'hard'}
         The transport plan's labels as they are, or 1 where they are above 0.5.
     """
+
+    static_shape: ClassVar[bool] = True
 
     def __init__(self, *, weight: Share, reg: PositiveFloat, pseudo_labels: PseudoLabels, **shared: Any) -> None:
         super().__init__(**shared)

@@ -8,7 +8,7 @@ The benchmark's authors' code has two slips, which `squash: sigmoid` and `weight
 sigmoid on h, and a product of shapes in which the weight of a pair became the mean weight of one of its members.
 """
 
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import torch
 from pydantic import Field, NonNegativeFloat
@@ -31,13 +31,28 @@ class HasRepresentation(Protocol):
         """Output (n, D) of the last hidden layer."""
 
 
-def pair_weights(representation: Tensor, *, weighting: Weighting) -> Tensor:
-    """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row."""
+def draw_instances(segment: Tensor, n_bags: int, n_drawn: int, generator: torch.Generator) -> Tensor:
+    """Positions (n_drawn,) of instances drawn without replacement; those of no bag come after all the others."""
+    order = torch.randperm(len(segment), generator=generator, device=segment.device)
+    return order[torch.argsort((segment[order] == n_bags).byte(), stable=True)[:n_drawn]]
+
+
+def shares(segment: Tensor, n_bags: int, dtype: torch.dtype) -> Tensor:
+    """Weight of each of m instances in a mean over those of a bag, times m: (m,); 1 where all are of a bag."""
+    in_a_bag = (segment < n_bags).to(dtype)
+    return in_a_bag * len(segment) / in_a_bag.sum()
+
+
+def pair_weights(representation: Tensor, *, weighting: Weighting, share: Tensor | float = 1.0) -> Tensor:
+    """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row.
+
+    `share` (m,) weighs the instances in that mean, see `shares`.
+    """
     r = representation - representation.mean(dim=0)  # short vectors keep the digits of their squared distances
     squared = torch.square(torch.cdist(r, r, compute_mode="use_mm_for_euclid_dist"))
     # beyond 80 exp would give denormal numbers, with which a processor computes fifty times as slowly
     weights = torch.exp(-squared.clamp(max=80)).masked_fill(squared > 80, 0)
-    return weights if weighting == "pairwise" else weights.mean(dim=1, keepdim=True)
+    return weights if weighting == "pairwise" else (weights * share).mean(dim=1, keepdim=True)
 
 
 def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
@@ -59,6 +74,8 @@ class SimLLP(LLPMethod):
     weighting : {'pairwise', 'row_mean'}
         See `pair_weights`.
     """
+
+    static_shape: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -99,12 +116,14 @@ class SimLLP(LLPMethod):
         """See `LLPMethod.bag_loss`."""
         prediction = self.predict(scores)
         bag_loss = torch.square(residual(prediction, batch, target="proportion")).mean()
-        categorical, numeric = batch.categorical, batch.numeric
+        categorical, numeric, segment, n_bags = batch.categorical, batch.numeric, batch.segment, len(batch.size)
         if len(scores) > self.pair_instances:
-            order = torch.randperm(len(scores), generator=self.generator("pair instances"), device=scores.device)
-            drawn = order[: self.pair_instances]
-            prediction, categorical, numeric = prediction[drawn], categorical[drawn], numeric[drawn]
+            drawn = draw_instances(segment, n_bags, self.pair_instances, self.generator("pair instances"))
+            prediction, segment = prediction[drawn], segment[drawn]
+            categorical, numeric = categorical[drawn], numeric[drawn]
         if self.squash == "sigmoid":
             prediction = torch.sigmoid(prediction)
-        weights = pair_weights(self.representation(categorical, numeric), weighting=self.weighting)
+        share = shares(segment, n_bags, prediction.dtype)
+        weights = pair_weights(self.representation(categorical, numeric), weighting=self.weighting, share=share)
+        weights = weights * share[:, None] * share
         return similarity_loss(prediction, weights) + self.bag_weight * bag_loss

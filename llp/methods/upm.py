@@ -7,6 +7,8 @@ the public code of a later comparison (LLP-MM, 2026), where δ carries gradient 
 text was not at hand. A bag that is alone in its minibatch has no other bags: it gets δ = 0, plain k(α - h̄)².
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -36,6 +38,8 @@ def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
 
 class UPM(LLPMethod):
     """Unbiased square loss, centred by the other bags of the minibatch."""
+
+    static_shape: ClassVar[bool] = True
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""

@@ -4,14 +4,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llp.ops.segment import segment_max, segment_mean, segment_sum
+from llp.ops.segment import segment_max, segment_mean, segment_sum, to_instances
 
 
 def log_mean_sigmoid(scores: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     """Log of the mean of sigmoid(z) over each bag: (M,), finite for every finite z (n,), as is its gradient."""
     log_sigmoid = F.logsigmoid(scores)
     highest = segment_max(log_sigmoid.detach(), segment, len(size))
-    total = segment_sum(torch.exp(log_sigmoid - highest[segment]), segment, len(size))
+    total = segment_sum(torch.exp(log_sigmoid - to_instances(highest, segment)), segment, len(size))
     return highest + torch.log(total) - torch.log(size.to(scores.dtype))
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llp.ops.segment import segment_max, segment_sum
+from llp.ops.segment import segment_max, segment_sum, to_instances
 
 DECAY = 40.0  # e^-40 = 4e-18, below the rounding of float64
 NODES = 32  # 28 are needed, at variance 20
@@ -40,7 +40,7 @@ def mean_shift(z: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tenso
     high = target + segment_max(-z, segment, len(size))
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        too_low = segment_sum(torch.sigmoid(z + middle[segment]), segment, len(size)) < count
+        too_low = segment_sum(torch.sigmoid(z + to_instances(middle, segment)), segment, len(size)) < count
         low, high = torch.where(too_low, middle, low), torch.where(too_low, high, middle)
     return (low + high) / 2
 
@@ -60,7 +60,7 @@ def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tupl
     Returns
     -------
     probability, conditional : Tensor
-        (M,) P(S = count) and (n,) P(Y_i = 1 | S = count).
+        (M,) P(S = count) and (n,) P(Y_i = 1 | S = count), NaN for an instance that belongs to no bag.
     """
     n_bags, spread = len(size), q * (1 - q)
     reach = DECAY / 3 + torch.sqrt((DECAY / 3) ** 2 + 2 * DECAY * segment_sum(spread, segment, n_bags))
@@ -68,8 +68,8 @@ def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tupl
     node = torch.arange(NODES, device=q.device, dtype=q.dtype)
     angle = 2 * math.pi * node / period[:, None]  # (M, NODES); nodes -t and t together
     weight = torch.where(node == 0, 1.0, 2.0) * (2 * node < period[:, None]) / period[:, None]
-    cosine, sine = torch.cos(angle)[segment], torch.sin(angle)[segment]
-    fall = -4 * spread[:, None] * torch.sin(angle / 2).square()[segment]  # |factor|² - 1
+    cosine, sine = to_instances(torch.cos(angle), segment), to_instances(torch.sin(angle), segment)
+    fall = -4 * spread[:, None] * to_instances(torch.sin(angle / 2).square(), segment)  # |factor|² - 1
     log_modulus = segment_sum(torch.log1p(fall), segment, n_bags) / 2
     factor_phase = torch.atan2(q[:, None] * sine, 1 - q[:, None] + q[:, None] * cosine)
     phase = segment_sum(factor_phase, segment, n_bags) - count[:, None] * angle
@@ -78,8 +78,9 @@ def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tupl
     # each factor (1 - q + q e^{it}) replaced by its part q e^{it} that goes with Y_i = 1
     positive_real = (spread[:, None] * cosine + q[:, None].square()) / (1 + fall)
     positive_imaginary = spread[:, None] * sine / (1 + fall)
-    joint = (real[segment] * positive_real - imaginary[segment] * positive_imaginary).sum(dim=1)
-    return probability, (joint / probability[segment]).clamp(0, 1)
+    real, imaginary = to_instances(real, segment), to_instances(imaginary, segment)
+    joint = (real * positive_real - imaginary * positive_imaginary).sum(dim=1)
+    return probability, (joint / to_instances(probability, segment)).clamp(0, 1)
 
 
 class _LogCountProbability(torch.autograd.Function):
@@ -89,22 +90,22 @@ class _LogCountProbability(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tensor:
         z, y = scores.double(), count.double()
         shift = mean_shift(z, segment, size, y)
-        tilted = z + shift[segment]
+        tilted = z + to_instances(shift, segment)
         probability, conditional = central_law(torch.sigmoid(tilted), segment, size, y)
         # logsigmoid, as softplus(z) is cut to z from z = 20 on: an error of 2e-9 for each instance
         tilt = segment_sum(F.logsigmoid(-z) - F.logsigmoid(-tilted), segment, len(size)) - shift * y
         none = segment_sum(F.logsigmoid(-z), segment, len(size))
         every = segment_sum(F.logsigmoid(z), segment, len(size))
         value = torch.where(y <= 0, none, torch.where(y >= size, every, tilt + torch.log(probability)))
-        pure = (y <= 0) | (y >= size)
-        conditional = torch.where(pure[segment], (y > 0).double()[segment], conditional)
+        mixed = to_instances((y > 0) & (y < size), segment)
+        conditional = torch.where(mixed, conditional, to_instances((y > 0).double(), segment))
         ctx.save_for_backward((conditional - torch.sigmoid(z)).to(scores.dtype), segment)
         return value.to(scores.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         derivative, segment = ctx.saved_tensors
-        return gradients[0][segment] * derivative, None, None, None
+        return to_instances(gradients[0], segment) * derivative, None, None, None
 
 
 def log_count_probability(scores: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tensor:

@@ -1,16 +1,20 @@
 """Operations per bag: the instances of a minibatch lie bag after bag, `segment` says which bag each belongs to.
 
-Shapes: `values` (n,) or (n, D); `segment` (n,) int64 in 0..M-1, rising; results (M,) or (M, D).
-Everything is differentiable in `values` and works on any device for the whole minibatch at once.
+Shapes: `values` (n,) or (n, D); `segment` (n,) int64 in 0..M-1, rising; results (M,) or (M, D). Instances whose
+segment is M fill the minibatch up (see `BagBatch`): no result depends on their values, and their gradient is 0.
+Everything is differentiable in `values` and works on any device for the whole minibatch at once, without a look at
+the device's numbers: shapes follow from n and M alone.
 """
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 
 def segment_sum(values: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Sum of `values` over each bag."""
-    return values.new_zeros(n_segments, *values.shape[1:]).index_add(0, segment, values)
+    total = values.new_zeros(n_segments + 1, *values.shape[1:]).index_add(0, segment, values)
+    return total[:n_segments]
 
 
 def segment_mean(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
@@ -21,8 +25,19 @@ def segment_mean(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
 
 def segment_max(values: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Largest of `values` (n,) in each bag; no bag may be empty."""
-    lowest = values.new_full((n_segments,), -torch.inf)
-    return lowest.scatter_reduce(0, segment, values, reduce="amax", include_self=True)
+    lowest = values.new_full((n_segments + 1,), -torch.inf)
+    return lowest.scatter_reduce(0, segment, values, reduce="amax", include_self=True)[:n_segments]
+
+
+def to_instances(values: Tensor, segment: Tensor) -> Tensor:
+    """Give each instance the value of its bag: (n,) or (n, D) from (M,) or (M, D); 0 where it belongs to none."""
+    return torch.cat([values, values.new_zeros(1, *values.shape[1:])])[segment]
+
+
+def mean_over_instances(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
+    """Mean of `values` over the instances of all bags: a scalar or (D,)."""
+    in_a_bag = (segment < len(size)).view(-1, *[1] * (values.ndim - 1))
+    return torch.where(in_a_bag, values, 0).sum(dim=0) / size.sum()
 
 
 def rank_in_segment(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
@@ -31,11 +46,11 @@ def rank_in_segment(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     Returns
     -------
     Tensor
-        (n,) int64, a permutation of 0..k-1 within each bag of k instances.
+        (n,) int64, a permutation of 0..k-1 within each bag of k instances, and among those that belong to no bag.
     """
     descending = torch.argsort(values, descending=True, stable=True)
     order = descending[torch.argsort(segment[descending], stable=True)]  # bag after bag, descending inside
-    start = torch.cumsum(size, 0) - size
+    start = F.pad(torch.cumsum(size, 0), (1, 0))  # M + 1: where the bags end, the other instances begin
     rank = torch.empty_like(segment)
     rank[order] = torch.arange(len(values), device=values.device) - start[segment]
     return rank

@@ -1,13 +1,13 @@
 """Two-class optimal transport of a bag's label mass to its instances, for all bags of a minibatch at once.
 
 Shapes: `scores` z and the labels (n,); `segment` (n,) int64 in 0..M-1, rising; the rest (M,). Labels are plain
-numbers: nothing here is differentiable.
+numbers: nothing here is differentiable. Instances that belong to no bag get the label 0.
 """
 
 import torch
 from torch import Tensor
 
-from llp.ops.segment import rank_in_segment, segment_mean, segment_sum
+from llp.ops.segment import rank_in_segment, segment_mean, segment_sum, to_instances
 
 # From the start below, safeguarded Newton steps bring every tried bag (2 to 2,500 instances, scores up to 1e4) to a
 # label proportion right to 1e-7 in at most seven. A fixed number needs no look at the device's numbers.
@@ -22,7 +22,7 @@ def transport_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: T
     difference of their scores.
     """
     rank = rank_in_segment(scores, segment, size)
-    return (rank < label_sum.round()[segment]).to(scores.dtype)
+    return (rank < to_instances(label_sum.round(), segment)).to(scores.dtype)
 
 
 @torch.no_grad()
@@ -42,19 +42,19 @@ def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Te
     count = label_sum.round().clamp(min=1).minimum(size - 1)  # of the scores above the start
 
     def score_at(position: Tensor) -> Tensor:
-        return segment_sum(torch.where(rank == position[segment], u, 0.0), segment, n_bags)
+        return segment_sum(torch.where(rank == to_instances(position, segment), u, 0.0), segment, n_bags)
 
     alpha = label_sum.double() / size
     target = torch.logit(alpha)
     low, high = target - score_at(torch.zeros_like(size)), target - score_at(size - 1)
     s = (-(score_at(count - 1) + score_at(count)) / 2).clamp(low, high)
     for _ in range(NEWTON_STEPS):
-        label = torch.sigmoid(u + s[segment])
+        label = torch.sigmoid(u + to_instances(s, segment))
         mean = segment_mean(label, segment, size)
         slope = segment_mean(label * (1 - label), segment, size)
         low, high = torch.where(mean < alpha, s, low), torch.where(mean > alpha, s, high)
         newton = s - (torch.logit(mean) - target) * mean * (1 - mean) / slope  # NaN where the bag is saturated
         s = torch.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
-    pure = (alpha <= 0) | (alpha >= 1)
-    labels = torch.where(pure[segment], alpha[segment], torch.sigmoid(u + s[segment]))
+    mixed = to_instances((alpha > 0) & (alpha < 1), segment)
+    labels = torch.where(mixed, torch.sigmoid(u + to_instances(s, segment)), to_instances(alpha, segment))
     return labels.to(scores.dtype)

@@ -71,7 +71,8 @@ def test_the_divergence_is_torchs():
 
 def test_the_loss_is_the_bag_loss_and_the_weighted_mean_divergence():
     model, batch = model_and_batch()
-    method = make_method(LLPVAT, model=model, epoch=5, **{**OPTIONS, "ramp_epochs": 10})
+    method = make_method(LLPVAT, model=model, epoch=5, **{**OPTIONS, "ramp_epochs": 10}).double()
+    method.on_train_epoch_start()
     layer = model.first_layer(batch.categorical, batch.numeric)
     scores = model.score_from_first_layer(layer)
     direction = adversarial_direction(scores, layer, method.generator("adversarial direction"))

@@ -3,27 +3,15 @@
 Losses are taken of scores that are a leaf, so that any value can be tried; the model and the features are small.
 """
 
-import functools
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
+from every_method import batch_of, learning_from_bags, prepare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.build import build_method, build_model
-from llp.config import CONF_DIR, options, register
-from llp.data.bags import Bags
-from llp.data.batch import BagBatch
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
-
-register()
-
-VOCAB, N_NUMERIC, N_ROWS = [6, 9, 4], 2, 3000
 LARGE_BAG = 2500
 
 # name of a method -> why its loss is not smooth in the scores, though its gradient is meant to be what it is
@@ -35,79 +23,7 @@ DRAWS_PER_INSTANCE = {
     "mixbag": "its draws choose single instances: test_mixbag.py permutes them along",
 }
 
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """A small table for each kind of label."""
-    rng, made = np.random.default_rng(0), {}
-    columns = [Column(f"C{j}", "categorical", size) for j, size in enumerate(VOCAB)]
-    columns += [Column(f"N{j}", "numeric", None) for j in range(N_NUMERIC)]
-    for kind, label in (("binary", rng.integers(0, 2, N_ROWS)), ("real", rng.normal(size=N_ROWS) * 3)):
-        folder = tmp_path_factory.mktemp("tables") / kind
-        with TableWriter(folder, columns, label_kind=kind, rows=N_ROWS) as writer:
-            codes = np.stack([rng.integers(0, size, N_ROWS) for size in VOCAB], 1)
-            writer.write(0, codes, rng.normal(size=(N_ROWS, N_NUMERIC)), label)
-            writer.finish(made_by={}, source={}, facts={})
-        made[kind] = InstanceTable.open(folder)
-    return made
-
-
-@functools.cache
-def composed(name):
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", [f"method={name}"])
-
-
-def points():
-    """Every method that learns from bags, with every kind of label that it is for."""
-    found = []
-    for name in options("method"):
-        config = composed(name)
-        target = config.method._target_
-        if not target.endswith(("InstanceMethod", "GroupPrior")):
-            found += [pytest.param(name, kind, id=f"{name}-{kind}") for kind in config.method.labels]
-    return found
-
-
-every_method = pytest.mark.parametrize(("name", "kind"), points())
-
-
-class Trainer:
-    """What a method asks of its trainer."""
-
-    current_epoch = global_step = 0
-
-    def __init__(self, datamodule):
-        self.datamodule = datamodule
-
-
-# the train split whose statistics the methods take: proportions differ, so mean_map's system has a solution
-TRAIN = {"binary": ([40, 60, 20, 80], [4.0, 30.0, 19.0, 20.0]), "real": ([40, 60, 20, 80], [80.0, -30.0, 9.0, 100.0])}
-
-
-def prepare(name, kind, tables, dtype=torch.float32):
-    """The method as it is when training begins."""
-    config, table = composed(name), tables[kind]
-    sizes, label_sum = TRAIN[kind]
-    method = build_method(config, table)
-    if "first_stage" in config.method:
-        method.start_from(build_model(config, table).to(dtype))
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    bags = Bags(np.arange(offsets[-1]), offsets, np.asarray(label_sum, np.float64))
-    method._trainer = Trainer(SimpleNamespace(table=table, train_bags=bags))
-    method.setup("fit")
-    method.on_fit_start()
-    return method.to(dtype)
-
-
-def batch_of(table, sizes, label_sum, order=None):
-    """The first rows of the table as bags; `order` permutes the instances."""
-    size = torch.tensor(sizes)
-    rows = np.arange(int(size.sum())) if order is None else np.asarray(order)
-    return BagBatch(
-        torch.from_numpy(np.asarray(table.categorical[rows])), torch.from_numpy(np.asarray(table.numeric[rows])),
-        torch.repeat_interleave(torch.arange(len(sizes)), size), size, torch.tensor(label_sum, dtype=torch.float32),
-    )  # fmt: skip
+every_method = pytest.mark.parametrize(("name", "kind"), learning_from_bags())
 
 
 def loss_and_gradient(method, scores, batch):

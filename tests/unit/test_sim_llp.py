@@ -9,7 +9,7 @@ import torch
 
 from llp.data.batch import BagBatch
 from llp.errors import InputError
-from llp.methods.sim_llp import SimLLP, pair_weights, similarity_loss
+from llp.methods.sim_llp import SimLLP, draw_instances, pair_weights, similarity_loss
 from llp.models.linear import Linear
 from llp.models.mlp import MLP
 
@@ -68,6 +68,42 @@ def test_a_large_minibatch_is_sampled_without_replacement_and_anew_for_each_seed
     assert all(len(touched(seed)) == 5 for seed in range(4))
     assert touched(0) == touched(0)
     assert len(set.union(*(touched(seed) for seed in range(20)))) == 12
+
+
+def filled_up(bags, n_more):
+    """Copies of the minibatch's first instance, that belong to no bag, behind it."""
+    first = torch.zeros(n_more, dtype=torch.int64)
+    return bags._replace(
+        categorical=torch.cat([bags.categorical, bags.categorical[first]]), numeric=torch.zeros(12 + n_more, 0),
+        segment=torch.cat([bags.segment, torch.full((n_more,), len(bags.size))]),
+    )  # fmt: skip
+
+
+def test_what_fills_a_minibatch_up_is_drawn_only_when_nothing_else_is_left():
+    segment = filled_up(batch(), 30).segment
+    drawn = [draw_instances(segment, 3, 5, torch.Generator().manual_seed(seed)).tolist() for seed in range(60)]
+    assert all(len(set(places)) == 5 and max(places) < 12 for places in drawn)
+    counts = np.bincount(np.concatenate(drawn), minlength=12)  # of mean 25 and standard deviation 3.8
+    assert counts.min() > 8
+    assert counts.max() < 42
+    assert set(range(12)) < set(draw_instances(segment, 3, 20, torch.Generator().manual_seed(0)).tolist())
+
+
+@pytest.mark.parametrize("weighting", ["pairwise", "row_mean"])
+@pytest.mark.parametrize("n_more", [5, 12])  # 17 instances are all taken, of 24 some are drawn: all 12 among them
+def test_pairs_with_what_fills_a_minibatch_up_do_not_count(weighting, n_more):
+    results = []
+    for bags in (batch(), filled_up(batch(), n_more)):
+        method = make(pair_instances=20, bag_weight=0.0, weighting=weighting)
+        method.start_from(metric())
+        z = torch.cat([torch.linspace(-2, 2, 12), torch.full((len(bags.segment) - 12,), 3.0)]).requires_grad_()
+        loss = method.bag_loss(z, bags)
+        loss.backward()
+        results.append((loss.item(), z.grad))
+    (loss, gradient), (filled_loss, filled) = results
+    assert filled_loss == pytest.approx(loss, rel=1e-5)
+    np.testing.assert_allclose(filled[:12], gradient, atol=1e-5 * float(gradient.abs().max()))
+    assert not filled[12:].any()
 
 
 def test_the_metric_is_frozen_and_no_part_of_the_method():
