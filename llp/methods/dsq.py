@@ -7,7 +7,7 @@ part carries gradient. Checked against the public code of a later comparison (LL
 paper's appendix for the average; the paper's full text was not at hand.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.ops.segment import segment_mean
+from llp.ops.segment import mean_over_instances, segment_mean
 
 
 def dsq(prediction: Tensor, batch: BagBatch, *, label_mean: float, mean_prediction: Tensor) -> Tensor:
@@ -43,21 +43,24 @@ class DSQ(LLPMethod):
         Share of the past in the moving average; 0 uses the minibatch alone.
     """
 
+    static_shape: ClassVar[bool] = True
     mean_prediction: Tensor
+    next_mean: Tensor
 
     def __init__(self, *, decay: Annotated[float, Field(ge=0, lt=1)], **shared: Any) -> None:
         super().__init__(**shared)
         self.decay = decay
         self.register_buffer("mean_prediction", torch.tensor(float("nan")))
-        self._next_mean = self.mean_prediction
+        self.register_buffer("next_mean", torch.tensor(float("nan")), persistent=False)
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         prediction = self.predict(scores)
-        mean = moving_mean(self.mean_prediction, prediction.mean(), decay=self.decay)
-        self._next_mean = mean.detach()
+        current = mean_over_instances(prediction, batch.segment, batch.size)
+        mean = moving_mean(self.mean_prediction, current, decay=self.decay)
+        self.next_mean.copy_(mean.detach())
         return dsq(prediction, batch, label_mean=self.label_mean, mean_prediction=mean)
 
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
         """Move the average once the step is done, so that the loss of a step depends on nothing it changes."""
-        self.mean_prediction.copy_(self._next_mean)
+        self.mean_prediction.copy_(self.next_mean)
