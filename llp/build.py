@@ -80,11 +80,14 @@ def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
     """The composed model for a table's columns, initialised from the run's seed."""
     import torch
 
+    from llp.models.initialisation import DrawFrom
     from llp.randomness import keyed_seed
 
-    torch.manual_seed(keyed_seed(config.seed, "initial weights"))
+    seed = keyed_seed(config.seed, "initial weights")
+    torch.manual_seed(seed)  # for a model that draws from torch's own generator as it is trained
     node = resolved(config, ("model",))["model"]
-    model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    with DrawFrom(torch.Generator().manual_seed(seed)):
+        model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
     return model
 
 

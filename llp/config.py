@@ -138,14 +138,29 @@ class CheckGrid(Callback):
         given += [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items() if key not in keys]
         loader = GlobalHydra.instance().config_loader()
         points = BasicSweeper.split_arguments(OverridesParser.create(config_loader=loader).parse_overrides(given), None)
+        composed = []
         try:
             for overrides in _representatives(points[0]):
                 point = loader.load_sweep_config(config, list(overrides))
                 with open_dict(point):
                     del point.hydra
                 check_config(point)
+                composed.append(point)
+            _check_side_by_side(config.runs_at_once, composed)
         except InputError as error:
             sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
+
+
+def _check_side_by_side(runs_at_once: int, points: Sequence[DictConfig]) -> None:
+    """Refuse points that cannot train in one process together."""
+    if any(point.runs_at_once != runs_at_once for point in points):
+        raise InputError("runs_at_once is one number for the whole grid; write runs_at_once=2")
+    if runs_at_once == 1:
+        return
+    if len({point.trainer.threads for point in points}) > 1:
+        raise InputError(f"runs_at_once={runs_at_once} needs one trainer.threads for all points; write runs_at_once=1")
+    if any(point.num_workers for point in points):  # a fork of a process with threads may wait for ever
+        raise InputError(f"runs_at_once={runs_at_once} does not fit num_workers above 0; write num_workers=0")
 
 
 def _representatives(points: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -204,6 +219,7 @@ def _check_values(config: DictConfig) -> None:
     for name in ("max_epochs", "patience", "bags_per_batch", "instances_per_batch", "threads"):
         _check_whole_number(f"trainer.{name}", config.trainer[name], 1, None)
     _check_whole_number("num_workers", config.num_workers, 0, None)
+    _check_whole_number("runs_at_once", config.runs_at_once, 1, None)
     _check_protocol(config)
     _check_logger(config)
     _check_key(config)

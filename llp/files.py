@@ -4,10 +4,12 @@ import logging
 import os
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from llp import stop
 
 log = logging.getLogger(__name__)
 
@@ -19,13 +21,16 @@ def is_whole(path: Path) -> bool:
 
 @contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock among processes; one that has to wait for it says that it is `busy`."""
+    """Hold a lock among processes and threads; one that has to wait for it says that it is `busy`."""
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:
         log.warning("%s (lock %s): waiting for it", busy, path)
-        lock.acquire()
+        while not lock.is_locked:
+            stop.exit_if_received()
+            with suppress(Timeout):
+                lock.acquire(timeout=1)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ where it is, the run is finished. A failed run leaves `error.json`.
 import hashlib
 import json
 import logging
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -107,6 +108,11 @@ def run_one(config: DictConfig) -> Record:
     InputError
         The config does not fit, or the dataset is not prepared.
     """
+    return _run(config)[0]
+
+
+def _run(config: DictConfig) -> tuple[Record, bool]:
+    """The point's record, and whether another call made it: earlier, or while this one waited."""
     check_config(config)
     table = open_table(config)
     run = Run.of(config, table)
@@ -114,16 +120,17 @@ def run_one(config: DictConfig) -> Record:
     record = None if config.force else run.finished(need_weights=keep)
     if record is not None:
         log.info("%s: finished before, skipped", describe(run))
-        return record
+        return record, True
     run.folder.mkdir(parents=True, exist_ok=True)
-    with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
+    with locked(run.folder / ".lock", f"{describe(run)}: another process or thread is at it"):
         record = None if config.force else run.finished(need_weights=keep)
+        reused = record is not None
         if record is None:
             with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
                 record = _train(config, run, table, keep)
         else:
             log.info("%s: finished meanwhile", describe(run))
-    return record
+    return record, reused
 
 
 def describe(run: Run) -> str:
@@ -135,6 +142,8 @@ def describe(run: Run) -> str:
 def _log_file(path: Path) -> Iterator[None]:
     handler = logging.FileHandler(path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    thread = threading.get_ident()
+    handler.addFilter(lambda record: record.thread == thread)  # other runs may train beside this one
     logging.getLogger("llp").addHandler(handler)
     try:
         yield
@@ -253,7 +262,6 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record]
     earlier.method = config.method.first_stage
     earlier.force = False
     earlier.save_model = True
-    run = Run.of(earlier, table)
-    reused = run.finished(need_weights=True) is not None
-    record = run_one(earlier)
-    return [{**stage, "run": str(run.folder), "reused": reused} for stage in record["stages"]], run.folder
+    record, reused = _run(earlier)
+    folder = Run.of(earlier, table).folder
+    return [{**stage, "run": str(folder), "reused": reused} for stage in record["stages"]], folder

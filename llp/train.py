@@ -1,9 +1,12 @@
 """Train one point of the grid, or with -m every combination: `python -m llp.train -m method=dllp_bce,sim_llp`."""
 
+from concurrent.futures import Future
+
 import hydra
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
+from llp import side_by_side
 from llp.config import CONF_DIR, register
 from llp.errors import InputError
 from llp.run import run_one
@@ -12,8 +15,12 @@ register()
 
 
 @hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
-def main(config: DictConfig) -> float:
+def main(config: DictConfig) -> float | Future[float]:
     """Run one point and return its metric, for sweepers that optimise."""
+    return side_by_side.run(_train, config)
+
+
+def _train(config: DictConfig) -> float:
     try:
         record = run_one(config)
     except (InputError, OSError) as error:

@@ -18,6 +18,7 @@ from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch.callbacks import Callback, EarlyStopping
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
+from llp import stop
 from llp.data.datamodule import LLPDataModule
 from llp.files import is_whole, write_atomically
 from llp.methods.base import LLPMethod
@@ -160,6 +161,18 @@ class ResumeCheckpoint(Callback):
         self._last = time.monotonic()
 
 
+class Stop(Callback):
+    """Ends training where a signal came that Lightning did not hear: it listens in the main thread alone."""
+
+    def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        """Look for it after each step."""
+        stop.exit_if_received()
+
+    def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        """Look for it after each batch."""
+        stop.exit_if_received()
+
+
 def write_csv(path: Path, rows: list[Row]) -> None:
     """Write rows with their union of columns, in order of appearance."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -234,7 +247,7 @@ def train_stage(
         max_epochs=max_epochs,
         accelerator=accelerator,
         devices=1,
-        callbacks=[best, stopper, curve, resume],
+        callbacks=[best, stopper, curve, resume, Stop()],
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -272,8 +285,8 @@ def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, checkpoint:
         log.warning("%s is damaged: training starts from the first epoch", checkpoint)
     try:
         trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=False)
-    except SystemExit as stop:  # Lightning's answer to both signals, with code 0 for SIGTERM and without a word
-        number = signal.SIGTERM if isinstance(stop, SIGTERMException) else signal.SIGINT
+    except SystemExit as end:  # Lightning's answer to both signals, with code 0 for SIGTERM and without a word
+        number = stop.received() or (signal.SIGTERM if isinstance(end, SIGTERMException) else signal.SIGINT)
         log.warning("stopped by %s; the same command goes on with the run", number.name)
         raise SystemExit(128 + number) from None
 
@@ -292,6 +305,7 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
     method.eval()
     scores, labels = [], []
     for batch in data.test_dataloader():
+        stop.exit_if_received()
         raw = method(batch.categorical.to(device), batch.numeric.to(device))
         scores.append(method.log_odds(raw).float().cpu())
         labels.append(batch.label)

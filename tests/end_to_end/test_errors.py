@@ -43,6 +43,29 @@ WRONG = {
         r"^outputs_dir=.* is not a folder; write",
     ),
     "data in a file": (["data_dir=data/foreign/label.npy"], r"label.npy is not a folder; write data_dir=FOLDER"),
+    "no run at once": (["runs_at_once=0"], r"^runs_at_once=0 does not fit: .* write runs_at_once=1$"),
+    "no run at once, grid": (["-m", "runs_at_once=0"], r"^runs_at_once=0 does not fit: .* write runs_at_once=1$"),
+    "swept runs at once": (["-m", "runs_at_once=1,2"], r"^runs_at_once is one number for the whole grid; write"),
+    "runs at once in processes": (
+        ["-m", "runs_at_once=2", "hydra/launcher=joblib"],
+        r"^runs_at_once=2 does not fit hydra/launcher=joblib, which starts processes; write runs_at_once=1$",
+    ),
+    "runs at once for another sweeper": (
+        ["-m", "runs_at_once=2", "hydra.sweeper._target_=hydra_plugins.other.Sweeper"],
+        r"^runs_at_once=2 does not fit hydra/sweeper=.*, which waits for the value of each point; write",
+    ),
+    "runs at once in folders": (
+        ["-m", "runs_at_once=2", "hydra.job.chdir=true"],
+        r"^runs_at_once=2 does not fit hydra.job.chdir .*, which change the whole process; write runs_at_once=1$",
+    ),
+    "runs at once with forks": (
+        ["-m", "runs_at_once=2", "num_workers=1"],
+        r"^runs_at_once=2 does not fit num_workers above 0; write num_workers=0$",
+    ),
+    "runs at once with several threads": (
+        ["-m", "runs_at_once=2", "trainer.threads=1,2"],
+        r"^runs_at_once=2 needs one trainer.threads for all points; write runs_at_once=1$",
+    ),
     "option of a dataset": (
         ["dataset.table=new", "dataset.prepare.rate=2"],
         r"^dataset.prepare.rate=2 does not fit: it should be less than 1$",

@@ -2,6 +2,7 @@
 
 import struct
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -98,6 +99,18 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
 
     written = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert written == []
+
+
+def test_runs_in_threads_are_told_apart(tiny, tmp_path, wandb_offline):
+    configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=3") for fold in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        records = {f"{record['config_hash']}-1": record for record in pool.map(run_one, configs)}
+    runs = {told["run"].run_id: told for told in runs_in(tmp_path)}
+    assert runs.keys() == records.keys()
+    for name, told in runs.items():
+        assert told["exit_code"] == 0
+        assert len(told["history"]) == 3
+        assert str(records[name]["metric"]["best"]) in str(told["summary"])
 
 
 def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):

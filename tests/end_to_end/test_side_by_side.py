@@ -1,0 +1,196 @@
+"""A grid whose points train side by side in threads ends as the serial one: results, messages, exit codes."""
+
+import json
+import re
+import signal
+import time
+from datetime import datetime
+
+import pytest
+
+from tests.conftest import TINY, Command
+
+METHODS = ("ot_llp", "soft_erot_llp", "dllp_mae")  # the first two start from the same run of dllp_bce
+GRID = ("-m", *TINY, f"method={','.join(METHODS)}", "fold=0")
+FAILING = ("-m", *TINY, "method=dllp_bce", "method.reduction=median,sum", "fold=0")
+BROKEN = ("-m", "--config-dir", "mine", *TINY, "method=broken,dllp_mse", "fold=0")
+ONE = TINY  # a single run, where the option means nothing
+
+METHOD = """
+from llp.methods.base import LLPMethod
+
+
+class Broken(LLPMethod):
+    def bag_loss(self, scores, batch):
+        raise RuntimeError("diverged")
+"""
+
+
+def untimed(record):
+    """A record without times, places, and who came first to a first stage that two points share."""
+    kept = {name: value for name, value in record.items() if name not in ("seconds", "started", "stages")}
+    return kept | {"stages": [(one["method"], one["epochs"], one["early_stopped"]) for one in record["stages"]]}
+
+
+def curves(folder):
+    """Every curve without its times, by the path under the outputs."""
+    files = {}
+    for path in folder.rglob("metrics.csv"):
+        rows = [line.split(",") for line in path.read_text().splitlines()]
+        kept = [i for i, name in enumerate(rows[0]) if "second" not in name]
+        files[str(path.relative_to(folder))] = [[row[i] for i in kept] for row in rows]
+    return files
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory, data_dir):
+    """The serial command and the one with threads, each with its own outputs, and the answers to every grid."""
+    place = tmp_path_factory.mktemp("both")
+    (place / "mine" / "method").mkdir(parents=True)
+    (place / "mine" / "method" / "broken.yaml").write_text("_target_: mine.Broken\nname: broken\nlabels: [binary]\n")
+    (place / "mine" / "__init__.py").write_text(METHOD)
+    commands = [Command(data_dir, place / name, place) for name in ("serial", "threads")]
+    options = [[f"outputs_dir={command.outputs_dir}"] for command in commands]
+    options[1].append("runs_at_once=3")
+    commands[0].env["PYTHONPATH"] += f":{place}"
+    answers = commands[0].many(*([*grid, *own] for grid in (GRID, FAILING, BROKEN, ONE) for own in options))
+    return commands, list(zip(answers[::2], answers[1::2], strict=True))
+
+
+def test_results_and_curves_are_those_of_the_serial_grid(both):
+    (serial, threads), ((first, second), *_) = both
+    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    expected = {path: untimed(record) for path, record in serial.results().items()}
+    assert len(expected) == 3 + 1 + 1 + 1  # with the first stage, one point of each failing grid
+    assert {path: untimed(record) for path, record in threads.results().items()} == expected
+    assert curves(threads.outputs_dir) == curves(serial.outputs_dir)
+
+
+def test_first_stage_that_two_points_share_is_trained_once(both):
+    (_, threads), _ = both
+    stages = [record["stages"] for record in threads.results().values() if len(record["stages"]) == 2]
+    assert sorted(first["reused"] for first, _ in stages) == [False, True]
+    attempts = [path.read_text() for path in threads.outputs_dir.rglob("random_64/dllp_bce/**/attempt")]
+    assert set(attempts) == {"1"}
+
+
+def test_each_log_holds_its_own_lines_and_all_of_them(both):
+    (_, threads), _ = both
+    for path, record in threads.results().items():
+        text = (threads.outputs_dir / path).with_name("run.log").read_text()
+        method, fold = record["method"], record["fold"]
+        named = set(re.findall(r"synthetic random_64 (\w+) fold=(\d)", text))
+        assert (method, str(fold)) in named
+        assert named <= {(method, str(fold)), ("dllp_bce", str(fold))}  # and its first stage
+        own = re.findall(rf" {method} fold={fold} seed=0: epoch +(\d+)", text)
+        assert own == [str(epoch) for epoch in range(record["stages"][-1]["epochs"])]
+
+
+def test_runs_are_under_way_at_the_same_time(both):
+    def at_once(command):
+        times = []
+        for method in METHODS:
+            for path in command.outputs_dir.glob(f"synthetic/random_64/{method}/**/run.log"):
+                lines = [line for line in path.read_text().splitlines() if f"{method} fold" in line]
+                ends = [datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f") for line in (lines[0], lines[-1])]
+                times.append(ends)
+        return max(sum(start <= moment <= end for start, end in times) for moment, _ in times)
+
+    serial, threads = both[0]
+    assert at_once(serial) == 1
+    assert at_once(threads) > 1
+
+
+def test_console_has_every_epoch_in_one_format(both):
+    _, ((first, second), *_) = both
+    epochs = [sorted(re.findall(r"^\d\d:\d\d:\d\d (synthetic .*: epoch +\d+)", done.stdout, re.M)) for done in
+              (first, second)]  # fmt: skip
+    assert epochs[0] == epochs[1]
+    assert len(epochs[0]) >= 4 * 2
+    assert "#2 : " in second.stdout
+
+
+def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_serial_grid(both):
+    (_, threads), (_, (first, second), *_) = both
+    assert (first.returncode, second.returncode) == (1, 1)
+    told = second.stderr.replace("/threads'", "/serial'").replace(", 'runs_at_once=3'", "")
+    assert told == first.stderr
+    assert "method.reduction=median does not fit; write method.reduction=mean or sum" in second.stderr
+    assert "Traceback" not in second.stdout + second.stderr
+    [error] = threads.outputs_dir.rglob("dllp_bce/**/error.json")
+    assert json.loads(error.read_text())["error"].startswith("method.reduction=median does not fit")
+
+
+def test_error_of_the_program_is_shown_with_its_traceback(both):
+    (_, threads), (_, _, (first, second), _) = both
+    assert (first.returncode, second.returncode) == (1, 1)
+    for done in (first, second):
+        assert re.search("^Error executing job with overrides: .*'method=broken'", done.stderr)
+        assert "RuntimeError: diverged" in done.stderr
+    assert len(list(threads.outputs_dir.rglob("broken/**/error.json"))) == 1
+
+
+def test_single_run_is_a_run(both):
+    _, (*_, (first, second)) = both
+    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+
+
+LONG = ("-m", *TINY, "trainer.max_epochs=10", "trainer.patience=10", "checkpoint_minutes=0",
+        "method=dllp_bce,dllp_mae,dllp_mse", "fold=0")  # fmt: skip
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_every_run_learns_as_it_does_alone(tmp_path, data_dir):
+    grid = ["-m", *TINY, "trainer.accelerator=gpu", "method=dllp_bce,dllp_mae,easy_llp", "fold=0,1"]
+    commands = [Command(data_dir, tmp_path / name, tmp_path) for name in ("serial", "threads")]
+    for command, options in zip(commands, ([], ["runs_at_once=6"]), strict=True):
+        done = command(*grid, *options)
+        assert done.returncode == 0, done.stderr
+    alone, together = (command.results() for command in commands)
+    assert len(alone) == 6
+    assert together.keys() == alone.keys()
+    for path, record in alone.items():  # a GPU adds in an order of its own
+        assert together[path]["measures"]["auc"] == pytest.approx(record["measures"]["auc"], abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, data_dir):
+    place = tmp_path_factory.mktemp("whole")
+    command = Command(data_dir, place / "outputs", place)
+    done = command(*LONG)
+    assert done.returncode == 0, done.stderr
+    return command
+
+
+@pytest.fixture
+def heard():
+    """A process started in the background may have been told to ignore Ctrl+C, and would pass that on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_stops_all_runs_and_the_same_command_goes_on(whole, command, heard, number):
+    grid = (*LONG, "runs_at_once=2")
+    process = command.start(*grid)
+    deadline = time.monotonic() + command.timeout
+    while len(list(command.outputs_dir.rglob("resume.ckpt"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, err
+    assert "Traceback" not in out + err
+    logs = [path.read_text() for path in command.outputs_dir.rglob("run.log")]
+    assert len(logs) == 2  # the third point was not begun
+    assert all(f"stopped by {number.name}; the same command goes on with the run" in text for text in logs)
+    assert list(command.outputs_dir.rglob("error.json")) == []
+    assert command.results() == {}
+    done = command(*grid)
+    assert done.returncode == 0, done.stderr
+    got, expected = command.results(), whole.results()
+    assert sorted(record["attempt"] for record in got.values()) == [1, 2, 2]
+    for record in (*got.values(), *expected.values()):
+        record.pop("attempt")
+    assert {path: untimed(one) for path, one in got.items()} == {path: untimed(one) for path, one in expected.items()}
+    assert curves(command.outputs_dir) == curves(whole.outputs_dir)
