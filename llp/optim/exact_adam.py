@@ -136,6 +136,16 @@ class ExactAdam(torch.optim.Optimizer):
         for weight in self._tables():
             weight.catch_up()
 
+    def reserve(self, steps: int) -> None:
+        """Make room for so many steps in all, so that no step of them moves a table that a CUDA graph reads."""
+        for weight in self._tables():
+            _touched(weight).reserve(steps)
+
+    def before_replay(self) -> None:
+        """Keep the host's books for a step that is about to be replayed from a CUDA graph."""
+        for weight in self._tables():
+            _touched(weight).before_replay()
+
     def state_dict(self) -> dict[str, Any]:
         """Give the state, after bringing every row up to date; see `torch.optim.Optimizer.state_dict`."""
         self.catch_up_all()

@@ -33,6 +33,12 @@ class TouchedRows(Protocol):
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
 
+    def reserve(self, steps: int) -> None:
+        """Make room for the sums of so many steps in all."""
+
+    def before_replay(self) -> None:
+        """Keep the host's books for an update that someone else is about to repeat, in a CUDA graph."""
+
 
 class RowParameter(nn.Parameter):
     """Weights N × D of which a minibatch reads few rows; read them with `sum_rows`.

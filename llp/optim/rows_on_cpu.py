@@ -107,6 +107,16 @@ class RowsOnCpu:
             self._catch_up(np.arange(len(self._weight), dtype=np.int32))
             self._all_current = True
 
+    def reserve(self, steps: int) -> None:
+        """Make room for the sums of so many steps in all."""
+        sums = self._state["sums"].numpy()
+        if steps > self._push.capacity(sums):
+            self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * steps))
+
+    def before_replay(self) -> None:
+        """Keep the books for an update that someone else is about to repeat: rows will lag behind."""
+        self._all_current = False
+
     @property
     def _state(self) -> dict[str, Tensor]:
         return self._states[self._weight]
@@ -154,11 +164,8 @@ class RowsOnCpu:
         )  # fmt: skip
 
     def _add_step(self, step: int, lr: float) -> None:
-        sums = self._state["sums"].numpy()
-        if step > self._push.capacity(sums):
-            self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * step))
-            sums = self._state["sums"].numpy()
-        self._push.add_step(sums, step, lr)
+        self.reserve(step)
+        self._push.add_step(self._state["sums"].numpy(), step, lr)
         self._state["step"].fill_(step)
 
     def _in_ranges(self, run: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:

@@ -114,17 +114,17 @@ class RowsOnGpu:
         if steps > self._push.capacity(sums):
             self._state["sums"] = torch.from_numpy(self._push.grown(sums.cpu().numpy(), 2 * steps)).to(sums.device)
 
-    def before_replay(self, steps: int) -> None:
-        """Keep the host's books for ``steps`` captured updates that are about to be replayed.
+    def before_replay(self) -> None:
+        """Keep the host's books for a captured update that is about to be replayed.
 
         Raises
         ------
         RuntimeError
             If `reserve` was not given so many steps.
         """
-        if self._steps_at_most + steps > self._push.capacity(self._state["sums"]):
+        if self._steps_at_most + 1 > self._push.capacity(self._state["sums"]):
             raise RuntimeError("no room for the sums of more steps: reserve them and capture the graph anew")
-        self._steps_at_most += steps
+        self._steps_at_most += 1
         self._all_current = False
 
     @property
