@@ -46,8 +46,7 @@ def exact_auc(scores: Floats, labels: Floats) -> float:
 def auc_200_thresholds(probabilities: Floats, labels: Floats) -> float:
     """AUC by the trapezoid over 200 fixed thresholds, as Keras computes it and the published tables report it.
 
-    The thresholds are -1e-7, 1/199 .. 198/199 and 1 + 1e-7; a probability counts as positive when strictly
-    above. Far too low where scores are concentrated.
+    A probability counts as positive when strictly above a threshold. Far too low where scores are concentrated.
 
     Parameters
     ----------
@@ -56,11 +55,15 @@ def auc_200_thresholds(probabilities: Floats, labels: Floats) -> float:
     labels : ndarray
         (n,) 0 or 1.
     """
-    thresholds = np.concatenate([[-1e-7], np.arange(1, 199) / 199, [1 + 1e-7]]).astype(np.float32)
-    bucket = np.searchsorted(thresholds, probabilities.astype(np.float32), side="left")  # thresholds below it
+    bucket = np.searchsorted(thresholds_200(), probabilities.astype(np.float32), side="left")  # thresholds below it
     counts = [np.bincount(bucket[labels == y], minlength=201) for y in (0, 1)]
     if not counts[0].sum() or not counts[1].sum():
         return float("nan")
     # rate of scores strictly above threshold j: those with more than j thresholds below them
     false_positive, true_positive = (1.0 - np.cumsum(count)[:200] / count.sum() for count in counts)
     return float(-np.trapezoid(true_positive, false_positive))
+
+
+def thresholds_200() -> NDArray[np.float32]:
+    """Keras' 200 thresholds, rising: -1e-7, 1/199 .. 198/199, 1 + 1e-7."""
+    return np.concatenate([[-1e-7], np.arange(1, 199) / 199, [1 + 1e-7]]).astype(np.float32)
