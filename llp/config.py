@@ -213,6 +213,8 @@ def _check_values(config: DictConfig) -> None:
         check_value(name, config[name], bool)
     check_value("checkpoint_minutes", config.checkpoint_minutes, NonNegativeFloat)
     check_value("trainer.accelerator", config.trainer.accelerator, Literal["auto", "cpu", "gpu"])
+    check_value("trainer.features_on", config.trainer.features_on, Literal["auto", "device", "host"])
+    check_value("trainer.cuda_graphs", config.trainer.cuda_graphs, bool)
     _check_whole_number("fold", config.fold, 0, N_FOLDS - 1)
     _check_whole_number("seed", config.seed, 0, None)
     check_value("seed", config.seed, Annotated[int, Field(lt=2**63)])  # what a data frame holds

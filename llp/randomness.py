@@ -5,8 +5,6 @@ The same (seed, purpose, epoch, step) gives the same draw, whatever was drawn be
 
 import hashlib
 
-import torch
-
 
 def keyed_seed(seed: int, purpose: str, *position: int) -> int:
     """A 63-bit seed for one draw.
@@ -22,8 +20,3 @@ def keyed_seed(seed: int, purpose: str, *position: int) -> int:
     """
     digest = hashlib.sha256(repr((seed, purpose, *position)).encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
-
-
-def keyed_generator(device: torch.device | str, seed: int, purpose: str, *position: int) -> torch.Generator:
-    """A torch generator on `device` for one draw; see `keyed_seed`."""
-    return torch.Generator(device).manual_seed(keyed_seed(seed, purpose, *position))

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 RESULT_SCHEMA = 1
 # what makes a run that run; folders, logger, hardware and how it is watched do not
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
-HARDWARE = ("accelerator",)  # of the trainer
+HARDWARE = ("accelerator", "features_on", "cuda_graphs")  # of the trainer
 
 Record = dict[str, Any]
 
@@ -187,7 +187,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
 
     from llp.record import result_record
     from llp.tracking import track
-    from llp.training import StageFiles, train_stage
+    from llp.training import Hardware, StageFiles, train_stage
 
     check_build(config, table)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
@@ -227,7 +227,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
             StageFiles(run.folder / "metrics.csv", _checkpoint_path(run)),
             max_epochs=config.trainer.max_epochs,
             patience=config.trainer.patience,
-            accelerator=config.trainer.accelerator,
+            hardware=Hardware(**{name: config.trainer[name] for name in HARDWARE}),
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
         )

@@ -6,23 +6,26 @@ import math
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import lightning as L
-import numpy as np
 import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch.callbacks import Callback, EarlyStopping
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from llp import stop
+from llp.chunks import ChunkTraining, PlainStep, Step
 from llp.data.datamodule import LLPDataModule
+from llp.data.resident import fits_on
+from llp.data.table import InstanceTable
 from llp.files import is_whole, write_atomically
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import all_measures, main_metric
+from llp.metrics.on_device import epoch_measures
 
 # Lightning's advice for interactive use says nothing about a run of a grid
 logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
@@ -71,7 +74,7 @@ class BestWeights(Callback):
         if self.epoch < 0 or self.monitor.better(value, self.value):
             self.value, self.epoch = value, trainer.current_epoch
             assert isinstance(pl_module, LLPMethod)
-            self.weights = {name: w.detach().cpu().clone() for name, w in pl_module.model.state_dict().items()}
+            self.weights = {name: w.detach().clone() for name, w in pl_module.model.state_dict().items()}
 
     def state_dict(self) -> dict[str, Any]:
         """State for a checkpoint."""
@@ -225,6 +228,31 @@ class StageFiles:
     checkpoint: Path
 
 
+@dataclass(frozen=True)
+class Hardware:
+    """Where and how a stage is computed; nothing of it is part of a run's identity.
+
+    Attributes
+    ----------
+    accelerator : {'auto', 'cpu', 'gpu'}
+        The kind of device.
+    features_on : {'auto', 'device', 'host'}
+        Whether the table lives in the device's memory, and training goes by chunks (`llp.chunks`).
+    cuda_graphs : bool
+        Whether a step on resident data is captured (`llp.cuda_graphs`).
+    """
+
+    accelerator: str
+    features_on: str
+    cuda_graphs: bool
+
+    def keeps_on(self, device: torch.device, table: InstanceTable) -> bool:
+        """Whether the table is to live on the device."""
+        if self.features_on == "auto":
+            return device.type == "cuda" and fits_on(table, device)
+        return self.features_on == "device"
+
+
 def train_stage(
     method: LLPMethod,
     data: LLPDataModule,
@@ -232,7 +260,7 @@ def train_stage(
     *,
     max_epochs: int,
     patience: int,
-    accelerator: str,
+    hardware: Hardware,
     checkpoint_minutes: float,
     on_row: Callable[[Row], None],
 ) -> StageResult:
@@ -245,7 +273,7 @@ def train_stage(
     resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
     trainer = L.Trainer(
         max_epochs=max_epochs,
-        accelerator=accelerator,
+        accelerator=hardware.accelerator,
         devices=1,
         callbacks=[best, stopper, curve, resume, Stop()],
         logger=False,
@@ -260,7 +288,13 @@ def train_stage(
     attach(method, trainer, data)
     device = trainer.strategy.root_device
     method.to(device)
-    untrained = evaluate(method, data)[main_metric(method.label_kind)[0]] if data.protocol == "paper" else None
+    if hardware.keeps_on(device, data.table):
+        trainer.callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))  # type: ignore[attr-defined]
+    elif device.type == "cuda":
+        data.pin()
+    untrained = None
+    if data.protocol == "paper":
+        untrained = epoch_measures(*score_test_rows(method, data), method.label_kind)[main_metric(method.label_kind)[0]]
     if method.trains:
         _fit(trainer, method, data, files.checkpoint)
         method.model.load_state_dict(best.weights)
@@ -276,6 +310,21 @@ def train_stage(
         measures=measures,
         seconds=time.perf_counter() - begin,
     )
+
+
+def _chunk_training(data: LLPDataModule, device: torch.device, max_epochs: int, *, graphs: bool) -> ChunkTraining:
+    """Keep the data on the device; says how its minibatches are trained on."""
+    gatherer = data.keep_on(device)
+
+    def make_step(method: LLPMethod, optimizer: torch.optim.Optimizer) -> Step:
+        plain = PlainStep(method, optimizer, gatherer)
+        if device.type != "cuda" or not graphs or not method.static_shape:
+            return plain
+        from llp.cuda_graphs import CapturedStep
+
+        return CapturedStep(plain, n_ids=data.ids_per_batch, n_steps=max_epochs * data.minibatches_per_epoch)
+
+    return ChunkTraining(make_step)
 
 
 def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, checkpoint: Path) -> None:
@@ -298,16 +347,23 @@ def attach(method: LLPMethod, trainer: L.Trainer, data: LLPDataModule) -> None:
     method.setup("fit")
 
 
-@torch.inference_mode()
 def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
     """Every measure of the method's current weights on the fold's test rows."""
+    scores, labels = score_test_rows(method, data)
+    return all_measures(scores.cpu().numpy(), labels.cpu().numpy(), method.label_kind)
+
+
+@torch.inference_mode()
+def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device."""
     device = method.device
     method.eval()
     scores, labels = [], []
-    for batch in data.test_dataloader():
+    batches: Iterable[Any] = data.test_dataloader()
+    for batch in batches:
         stop.exit_if_received()
         raw = method(batch.categorical.to(device), batch.numeric.to(device))
-        scores.append(method.log_odds(raw).float().cpu())
-        labels.append(batch.label)
+        scores.append(method.log_odds(raw).float())
+        labels.append(batch.label.to(device))
     method.train()
-    return all_measures(np.asarray(torch.cat(scores)), np.asarray(torch.cat(labels)), method.label_kind)
+    return torch.cat(scores), torch.cat(labels)

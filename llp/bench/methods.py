@@ -88,7 +88,7 @@ def step_of(method: LLPMethod, batch: BagBatch) -> Callable[[], None]:
 
     def step() -> None:
         method.zero_grad(set_to_none=True)
-        method.training_step(batch, 0).backward()  # type: ignore[no-untyped-call]
+        method.minibatch_loss(batch).backward()  # type: ignore[no-untyped-call]
 
     return step
 

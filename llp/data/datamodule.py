@@ -2,10 +2,11 @@
 
 The order of the bags is drawn in the main process from (seed, epoch); a minibatch is gathered from the table's
 memory map in one call, without a loop over its bags and without a copy of the dataset. So the batches are the
-same for any number of workers, and a worker holds nothing but numpy arrays.
+same for any number of workers, and a worker holds nothing but numpy arrays. Or the table lives in the device's memory,
+where the same minibatches are gathered from the same ids.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import lightning as L
@@ -16,13 +17,25 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bags import Bags, FoldBags, GroupingKey, Rows, positions_of
 from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.resident import (
+    Chunks,
+    Gatherer,
+    ResidentBags,
+    ResidentBatches,
+    ResidentInstances,
+    ResidentTable,
+    table_on,
+)
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.randomness import keyed_seed
 
 EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be quick, small enough for any memory
+EVALUATION_ROWS_ON_GPU = 2**18
+PER_CHUNK = 64  # minibatches of one step of Lightning where the table is on the device
 
 Ids = NDArray[np.int64]
+Loader = DataLoader[Any] | ResidentBatches | Chunks
 
 
 def gather_features(table: InstanceTable, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
@@ -168,14 +181,55 @@ class LLPDataModule(L.LightningDataModule):
         self._instance_labels = instance_labels
         self._seed = seed
         self._num_workers = num_workers
+        self._pin = False
+        self._resident: ResidentTable | None = None
 
-    def train_dataloader(self) -> DataLoader[Any]:
+    def pin(self) -> None:
+        """Gather minibatches into memory from which a GPU copies while it computes."""
+        self._pin = True
+
+    def keep_on(self, device: torch.device) -> Gatherer:
+        """Put the table on a device, gather all minibatches there, and train on chunks of them.
+
+        Returns
+        -------
+        ResidentBags or ResidentInstances
+            What the train minibatches are to be gathered from.
+        """
+        self._resident = table_on(self.table, device)
+        self._train = self._gatherer(self.train_bags.rows if self._instance_labels else self.train_bags)
+        return self._train
+
+    def _gatherer(self, what: Rows | Bags) -> Gatherer:
+        assert self._resident is not None, "keep_on was called"
+        if isinstance(what, Bags):
+            return ResidentBags(self._resident, what)
+        return ResidentInstances(self._resident, what)
+
+    def train_dataloader(self) -> Loader:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
+        if self._resident is not None:
+            sampler = Minibatches(self._n_train_ids, self.ids_per_batch, seed=self._seed)
+            return Chunks(self._train, sampler, PER_CHUNK)
         if self._instance_labels:
             return self._instances(self.train_bags.rows, self._instances_per_batch, self._seed)
         return self._bags(self.train_bags, self._seed)
 
-    def val_dataloader(self) -> DataLoader[Any]:
+    @property
+    def ids_per_batch(self) -> int:
+        """Bags of a training minibatch; instances for a method that sees their labels."""
+        return self._instances_per_batch if self._instance_labels else self.bags_per_batch
+
+    @property
+    def _n_train_ids(self) -> int:
+        return len(self.train_bags.rows) if self._instance_labels else len(self.train_bags)
+
+    @property
+    def minibatches_per_epoch(self) -> int:
+        """Training minibatches of an epoch."""
+        return -(-self._n_train_ids // self.ids_per_batch)
+
+    def val_dataloader(self) -> Loader:
         """What the epoch is selected on: test rows, or what is held out of the train bags."""
         if self.protocol == "paper":
             return self.test_dataloader()
@@ -183,19 +237,29 @@ class LLPDataModule(L.LightningDataModule):
             return self._instances(self.held_out_bags.rows, EVALUATION_ROWS, None)
         return self._bags(self.held_out_bags, None)
 
-    def test_dataloader(self) -> DataLoader[Any]:
+    def test_dataloader(self) -> Loader:
         """The test rows with their labels."""
-        return self._instances(self.test_rows, EVALUATION_ROWS, None)
+        on_gpu = self._resident is not None and self._resident.label.is_cuda
+        return self._instances(self.test_rows, EVALUATION_ROWS_ON_GPU if on_gpu else EVALUATION_ROWS, None)
 
-    def _bags(self, bags: Bags, seed: int | None) -> DataLoader[Any]:
-        return self._loader(BagDataset(self.table, bags), Minibatches(len(bags), self.bags_per_batch, seed=seed))
+    def _bags(self, bags: Bags, seed: int | None) -> Loader:
+        return self._loader(BagDataset, bags, Minibatches(len(bags), self.bags_per_batch, seed=seed))
 
-    def _instances(self, rows: Rows, batch_size: int, seed: int | None) -> DataLoader[Any]:
-        return self._loader(InstanceDataset(self.table, rows), Minibatches(len(rows), batch_size, seed=seed))
+    def _instances(self, rows: Rows, batch_size: int, seed: int | None) -> Loader:
+        return self._loader(InstanceDataset, rows, Minibatches(len(rows), batch_size, seed=seed))
 
-    def _loader(self, dataset: Dataset[Any], sampler: Minibatches) -> DataLoader[Any]:
+    def _loader(
+        self, dataset: Callable[[InstanceTable, Any], Dataset[Any]], what: Rows | Bags, sampler: Minibatches
+    ) -> Loader:
+        if self._resident is not None:
+            return ResidentBatches(self._gatherer(what), sampler, self._resident.label.device)
         return DataLoader(
-            dataset, batch_size=None, sampler=sampler, num_workers=self._num_workers, collate_fn=_as_it_is
+            dataset(self.table, what),
+            batch_size=None,
+            sampler=sampler,
+            num_workers=self._num_workers,
+            collate_fn=_as_it_is,
+            pin_memory=self._pin,
         )
 
 

@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import lightning as L
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
-from llp.metrics.evaluation import epoch_measures
+from llp.metrics.on_device import epoch_measures
 from llp.ops.segment import segment_mean
-from llp.randomness import keyed_generator
+from llp.randomness import keyed_seed
 
 OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
@@ -55,7 +54,10 @@ class LLPMethod(L.LightningModule):
         self.label_kind = label_kind
         self.seed = seed
         self.label_mean = float("nan")
-        self._reset_sums()
+        self.take_steps: Callable[[Any], None] | None = None  # how a chunk of minibatches is trained on, if in chunks
+        self.generators: dict[str, torch.Generator] = {}
+        self.running_sums = torch.zeros(3, dtype=torch.float64)  # of an epoch: loss, bag error, bags
+        self._n_steps = 0
 
     @abstractmethod
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
@@ -75,8 +77,24 @@ class LLPMethod(L.LightningModule):
         return scores
 
     def generator(self, purpose: str) -> torch.Generator:
-        """Make a generator for this step's draws of one purpose."""
-        return keyed_generator(self.device, self.seed, purpose, self.current_epoch, self.global_step)
+        """Give the generator for this step's draws of one purpose, at the start of its draws.
+
+        It is one object per purpose for the whole run: a CUDA graph holds on to it, and is replayed after `reseed`.
+        """
+        if purpose not in self.generators:
+            self.generators[purpose] = torch.Generator(self.device)
+        if not (self.device.type == "cuda" and torch.cuda.is_current_stream_capturing()):
+            self._seed_for_step(purpose)
+        return self.generators[purpose]
+
+    def reseed(self) -> None:
+        """Set every generator to the start of this step's draws."""
+        for purpose in self.generators:
+            self._seed_for_step(purpose)
+
+    def _seed_for_step(self, purpose: str) -> None:
+        seed = keyed_seed(self.seed, purpose, self.current_epoch, self.global_step)
+        self.generators[purpose].manual_seed(seed)
 
     def start_from(self, trained: nn.Module) -> None:
         """Take over the model that the method's first stage trained: go on from its weights."""
@@ -92,22 +110,37 @@ class LLPMethod(L.LightningModule):
 
     # ---- training: sums stay on the device, so that no step waits for the device
 
-    def _reset_sums(self) -> None:
-        self._loss_sum: Tensor | float = 0.0
-        self._bag_error_sum: Tensor | float = 0.0
-        self._n_steps = 0
-        self._n_bags = 0
-
     def on_train_epoch_start(self) -> None:
-        """Begin the epoch's sums."""
-        self._reset_sums()
+        """Begin the epoch's sums, in the same memory on the device in every epoch."""
+        self.running_sums = self.running_sums.to(self.device).zero_()
+        self._n_steps = 0
 
-    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
-        """Loss of one minibatch."""
-        loss = self.batch_loss(batch)
-        self._loss_sum = self._loss_sum + loss.detach()
-        self._n_steps += 1
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor | None:
+        """Loss of one minibatch; or train on a chunk of them, without Lightning's help."""
+        if self.take_steps is not None:
+            self.take_steps(batch)
+            return None
+        loss = self.minibatch_loss(batch)
+        self.count_step()
         return loss
+
+    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """Tell the method that the optimizer has taken its step."""
+        if self.take_steps is None:
+            self.after_step()
+
+    def after_step(self) -> None:
+        """Change state that the next step's loss depends on, in place; called once a minibatch's step is taken."""
+
+    def minibatch_loss(self, batch: Any) -> Tensor:
+        """Loss of one minibatch, which is added to the epoch's sums."""
+        loss = self.batch_loss(batch)
+        self.running_sums[0].add_(loss.detach())
+        return loss
+
+    def count_step(self) -> None:
+        """Count a step in the epoch's books of the host."""
+        self._n_steps += 1
 
     def batch_loss(self, batch: Any) -> Tensor:
         """Loss of one minibatch of bags; the bag-level error is counted beside it."""
@@ -117,13 +150,13 @@ class LLPMethod(L.LightningModule):
 
     def _count_bag_error(self, scores: Tensor, batch: BagBatch) -> None:
         mean_prediction = segment_mean(self.predict(scores), batch.segment, batch.size)
-        self._bag_error_sum = self._bag_error_sum + (mean_prediction - batch.label_proportion).abs().sum()
-        self._n_bags += len(batch.size)
+        self.running_sums[1].add_((mean_prediction - batch.label_proportion).abs().sum())
+        self.running_sums[2].add_(len(batch.size))
 
     def epoch_sums(self) -> dict[str, float]:
         """Train loss per minibatch of the epoch, and the mean of |α - h̄| over its bags (NaN without bags)."""
-        error = float(self._bag_error_sum) / self._n_bags if self._n_bags else float("nan")
-        return {"train_loss": float(self._loss_sum) / max(self._n_steps, 1), "bag_error": error}
+        loss, error, bags = self.running_sums.tolist()
+        return {"train_loss": loss / max(self._n_steps, 1), "bag_error": error / bags if bags else float("nan")}
 
     # ---- evaluation of an epoch: on the test rows, or on what is held out of the train rows
 
@@ -156,6 +189,6 @@ class LLPMethod(L.LightningModule):
         if self._held_out:
             self.log("held_out_loss", torch.cat(self._held_out).double().mean().item())
             return
-        scores, labels = (np.asarray(torch.cat(parts).float().cpu()) for parts in (self._scores, self._labels))
-        for name, value in epoch_measures(scores, labels, self.label_kind).items():
+        measures = epoch_measures(torch.cat(self._scores), torch.cat(self._labels), self.label_kind)
+        for name, value in measures.items():
             self.log(f"test_{name}", value)

@@ -61,6 +61,6 @@ class DSQ(LLPMethod):
         self.next_mean.copy_(mean.detach())
         return dsq(prediction, batch, label_mean=self.label_mean, mean_prediction=mean)
 
-    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def after_step(self) -> None:
         """Move the average once the step is done, so that the loss of a step depends on nothing it changes."""
         self.mean_prediction.copy_(self.next_mean)

@@ -108,6 +108,24 @@ def test_filling_up_changes_neither_the_models_gradient_nor_the_epochs_sums(name
         assert_equal_up_to_rounding(filled, without)
 
 
+def tensors_of(method):
+    """Where the tensors lie that last from step to step."""
+    held = {**vars(method), **dict(method.named_buffers())}
+    return {name: value.data_ptr() for name, value in held.items() if isinstance(value, torch.Tensor)}
+
+
+@every_static_method
+def test_what_lasts_from_step_to_step_stays_in_its_memory(name, kind, overrides, tables):
+    method = prepare(name, kind, tables, overrides=overrides)
+    method.on_train_epoch_start()
+    before = tensors_of(method)
+    batch = batch_of(tables[kind], SIZES, LABEL_SUM)
+    for step in range(2):
+        loss = method.training_step(batch, step)
+        method.on_train_batch_end(loss, batch, step)
+    assert tensors_of(method) == before
+
+
 @every_static_method
 def test_the_loss_takes_the_time_from_nothing_but_its_draws(name, kind, overrides, tables):
     method = prepare(name, kind, tables, overrides=overrides)

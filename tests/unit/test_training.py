@@ -15,11 +15,11 @@ from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.run import run_one
-from llp.training import Monitor, StageFiles, evaluate, train_stage, write_csv
+from llp.training import Hardware, Monitor, StageFiles, evaluate, train_stage, write_csv
 from tests.conftest import make_table
 
 
-def stage_of(config, folder, table=None, on_row=lambda row: None):
+def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host"):
     """Train a composed config outside a run's folder: the result, the method and its data."""
     torch.set_num_threads(1)
     table = table or open_table(config)
@@ -34,7 +34,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None):
         files,
         max_epochs=config.trainer.max_epochs,
         patience=config.trainer.patience,
-        accelerator="cpu",
+        hardware=Hardware(accelerator="cpu", features_on=features_on, cuda_graphs=False),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
     )

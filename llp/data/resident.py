@@ -1,0 +1,221 @@
+"""A table that lives in a device's memory, and minibatches that are gathered there.
+
+What a step needs from the host is the ids of its bags: a chunk of minibatches costs one small copy. The same code
+runs on the CPU over the table's memory map.
+"""
+
+import threading
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Sampler
+
+from llp.data.bags import Bags, Rows
+from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.table import InstanceTable
+from llp.ops.segment import to_instances
+
+Ids = NDArray[np.int64]
+
+ROOM = 2**32  # bytes that a model of a large vocabulary, its moments and a minibatch need beside the table
+
+
+@dataclass(frozen=True, eq=False)
+class ResidentTable:
+    """A table's features and labels on a device.
+
+    Attributes
+    ----------
+    categorical : Tensor
+        (N, Fc) int32.
+    numeric : Tensor
+        (N, Fn) float32.
+    label : Tensor
+        (N,) float32.
+    """
+
+    categorical: Tensor
+    numeric: Tensor
+    label: Tensor
+
+
+_held: "WeakValueDictionary[tuple[str, str], ResidentTable]" = WeakValueDictionary()
+_loading = threading.Lock()
+
+
+def table_on(table: InstanceTable, device: torch.device) -> ResidentTable:
+    """The table on a device; runs of one process share it while any of them is under way."""
+    place = (f"{table.folder} {table.fingerprint}", str(device))
+    with _loading:
+        resident = _held.get(place)
+        if resident is None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+                arrays = (torch.from_numpy(array) for array in (table.categorical, table.numeric, table.label))
+                resident = ResidentTable(*(array.to(device) for array in arrays))
+            _held[place] = resident
+    return resident
+
+
+def fits_on(table: InstanceTable, device: torch.device) -> bool:
+    """Whether the table is on a CUDA device, or there is room for it beside a model."""
+    if (f"{table.folder} {table.fingerprint}", str(device)) in _held:
+        return True
+    free, _ = torch.cuda.mem_get_info(device)
+    return table.categorical.nbytes + table.numeric.nbytes + table.label.nbytes + ROOM <= free
+
+
+class ResidentBags:
+    """Bags whose minibatches are gathered on the device of a table.
+
+    Parameters
+    ----------
+    table : ResidentTable
+        The features.
+    bags : Bags
+        Which rows lie together.
+    """
+
+    def __init__(self, table: ResidentTable, bags: Bags) -> None:
+        device = table.categorical.device
+        self._table = table
+        self._sizes = bags.sizes  # the host's: it knows a minibatch's size without asking the device
+        self._rows = torch.from_numpy(bags.rows).to(device)
+        self._start = torch.from_numpy(bags.offsets[:-1]).to(device)
+        self._size = torch.from_numpy(bags.sizes).to(device)
+        self._label_sum = torch.from_numpy(bags.label_sum.astype(np.float32)).to(device)
+
+    def n_instances(self, ids: Ids) -> int:
+        """Instances of the bags with the given ids."""
+        return int(self._sizes[ids].sum())
+
+    def gather(self, ids: Tensor, n: int) -> BagBatch:
+        """Put the bags with ids (M,) int64 into a minibatch of n instances, filled up where they hold fewer.
+
+        All shapes follow from M and n, and the host waits for nothing, so a CUDA graph can hold it.
+        """
+        size = self._size[ids]
+        end = torch.cumsum(size, 0)
+        position = torch.arange(n, device=ids.device)
+        segment = torch.searchsorted(end, position, right=True)
+        at = position + to_instances(self._start[ids] - (end - size), segment)
+        rows = self._rows[torch.where(segment < len(ids), at, 0)]
+        return BagBatch(
+            categorical=self._table.categorical.index_select(0, rows),
+            numeric=self._table.numeric.index_select(0, rows),
+            segment=segment,
+            size=size,
+            label_sum=self._label_sum[ids],
+        )
+
+
+class ResidentInstances:
+    """Labelled instances whose minibatches are gathered on the device of a table.
+
+    Parameters
+    ----------
+    table : ResidentTable
+        Features and labels.
+    rows : ndarray
+        int64 (m), the rows that the ids 0..m-1 stand for.
+    """
+
+    def __init__(self, table: ResidentTable, rows: Rows) -> None:
+        self._table = table
+        self._rows = torch.from_numpy(rows).to(table.categorical.device)
+
+    def n_instances(self, ids: Ids) -> int:
+        """As many as there are ids."""
+        return len(ids)
+
+    def gather(self, ids: Tensor, n: int) -> InstanceBatch:
+        """Put the instances with ids (n,) int64 into a minibatch."""
+        rows = self._rows[ids]
+        parts = (self._table.categorical, self._table.numeric, self._table.label)
+        return InstanceBatch(*(part.index_select(0, rows) for part in parts))
+
+
+Gatherer = ResidentBags | ResidentInstances
+
+
+class ResidentBatches:
+    """The minibatches of an epoch, one after another: for evaluation.
+
+    Parameters
+    ----------
+    gatherer : ResidentBags or ResidentInstances
+        What they are gathered from.
+    sampler : Sampler
+        The ids of each.
+    device : torch.device
+        Where the gatherer's table is.
+    """
+
+    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], device: torch.device) -> None:
+        self._gatherer = gatherer
+        self._device = device
+        self._sampler = sampler
+
+    def __len__(self) -> int:
+        return len(self._sampler)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[BagBatch | InstanceBatch]:
+        for ids in self._sampler:
+            yield self._gatherer.gather(torch.from_numpy(ids).to(self._device), self._gatherer.n_instances(ids))
+
+
+class Chunk(NamedTuple):
+    """Several minibatches that are trained on in one step of Lightning.
+
+    Attributes
+    ----------
+    ids : Tensor
+        int64, the bags (or instances) of all of them, one minibatch after another.
+    n_ids : list of int
+        Bags (or instances) of each.
+    n_instances : list of int
+        Instances of each.
+    """
+
+    ids: Tensor
+    n_ids: list[int]
+    n_instances: list[int]
+
+
+class Chunks:
+    """The minibatches of an epoch in chunks.
+
+    Parameters
+    ----------
+    gatherer : ResidentBags or ResidentInstances
+        What they will be gathered from.
+    sampler : Sampler
+        The ids of each minibatch; the trainer sets its epoch.
+    per_chunk : int
+        Minibatches of a chunk; the last one may hold fewer.
+    """
+
+    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int) -> None:
+        self._gatherer = gatherer
+        self._per_chunk = per_chunk
+        self.sampler = sampler
+
+    def __len__(self) -> int:
+        return -(-len(self.sampler) // self._per_chunk)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Chunk]:
+        minibatches = iter(self.sampler)
+        while some := list(islice(minibatches, self._per_chunk)):
+            yield Chunk(
+                ids=torch.from_numpy(np.concatenate(some)),
+                n_ids=[len(ids) for ids in some],
+                n_instances=[self._gatherer.n_instances(ids) for ids in some],
+            )
