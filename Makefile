@@ -49,7 +49,7 @@ bench-methods: $(READY)  ## Cost of each method's step relative to dllp_bce
 device-check: $(READY)  ## Run the tests and timings that need a GPU
 	@$(RUN) -c "import sys, torch; torch.cuda.is_available() or sys.exit('device-check needs a CUDA device, none is here')"
 	$(RUN) -m pytest -m gpu
-	$(RUN) -m llp.bench.speed
+	$(RUN) -m llp.bench.device
 
 clean:  ## Remove the environment, caches and build folders (not data/ and outputs/)
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from llp.bag_datasets import Measurer, feature_keys
-from llp.bench.speed import Measured, compose_config, peak_anonymous, show
+from llp.bench.measuring import Measured, compose_config, peak_anonymous, show
 from llp.config import register
 from llp.data.bags import GroupingKey
 from llp.data.preparation import prepare_table

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llp.bench.speed import Measured, anonymous_bytes, compose_config, peak_anonymous, show
+from llp.bench.measuring import Measured, anonymous_bytes, compose_config, peak_anonymous, show
 from llp.config import register
 from llp.data import criteo_ctr, criteo_sscl, raw_synthetic
 

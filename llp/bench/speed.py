@@ -1,90 +1,41 @@
 """How fast the hot path is: `python -m llp.bench.speed` (`make bench`).
 
-Prints, in one run: building the bags of one pair and fold, the data module alone with the memory that both take,
-the training step with dense Adam and with the row-wise one, evaluation, and a whole small run. The table is
-`dataset=synthetic` with 2 million rows and the full published vocabulary. The same numbers go to
-`<outputs_dir>/bench/speed.json`.
+Prints, in one run: building the bags of one pair and fold, the data module alone with the memory that both take, the
+training step of every method and of three optimizers through the real run, evaluation, a whole small run, and what the
+whole benchmark would take at these rates. The table is `dataset=synthetic` with the full published vocabulary. The
+same numbers go to `<outputs_dir>/bench/speed.json`.
 """
 
-import csv
-import json
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
-from rich.console import Console
-from rich.table import Table
 
-from llp.build import build_data, open_table
-from llp.config import CONF_DIR, grouping_key, register
+from llp.bench.measuring import (
+    Measured,
+    anonymous_bytes,
+    best_seconds,
+    compose_config,
+    peak_anonymous,
+    show,
+)
+from llp.bench.projection import Rates, project
+from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
+from llp.build import build_data, build_method
+from llp.config import grouping_key, options, register
 from llp.data.bags import build_fold
 from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
+from llp.metrics.on_device import epoch_measures
 from llp.metrics.ranking import exact_auc
-from llp.run import Run, run_one
+from llp.run import run_one
+from llp.training import score_test_rows
 
 ROWS = 2_000_000
-REPEATS = 5
 SHORT_ROWS = 60_000  # 24 steps an epoch: dense Adam needs most of a second for one
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One line of the table: what, how much, its unit, and the bar it is held against (None: no bar)."""
-
-    what: str
-    value: float
-    unit: str
-    bar: str | None = None
-
-
-def compose_config(*overrides: str) -> DictConfig:
-    """Compose `conf/train.yaml` without Hydra's command line."""
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", overrides=list(overrides))
-
-
-def best_seconds(call: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Shortest wall-clock time of a few calls: the one least disturbed by other work on the machine."""
-    seconds = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds)
-
-
-def anonymous_bytes() -> int:
-    """Anonymous resident memory of this process: what it holds beyond mapped files (Linux)."""
-    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
-    return int(fields["RssAnon"].split()[0]) * 1024
-
-
-@contextmanager
-def peak_anonymous() -> Iterator[list[int]]:
-    """Sample the anonymous memory every 5 ms; the yielded list holds its peak at the end."""
-    peak, done = [anonymous_bytes()], threading.Event()
-
-    def sample() -> None:
-        while not done.wait(0.005):
-            peak[0] = max(peak[0], anonymous_bytes())
-
-    thread = threading.Thread(target=sample, daemon=True)
-    thread.start()
-    try:
-        yield peak
-    finally:
-        done.set()
-        thread.join()
+BATCH = 8 * BAG_SIZE  # instances of a minibatch
+REFERENCE_LINES = ("instance_bce", "instance_mse", "group_prior")
 
 
 def measure_data(config: DictConfig, table: InstanceTable) -> list[Measured]:
@@ -129,40 +80,36 @@ OPTIMIZERS = {
 
 
 def measure_optimizers(outputs_dir: Path) -> list[Measured]:
-    """Training steps a second through the real run, full vocabulary, 8 bags of 256: each optimizer's last epoch."""
-    rates = {}
-    for name, overrides in OPTIMIZERS.items():
-        config = compose_config(
-            "dataset=synthetic",
-            f"dataset.rows={SHORT_ROWS}",
-            "grouping_key=random_256",
-            "trainer.max_epochs=3",
-            "trainer.threads=2",
-            f"outputs_dir={outputs_dir}",
-            "force=true",
-            *overrides,
-        )
-        run = Run.of(config, open_table(config))
-        run_one(config)
-        last = list(csv.DictReader((run.folder / "metrics.csv").open()))[-1]
-        rates[name] = float(last["instances_per_second"]) / (8 * 256)
+    """Training steps a second of dllp_bce with each optimizer: 8 bags of 256, full vocabulary."""
+    short = full_vocabulary(SHORT_ROWS, outputs_dir, "trainer.max_epochs=3", "trainer.threads=2")
+    rates = {name: instances_per_second(*short, *overrides) / BATCH for name, overrides in OPTIMIZERS.items()}
     ours = rates["exact_adam"]
-    lines = [Measured(f"dllp_bce, full vocabulary, {name}", rate, "steps/s") for name, rate in rates.items()]
     return [
-        *lines,
+        *(Measured(f"dllp_bce, full vocabulary, {name}", rate, "steps/s") for name, rate in rates.items()),
         Measured("exact_adam / fused", ours / rates["dense Adam, fused"], "times", "≥ 8"),
         Measured("exact_adam / foreach", ours / rates["dense Adam, foreach"], "times", "≥ 20"),
     ]
 
 
-def show(measured: list[Measured], path: Path) -> None:
-    """Print the table and write it as JSON."""
-    table = Table("what", "measured", "unit", "bar", title=f"{os.cpu_count()} cores, torch {torch.__version__}")
-    for line in measured:
-        table.add_row(line.what, f"{line.value:.3g}", line.unit, line.bar or "")
-    Console().print(table)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([line.__dict__ for line in measured], indent=1))
+def measure_methods(outputs_dir: Path) -> tuple[list[Measured], float]:
+    """Training steps a second of every method that learns from bags, and the rate of the paper's together."""
+    short = full_vocabulary(SHORT_ROWS, outputs_dir, "trainer.max_epochs=3", "trainer.threads=2")
+    names = [name for name in options("method") if name not in REFERENCE_LINES]
+    rates = {name: instances_per_second(*short, f"method={name}") for name in names}
+    lines = [Measured(f"{name}, full vocabulary", rate / BATCH, "steps/s") for name, rate in rates.items()]
+    return lines, float(np.mean([rates[name] for name in PAPER]))
+
+
+def measure_evaluation(table: InstanceTable) -> tuple[list[Measured], float]:
+    """Scoring of the test rows and the measures of an epoch."""
+    config = compose_config("dataset=synthetic", f"dataset.rows={table.n_rows}")
+    method, data = build_method(config, table), build_data(config, table, instance_labels=False)
+
+    def evaluate() -> None:
+        epoch_measures(*score_test_rows(method, data), "binary")
+
+    rate = len(data.test_rows) / best_seconds(evaluate, 3)
+    return [Measured("scoring and measuring test rows", rate / 1e6, "million instances/s")], rate
 
 
 def measure_run(outputs_dir: Path) -> list[Measured]:
@@ -183,7 +130,10 @@ def main() -> None:
     config = compose_config("dataset=synthetic", f"dataset.rows={ROWS}")
     table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
     out = Path(config.outputs_dir) / "bench"
-    measured = [*measure_data(config, table), *measure_auc(), *measure_optimizers(out), *measure_run(out)]
+    measured = [*measure_data(config, table), *measure_auc(), *measure_optimizers(out)]
+    steps, training = measure_methods(out)
+    evaluation_lines, evaluation = measure_evaluation(table)
+    measured += [*steps, *evaluation_lines, *measure_run(out), *project(Rates(training, evaluation))]
     show(measured, out / "speed.json")
 
 
