@@ -40,6 +40,12 @@ def mean_over_instances(values: Tensor, segment: Tensor, size: Tensor) -> Tensor
     return torch.where(in_a_bag, values, 0).sum(dim=0) / size.sum()
 
 
+def descending_order(values: Tensor, segment: Tensor) -> Tensor:
+    """Positions (n,) int64, bag after bag, in each by descending value; those that belong to no bag come last."""
+    descending = torch.argsort(values, descending=True, stable=True)
+    return descending[torch.argsort(segment[descending], stable=True)]
+
+
 def rank_in_segment(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     """Rank of each instance in its bag by descending value: 0 for the highest, ties broken by position.
 
@@ -48,8 +54,7 @@ def rank_in_segment(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     Tensor
         (n,) int64, a permutation of 0..k-1 within each bag of k instances, and among those that belong to no bag.
     """
-    descending = torch.argsort(values, descending=True, stable=True)
-    order = descending[torch.argsort(segment[descending], stable=True)]  # bag after bag, descending inside
+    order = descending_order(values, segment)
     start = F.pad(torch.cumsum(size, 0), (1, 0))  # M + 1: where the bags end, the other instances begin
     rank = torch.empty_like(segment)
     rank[order] = torch.arange(len(values), device=values.device) - start[segment]

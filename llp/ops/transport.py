@@ -7,7 +7,7 @@ numbers: nothing here is differentiable. Instances that belong to no bag get the
 import torch
 from torch import Tensor
 
-from llp.ops.segment import rank_in_segment, segment_mean, segment_sum, to_instances
+from llp.ops.segment import descending_order, rank_in_segment, segment_sum, to_instances
 
 # From the start below, safeguarded Newton steps bring every tried bag (2 to 2,500 instances, scores up to 1e4) to a
 # label proportion right to 1e-7 in at most seven. A fixed number needs no look at the device's numbers.
@@ -36,22 +36,23 @@ def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Te
 
     Source: Liu et al., "Two-stage training for learning from label proportions", IJCAI 2021, eq. 7.
     """
-    n_bags = len(size)
     u = scores.double() / reg
-    rank = rank_in_segment(u, segment, size)
-    count = label_sum.round().clamp(min=1).minimum(size - 1)  # of the scores above the start
+    highest_first = u[descending_order(u, segment)]
+    start = torch.cumsum(size, 0) - size
 
-    def score_at(position: Tensor) -> Tensor:
-        return segment_sum(torch.where(rank == to_instances(position, segment), u, 0.0), segment, n_bags)
+    def score_at(rank: Tensor) -> Tensor:
+        return highest_first[start + rank]
 
     alpha = label_sum.double() / size
     target = torch.logit(alpha)
+    count = label_sum.round().long().clamp(min=1).minimum(size - 1)  # of the scores above the start
     low, high = target - score_at(torch.zeros_like(size)), target - score_at(size - 1)
-    s = (-(score_at(count - 1) + score_at(count)) / 2).clamp(low, high)
+    s = (-(score_at((count - 1).clamp(min=0)) + score_at(count)) / 2).clamp(low, high)
+    k = size.double()
     for _ in range(NEWTON_STEPS):
         label = torch.sigmoid(u + to_instances(s, segment))
-        mean = segment_mean(label, segment, size)
-        slope = segment_mean(label * (1 - label), segment, size)
+        mean = segment_sum(label, segment, len(size)) / k
+        slope = segment_sum(label * (1 - label), segment, len(size)) / k
         low, high = torch.where(mean < alpha, s, low), torch.where(mean > alpha, s, high)
         newton = s - (torch.logit(mean) - target) * mean * (1 - mean) / slope  # NaN where the bag is saturated
         s = torch.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
