@@ -7,6 +7,7 @@ import time
 from datetime import datetime
 
 import pytest
+import torch
 
 from tests.conftest import TINY, Command
 
@@ -14,7 +15,6 @@ METHODS = ("ot_llp", "soft_erot_llp", "dllp_mae")  # the first two start from th
 GRID = ("-m", *TINY, f"method={','.join(METHODS)}", "fold=0")
 FAILING = ("-m", *TINY, "method=dllp_bce", "method.reduction=median,sum", "fold=0")
 BROKEN = ("-m", "--config-dir", "mine", *TINY, "method=broken,dllp_mse", "fold=0")
-ONE = TINY  # a single run, where the option means nothing
 
 METHOD = """
 from llp.methods.base import LLPMethod
@@ -42,40 +42,42 @@ def curves(folder):
     return files
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory, data_dir):
-    """The serial command and the one with threads, each with its own outputs, and the answers to every grid."""
-    place = tmp_path_factory.mktemp("both")
-    (place / "mine" / "method").mkdir(parents=True)
-    (place / "mine" / "method" / "broken.yaml").write_text("_target_: mine.Broken\nname: broken\nlabels: [binary]\n")
-    (place / "mine" / "__init__.py").write_text(METHOD)
-    commands = [Command(data_dir, place / name, place) for name in ("serial", "threads")]
-    options = [[f"outputs_dir={command.outputs_dir}"] for command in commands]
-    options[1].append("runs_at_once=3")
-    commands[0].env["PYTHONPATH"] += f":{place}"
-    answers = commands[0].many(*([*grid, *own] for grid in (GRID, FAILING, BROKEN, ONE) for own in options))
-    return commands, list(zip(answers[::2], answers[1::2], strict=True))
+@pytest.fixture
+def commands(tmp_path, data_dir):
+    """The serial command and the one with threads, each with its own outputs."""
+    return [Command(data_dir, tmp_path / name, tmp_path) for name in ("serial", "threads")]
 
 
-def test_results_and_curves_are_those_of_the_serial_grid(both):
-    (serial, threads), ((first, second), *_) = both
+def run_both(commands, grid):
+    serial, threads = commands
+    own = [[f"outputs_dir={serial.outputs_dir}"], [f"outputs_dir={threads.outputs_dir}", "runs_at_once=3"]]
+    return serial.many(*([*grid, *options] for options in own))
+
+
+def test_grid_in_threads_ends_as_the_serial_one(commands):
+    """One test, as the commands take most of the time: results, first stage, logs, simultaneity, console."""
+    first, second = run_both(commands, GRID)
     assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    serial, threads = commands
     expected = {path: untimed(record) for path, record in serial.results().items()}
-    assert len(expected) == 3 + 1 + 1 + 1  # with the first stage, one point of each failing grid
+    assert len(expected) == 3 + 1  # with the first stage
     assert {path: untimed(record) for path, record in threads.results().items()} == expected
     assert curves(threads.outputs_dir) == curves(serial.outputs_dir)
+    check_shared_first_stage(threads)
+    check_logs(threads)
+    assert (most_at_once(serial), most_at_once(threads) > 1) == (1, True)
+    check_console(first, second)
 
 
-def test_first_stage_that_two_points_share_is_trained_once(both):
-    (_, threads), _ = both
+def check_shared_first_stage(threads):
     stages = [record["stages"] for record in threads.results().values() if len(record["stages"]) == 2]
     assert sorted(first["reused"] for first, _ in stages) == [False, True]
     attempts = [path.read_text() for path in threads.outputs_dir.rglob("random_64/dllp_bce/**/attempt")]
     assert set(attempts) == {"1"}
 
 
-def test_each_log_holds_its_own_lines_and_all_of_them(both):
-    (_, threads), _ = both
+def check_logs(threads):
+    """Each holds its own lines and all of them."""
     for path, record in threads.results().items():
         text = (threads.outputs_dir / path).with_name("run.log").read_text()
         method, fold = record["method"], record["fold"]
@@ -86,32 +88,30 @@ def test_each_log_holds_its_own_lines_and_all_of_them(both):
         assert own == [str(epoch) for epoch in range(record["stages"][-1]["epochs"])]
 
 
-def test_runs_are_under_way_at_the_same_time(both):
-    def at_once(command):
-        times = []
-        for method in METHODS:
-            for path in command.outputs_dir.glob(f"synthetic/random_64/{method}/**/run.log"):
-                lines = [line for line in path.read_text().splitlines() if f"{method} fold" in line]
-                ends = [datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f") for line in (lines[0], lines[-1])]
-                times.append(ends)
-        return max(sum(start <= moment <= end for start, end in times) for moment, _ in times)
-
-    serial, threads = both[0]
-    assert at_once(serial) == 1
-    assert at_once(threads) > 1
+def most_at_once(command):
+    """How many runs were under way at the same time."""
+    times = []
+    for method in METHODS:
+        for path in command.outputs_dir.glob(f"synthetic/random_64/{method}/**/run.log"):
+            lines = [line for line in path.read_text().splitlines() if f"{method} fold" in line]
+            ends = [datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f") for line in (lines[0], lines[-1])]
+            times.append(ends)
+    return max(sum(start <= moment <= end for start, end in times) for moment, _ in times)
 
 
-def test_console_has_every_epoch_in_one_format(both):
-    _, ((first, second), *_) = both
-    epochs = [sorted(re.findall(r"^\d\d:\d\d:\d\d (synthetic .*: epoch +\d+)", done.stdout, re.M)) for done in
-              (first, second)]  # fmt: skip
+def check_console(first, second):
+    """Every epoch is told once, in one format."""
+    epochs = [
+        sorted(re.findall(r"^\d\d:\d\d:\d\d (synthetic .*: epoch +\d+)", done.stdout, re.M)) for done in (first, second)
+    ]
     assert epochs[0] == epochs[1]
     assert len(epochs[0]) >= 4 * 2
     assert "#2 : " in second.stdout
 
 
-def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_serial_grid(both):
-    (_, threads), (_, (first, second), *_) = both
+def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_serial_grid(commands):
+    first, second = run_both(commands, FAILING)
+    _, threads = commands
     assert (first.returncode, second.returncode) == (1, 1)
     told = second.stderr.replace("/threads'", "/serial'").replace(", 'runs_at_once=3'", "")
     assert told == first.stderr
@@ -119,20 +119,21 @@ def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_seria
     assert "Traceback" not in second.stdout + second.stderr
     [error] = threads.outputs_dir.rglob("dllp_bce/**/error.json")
     assert json.loads(error.read_text())["error"].startswith("method.reduction=median does not fit")
+    assert len(threads.results()) == 1
 
 
-def test_error_of_the_program_is_shown_with_its_traceback(both):
-    (_, threads), (_, _, (first, second), _) = both
-    assert (first.returncode, second.returncode) == (1, 1)
-    for done in (first, second):
-        assert re.search("^Error executing job with overrides: .*'method=broken'", done.stderr)
-        assert "RuntimeError: diverged" in done.stderr
+def test_error_of_the_program_is_shown_with_its_traceback(commands, tmp_path):
+    (tmp_path / "mine" / "method").mkdir(parents=True)
+    (tmp_path / "mine" / "method" / "broken.yaml").write_text("_target_: mine.Broken\nname: broken\nlabels: [binary]\n")
+    (tmp_path / "mine" / "__init__.py").write_text(METHOD)
+    _, threads = commands
+    threads.env["PYTHONPATH"] += f":{tmp_path}"
+    done = threads(*BROKEN, "runs_at_once=3")
+    assert done.returncode == 1
+    assert re.search("^Error executing job with overrides: .*'method=broken'", done.stderr, re.M)
+    assert "RuntimeError: diverged" in done.stderr
     assert len(list(threads.outputs_dir.rglob("broken/**/error.json"))) == 1
-
-
-def test_single_run_is_a_run(both):
-    _, (*_, (first, second)) = both
-    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    assert len(threads.results()) == 1
 
 
 LONG = ("-m", *TINY, "trainer.max_epochs=10", "trainer.patience=10", "checkpoint_minutes=0",
@@ -140,6 +141,7 @@ LONG = ("-m", *TINY, "trainer.max_epochs=10", "trainer.patience=10", "checkpoint
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_on_a_gpu_every_run_learns_as_it_does_alone(tmp_path, data_dir):
     grid = ["-m", *TINY, "trainer.accelerator=gpu", "method=dllp_bce,dllp_mae,easy_llp", "fold=0,1"]
     commands = [Command(data_dir, tmp_path / name, tmp_path) for name in ("serial", "threads")]
@@ -153,15 +155,6 @@ def test_on_a_gpu_every_run_learns_as_it_does_alone(tmp_path, data_dir):
         assert together[path]["measures"]["auc"] == pytest.approx(record["measures"]["auc"], abs=0.01)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory, data_dir):
-    place = tmp_path_factory.mktemp("whole")
-    command = Command(data_dir, place / "outputs", place)
-    done = command(*LONG)
-    assert done.returncode == 0, done.stderr
-    return command
-
-
 @pytest.fixture
 def heard():
     """A process started in the background may have been told to ignore Ctrl+C, and would pass that on."""
@@ -170,8 +163,10 @@ def heard():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_stops_all_runs_and_the_same_command_goes_on(whole, command, heard, number):
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+def test_signal_stops_all_runs_and_the_same_command_goes_on(commands, command, heard, number):
+    whole = commands[0]
+    assert whole(*LONG).returncode == 0
     grid = (*LONG, "runs_at_once=2")
     process = command.start(*grid)
     deadline = time.monotonic() + command.timeout
