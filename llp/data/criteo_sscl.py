@@ -123,10 +123,10 @@ def _numbers(staged: Staged) -> dict[str, Number]:
 
 
 def _encoded(
-    part: Path, numbers: Mapping[str, Number], categories: Mapping[str, Category], transform: str
+    parts: list[Path], numbers: Mapping[str, Number], categories: Mapping[str, Category], transform: str
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Codes (m, 17), numbers (m, 3) and labels (m,) of a part."""
-    frame = pl.read_ipc(part)
+    """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
+    frame = pl.scan_ipc(parts).collect()
     codes = np.stack([encode(frame[name], c.known) for name, c in categories.items()], axis=1)
     values = np.stack([frame[name].fill_null(number.mean).to_numpy() for name, number in numbers.items()], axis=1)
     if transform == "log2_squared":
@@ -149,7 +149,7 @@ def _write(
         task = progress.add_task("code", total=staged.rows, detail="")
         start, label_sum = 0, 0.0
         encoded = partial(_encoded, numbers=numbers, categories=categories, transform=transform)
-        for codes, values, label in ordered_map(encoded, staged.parts, threads=THREADS):
+        for codes, values, label in ordered_map(encoded, staged.groups(), threads=THREADS):
             writer.write(start, codes, values, label)
             start += len(label)
             label_sum += float(label.sum())

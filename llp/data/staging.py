@@ -21,6 +21,7 @@ from llp.errors import InputError
 log = logging.getLogger(__name__)
 
 THREADS = 2
+PARTS_AT_ONCE = 4  # that are coded together: each time the vocabularies are hashed anew
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Staged:
     rows: int
     bad_lines: BadLines
     source: dict[str, Any]
+
+    def groups(self) -> list[list[Path]]:
+        """The files in groups, in order, each of a size to be coded at once."""
+        return [self.parts[i : i + PARTS_AT_ONCE] for i in range(0, len(self.parts), PARTS_AT_ONCE)]
 
 
 @contextmanager
