@@ -21,7 +21,7 @@ from llp.errors import InputError
 log = logging.getLogger(__name__)
 
 THREADS = 2
-PARTS_AT_ONCE = 4  # that are coded together: each time the vocabularies are hashed anew
+PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed anew
 
 
 @dataclass(frozen=True)
