@@ -157,8 +157,11 @@ def _check_side_by_side(runs_at_once: int, points: Sequence[DictConfig]) -> None
         raise InputError("runs_at_once is one number for the whole grid; write runs_at_once=2")
     if runs_at_once == 1:
         return
-    if len({point.trainer.threads for point in points}) > 1:
-        raise InputError(f"runs_at_once={runs_at_once} needs one trainer.threads for all points; write runs_at_once=1")
+    for name in ("threads", "deterministic"):  # torch has one of each for the whole process
+        if len({point.trainer[name] for point in points}) > 1:
+            raise InputError(
+                f"runs_at_once={runs_at_once} needs one trainer.{name} for all points; write runs_at_once=1"
+            )
     if any(point.num_workers for point in points):  # a fork of a process with threads may wait for ever
         raise InputError(f"runs_at_once={runs_at_once} does not fit num_workers above 0; write num_workers=0")
 
@@ -214,7 +217,8 @@ def _check_values(config: DictConfig) -> None:
     check_value("checkpoint_minutes", config.checkpoint_minutes, NonNegativeFloat)
     check_value("trainer.accelerator", config.trainer.accelerator, Literal["auto", "cpu", "gpu"])
     check_value("trainer.features_on", config.trainer.features_on, Literal["auto", "device", "host"])
-    check_value("trainer.cuda_graphs", config.trainer.cuda_graphs, bool)
+    for name in ("cuda_graphs", "deterministic"):
+        check_value(f"trainer.{name}", config.trainer[name], bool)
     _check_whole_number("fold", config.fold, 0, N_FOLDS - 1)
     _check_whole_number("seed", config.seed, 0, None)
     check_value("seed", config.seed, Annotated[int, Field(lt=2**63)])  # what a data frame holds

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 RESULT_SCHEMA = 1
 # what makes a run that run; folders, logger, hardware and how it is watched do not
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
-HARDWARE = ("accelerator", "features_on", "cuda_graphs")  # of the trainer
+HARDWARE = ("accelerator", "deterministic", "features_on", "cuda_graphs")  # of the trainer
 
 Record = dict[str, Any]
 

@@ -236,6 +236,8 @@ class Hardware:
     ----------
     accelerator : {'auto', 'cpu', 'gpu'}
         The kind of device.
+    deterministic : bool
+        Whether a GPU adds in a fixed order.
     features_on : {'auto', 'device', 'host'}
         Whether the table lives in the device's memory, and training goes by chunks (`llp.chunks`).
     cuda_graphs : bool
@@ -243,6 +245,7 @@ class Hardware:
     """
 
     accelerator: str
+    deterministic: bool
     features_on: str
     cuda_graphs: bool
 
@@ -274,6 +277,7 @@ def train_stage(
     trainer = L.Trainer(
         max_epochs=max_epochs,
         accelerator=hardware.accelerator,
+        deterministic=hardware.deterministic,
         devices=1,
         callbacks=[best, stopper, curve, resume, Stop()],
         logger=False,

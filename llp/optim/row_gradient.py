@@ -104,6 +104,8 @@ def sum_rows(weight: Tensor, rows: Tensor) -> Tensor:
     """
     touched = weight.touched_rows if isinstance(weight, RowParameter) else None
     if touched is None:
+        if weight.is_cuda and torch.are_deterministic_algorithms_enabled():
+            return F.embedding(rows, weight).sum(dim=1)  # the gradient of embedding_bag has no fixed order there
         return F.embedding_bag(rows, weight, mode="sum")
     total: Tensor = _SumRows.apply(weight, rows, touched)  # type: ignore[no-untyped-call]
     return total

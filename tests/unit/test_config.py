@@ -100,6 +100,13 @@ OTHERS = [
     (["checkpoint_minutes=-1"], "checkpoint_minutes=-1 does not fit: it should be greater than or equal to 0"),
     (["checkpoint_minutes=nan"], "checkpoint_minutes=nan does not fit: it should be a finite number"),
     (["seed=9223372036854775808"], "seed=9223372036854775808 does not fit: it should be less than"),
+    (
+        ["trainer.features_on=gpu"],
+        "trainer.features_on=gpu does not fit; write trainer.features_on=auto, device or host",
+    ),
+    (["trainer.cuda_graphs=maybe"], "trainer.cuda_graphs=maybe does not fit: it should be a valid boolean"),
+    (["trainer.deterministic=1"], "trainer.deterministic=1 does not fit: it should be a valid boolean"),
+    (["runs_at_once=0"], "runs_at_once=0 does not fit"),
     (["trainer.accelerator=tpu"], "trainer.accelerator=tpu does not fit; write trainer.accelerator=auto, cpu or gpu"),
     (["~trainer.patience"], "Key 'patience' is not in struct"),
     (["~optimizer"], "optimizer is missing; write optimizer=NAME"),

@@ -19,7 +19,7 @@ from llp.training import Hardware, Monitor, StageFiles, evaluate, train_stage, w
 from tests.conftest import make_table
 
 
-def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host"):
+def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host", deterministic=False):
     """Train a composed config outside a run's folder: the result, the method and its data."""
     torch.set_num_threads(1)
     table = table or open_table(config)
@@ -34,7 +34,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
         files,
         max_epochs=config.trainer.max_epochs,
         patience=config.trainer.patience,
-        hardware=Hardware(accelerator="cpu", features_on=features_on, cuda_graphs=False),
+        hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
     )

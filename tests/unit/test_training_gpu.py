@@ -55,6 +55,14 @@ def test_captured_steps_go_with_each_optimizer(tiny, tmp_path, caplog, optimizer
     assert captured == pytest.approx(plain, rel=0.01, abs=0.002)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "exact_adam"])
+@pytest.mark.parametrize("name", binary_methods())
+def test_deterministic_runs_are_equal_bit_by_bit(tiny, tmp_path, name, optimizer):
+    chosen = [f"method={name}", f"optimizer={optimizer}", "trainer.deterministic=true", "trainer.features_on=device"]
+    first, second = (measures(tiny, tmp_path / place, *chosen) for place in ("first", "second"))
+    assert first == second
+
+
 def test_measures_on_the_device_are_the_hosts():
     rng = np.random.default_rng(0)
     scores, labels = rng.normal(size=100_000).astype(np.float32), (rng.random(100_000) < 0.3).astype(np.float32)
