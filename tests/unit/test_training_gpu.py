@@ -16,7 +16,7 @@ pytestmark = [
 
 
 def measures(tiny, outputs_dir, *overrides):
-    config = tiny("trainer.accelerator=gpu", f"outputs_dir={outputs_dir}", "trainer.max_epochs=3", *overrides)
+    config = tiny("trainer.accelerator=gpu", f"outputs_dir={outputs_dir}", "trainer.max_epochs=2", *overrides)
     record = run_one(config)
     assert record["attempt"] == 1
     return record["measures"]
@@ -26,7 +26,8 @@ def binary_methods():
     return [name for name in options("method") if name not in ("group_prior", "instance_mse")]
 
 
-@pytest.mark.parametrize("name", binary_methods())
+# few methods where many would tell no more: device time is dear
+@pytest.mark.parametrize("name", ["dllp_bce", "genbags", "instance_bce", "mean_map"])
 def test_features_on_the_device_train_as_features_of_the_host(tiny, tmp_path, name):
     host = measures(tiny, tmp_path / "host", f"method={name}", "trainer.features_on=host")
     device = measures(tiny, tmp_path / "device", f"method={name}", "trainer.features_on=device")
@@ -55,8 +56,10 @@ def test_captured_steps_go_with_each_optimizer(tiny, tmp_path, caplog, optimizer
     assert captured == pytest.approx(plain, rel=0.01, abs=0.002)
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "exact_adam"])
-@pytest.mark.parametrize("name", binary_methods())
+@pytest.mark.parametrize(
+    ("name", "optimizer"),
+    [("dllp_bce", "adam"), ("dllp_bce", "exact_adam"), ("sim_llp", "exact_adam"), ("hard_erot_llp", "exact_adam")],
+)
 def test_deterministic_runs_are_equal_bit_by_bit(tiny, tmp_path, name, optimizer):
     chosen = [f"method={name}", f"optimizer={optimizer}", "trainer.deterministic=true", "trainer.features_on=device"]
     first, second = (measures(tiny, tmp_path / place, *chosen) for place in ("first", "second"))
