@@ -111,15 +111,23 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
     Raises
     ------
     InputError
-        An option does not fit, or the method does not fit the model or the machine.
+        An option does not fit, or the method does not fit the model, the machine or training on chunks.
     """
     import torch
+
+    from llp.chunks import own_hooks
 
     if config.trainer.accelerator == "gpu" and not torch.accelerator.is_available():
         raise InputError("trainer.accelerator=gpu: torch finds no GPU on this machine; write trainer.accelerator=auto")
     columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
     small = InstanceTable(table.folder, replace(table.schema, columns=columns))
     method = build_method(config, small)
+    own = own_hooks(type(method))
+    if own and config.trainer.features_on == "device":
+        raise InputError(
+            f"trainer.features_on=device does not fit {type(method).__name__}, which has its own {', '.join(own)}: "
+            "Lightning calls that for a minibatch, not for a chunk of them; write trainer.features_on=host"
+        )
     try:
         method.configure_optimizers()
     except InputError:

@@ -16,6 +16,31 @@ from torch.optim import Optimizer
 from llp.data.resident import Chunk, Gatherer
 from llp.methods.base import LLPMethod
 
+HOOKS_OF_A_STEP = (
+    "on_before_batch_transfer",
+    "transfer_batch_to_device",
+    "on_after_batch_transfer",
+    "on_train_batch_start",
+    "training_step",
+    "on_before_backward",
+    "backward",
+    "on_after_backward",
+    "on_before_zero_grad",
+    "optimizer_zero_grad",
+    "on_before_optimizer_step",
+    "configure_gradient_clipping",
+    "optimizer_step",
+    "on_train_batch_end",
+    "lr_scheduler_step",
+    "configure_optimizers",  # it may bring a scheduler, or several optimizers
+)
+"""What Lightning calls for a minibatch; with chunks it calls it once a chunk, or not at all."""
+
+
+def own_hooks(method: type[LLPMethod]) -> list[str]:
+    """Those of the hooks of a step that a method writes itself: it cannot train on chunks."""
+    return [name for name in HOOKS_OF_A_STEP if getattr(method, name) is not getattr(LLPMethod, name)]
+
 
 class Step(Protocol):
     """One whole training step on the minibatch with the given ids and n instances."""

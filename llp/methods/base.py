@@ -130,7 +130,10 @@ class LLPMethod(L.LightningModule):
             self.after_step()
 
     def after_step(self) -> None:
-        """Change state that the next step's loss depends on, in place; called once a minibatch's step is taken."""
+        """Change state that the next step's loss depends on, in place; called once a minibatch's step is taken.
+
+        A method that overrides Lightning's own hooks of a step instead never trains on chunks (`llp.chunks`).
+        """
 
     def minibatch_loss(self, batch: Any) -> Tensor:
         """Loss of one minibatch, which is added to the epoch's sums."""

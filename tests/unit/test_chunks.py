@@ -7,19 +7,24 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from hydra.utils import get_class
 from hypothesis import given
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 
 from llp import cuda_graphs
-from llp.build import build_method, open_table
-from llp.chunks import ChunkTraining, PlainStep
-from llp.config import options
+from llp.build import build_method, check_build, open_table
+from llp.chunks import HOOKS_OF_A_STEP, ChunkTraining, PlainStep, own_hooks
+from llp.config import CONF_DIR, options
 from llp.cuda_graphs import CapturedStep, capacity_for
 from llp.data import datamodule
 from llp.data.bags import make_bags
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.datamodule import gather_bags, gather_instances
 from llp.data.resident import ResidentBags, ResidentInstances, table_on
+from llp.errors import InputError
+from llp.methods.base import LLPMethod
+from llp.training import Hardware
 from tests.conftest import make_table
 from tests.unit.test_training import CutOffError, cut_off_after, same_weights, stage_of, untimed
 
@@ -73,6 +78,29 @@ def test_checkpoint_goes_on_whichever_way_it_came(tiny, tmp_path, first, then):
     assert_same(whole, stage_of(config, tmp_path / "cut", features_on=then))
     with (tmp_path / "cut" / "metrics.csv").open() as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+
+
+def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
+    """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
+    monkeypatch.setattr("llp.training.fits_on", lambda table, device: True)
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
+    host, device = tiny("trainer.features_on=host"), tiny("trainer.features_on=device")
+    table, cuda = open_table(host), torch.device("cuda")
+    method = build_method(host, table)
+    assert auto.keeps_on(cuda, table, method)
+    check_build(device, table)
+    for hook in HOOKS_OF_A_STEP:
+        with monkeypatch.context() as patch:
+            patch.setattr(type(method), hook, lambda *args, hook=hook: getattr(LLPMethod, hook)(*args), raising=False)
+            assert not auto.keeps_on(cuda, table, method)
+            check_build(host, table)
+            with pytest.raises(InputError, match=rf" its own {hook}: .*; write trainer.features_on=host$"):
+                check_build(device, table)
+
+
+def test_every_method_of_the_package_may_train_on_chunks():
+    targets = [OmegaConf.load(CONF_DIR / "method" / f"{name}.yaml")["_target_"] for name in options("method")]
+    assert [target for target in targets if own_hooks(get_class(target))] == []
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 20), st.integers(0, 2**31))
