@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from llp.build import build_data, build_method, check_build, load_model, open_table, resolved
-from llp.config import check_config, grouping_key
+from llp.config import grouping_key
+from llp.config_check import check_config
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import is_whole, locked, write_atomically
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
-    from llp.training import Row
+    from llp.callbacks import Row
 
 log = logging.getLogger(__name__)
 

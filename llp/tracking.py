@@ -10,9 +10,9 @@ from typing import Any, Literal
 from omegaconf import DictConfig
 from pydantic import ValidationError
 
+from llp.callbacks import Row
 from llp.errors import InputError
 from llp.options import reason
-from llp.training import Row
 
 log = logging.getLogger(__name__)
 

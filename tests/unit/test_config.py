@@ -9,12 +9,11 @@ from hydra.core.object_type import ObjectType
 from llp.config import (
     CONF_DIR,
     GroupingKeySource,
-    _representatives,
-    check_config,
     grouping_key,
     grouping_key_node,
     options,
 )
+from llp.config_check import _representatives, check_config
 from llp.errors import InputError
 
 
@@ -151,7 +150,7 @@ def test_folder_that_cannot_be(tiny, tmp_path, name):
 def test_folder_that_may_not_be_written(tiny, tmp_path, monkeypatch):
     closed = tmp_path / "closed"
     closed.mkdir()
-    monkeypatch.setattr("llp.config.os.access", lambda path, mode: path != closed)
+    monkeypatch.setattr("llp.config_check.os.access", lambda path, mode: path != closed)
     assert refused(tiny(f"outputs_dir={closed}/new")).endswith(f"{closed} may not be written; write outputs_dir=FOLDER")
     check_config(tiny(f"data_dir={closed}"))  # a prepared table is only read
 

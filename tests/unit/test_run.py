@@ -10,8 +10,8 @@ import torch
 from filelock import FileLock
 from omegaconf import OmegaConf
 
+import llp.callbacks
 import llp.run
-import llp.training
 from llp.build import load_model, open_table
 from llp.data.table import InstanceTable
 from llp.errors import InputError
@@ -38,7 +38,7 @@ def failing(monkeypatch):
     def fail(*args, **kwargs):
         raise CutOffError("no space left")
 
-    monkeypatch.setattr(llp.training, "write_csv", fail)
+    monkeypatch.setattr(llp.callbacks, "write_csv", fail)
     return monkeypatch
 
 
@@ -217,7 +217,7 @@ def test_wrong_option_found_late_is_logged_without_a_traceback(tiny, caplog):
 def test_forced_run_that_fails_is_not_finished(tiny, failing):
     failing.undo()
     run_one(tiny())
-    failing.setattr(llp.training, "write_csv", None)
+    failing.setattr(llp.callbacks, "write_csv", None)
     with pytest.raises(TypeError):
         run_one(tiny("force=true"))
     assert run_of(tiny()).finished() is None
@@ -271,7 +271,7 @@ def test_full_disk_is_told_in_a_line_and_costs_no_later_attempt(tiny, monkeypatc
             raise OSError(28, "No space left on device", str(path))
         write_atomically(path, content)
 
-    for module in (llp.run, llp.training):
+    for module in (llp.run, llp.callbacks):
         monkeypatch.setattr(module, "write_atomically", write)
     if full == "error.json":
         assert run_one(tiny())["attempt"] == 1

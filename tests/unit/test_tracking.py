@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import llp.training
+import llp.callbacks
 from llp.errors import InputError
 from llp.run import run_one
 from llp.tracking import _mode
@@ -72,7 +72,7 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
     def fail(self, *args):
         raise RuntimeError("diverged")
 
-    monkeypatch.setattr(llp.training.Curve, "on_validation_start", fail)
+    monkeypatch.setattr(llp.callbacks.Curve, "on_validation_start", fail)
     with pytest.raises(RuntimeError):
         run_one(tiny("logger=wandb", "fold=2"))
 

@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from llp.build import build_data, build_method, build_model, open_table
+from llp.callbacks import Monitor, write_csv
 from llp.config import options
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.run import run_one
-from llp.training import Hardware, Monitor, StageFiles, evaluate, train_stage, write_csv
+from llp.training import Hardware, StageFiles, evaluate, train_stage
 from tests.conftest import make_table
 
 
