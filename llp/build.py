@@ -84,7 +84,7 @@ def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
     from llp.randomness import keyed_seed
 
     seed = keyed_seed(config.seed, "initial weights")
-    torch.manual_seed(seed)  # for a model that draws from torch's own generator as it is trained
+    torch.manual_seed(seed)  # for what DrawFrom leaves to torch's own generator
     node = resolved(config, ("model",))["model"]
     with DrawFrom(torch.Generator().manual_seed(seed)):
         model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)

@@ -260,6 +260,7 @@ class LLPDataModule(L.LightningDataModule):
             num_workers=self._num_workers,
             collate_fn=_as_it_is,
             pin_memory=self._pin,
+            generator=torch.Generator(),  # for its workers' seeds: it would draw from the generator of the models
         )
 
 

@@ -114,6 +114,8 @@ class LLPMethod(L.LightningModule):
         """Begin the epoch's sums, in the same memory on the device in every epoch."""
         self.running_sums = self.running_sums.to(self.device).zero_()
         self._n_steps = 0
+        # for a model with dropout or the like, which draws from torch's own generator: no checkpoint holds its state
+        torch.manual_seed(keyed_seed(self.seed, "torch's own generator", self.current_epoch))
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor | None:
         """Loss of one minibatch; or train on a chunk of them, without Lightning's help."""
@@ -159,7 +161,14 @@ class LLPMethod(L.LightningModule):
     def epoch_sums(self) -> dict[str, float]:
         """Train loss per minibatch of the epoch, and the mean of |α - h̄| over its bags (NaN without bags)."""
         loss, error, bags = self.running_sums.tolist()
-        return {"train_loss": loss / max(self._n_steps, 1), "bag_error": error / bags if bags else float("nan")}
+        train_loss = loss / self._n_steps if self._n_steps else float("nan")  # a training_step of one's own counts none
+        return {"train_loss": train_loss, "bag_error": error / bags if bags else float("nan")}
+
+    def log(self, *args: Any, **kwargs: Any) -> None:
+        """Log a value as Lightning does; an epoch's is the mean over its minibatches, in chunks or not."""
+        if kwargs.get("batch_size") is None:
+            kwargs["batch_size"] = 1  # Lightning would take the length of whatever tensor it finds in the batch
+        super().log(*args, **kwargs)
 
     # ---- evaluation of an epoch: on the test rows, or on what is held out of the train rows
 

@@ -24,6 +24,7 @@ from llp.data.datamodule import gather_bags, gather_instances
 from llp.data.resident import ResidentBags, ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
+from llp.methods.dllp import DLLP
 from llp.training import Hardware
 from tests.conftest import make_table
 from tests.unit.test_training import CutOffError, cut_off_after, same_weights, stage_of, untimed
@@ -78,6 +79,54 @@ def test_checkpoint_goes_on_whichever_way_it_came(tiny, tmp_path, first, then):
     assert_same(whole, stage_of(config, tmp_path / "cut", features_on=then))
     with (tmp_path / "cut" / "metrics.csv").open() as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+
+
+class Dropped(torch.nn.Module):
+    """A model that draws from torch's own generator at each step."""
+
+    def __init__(self, *, vocab_sizes, n_numeric):
+        super().__init__()
+        self.embeddings = torch.nn.ModuleList(torch.nn.Embedding(size, 2) for size in vocab_sizes)
+        self.top = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(2 * len(vocab_sizes) + n_numeric, 1))
+
+    def forward(self, categorical, numeric):
+        parts = [embedding(codes.long()) for embedding, codes in zip(self.embeddings, categorical.T, strict=True)]
+        return self.top(torch.cat([*parts, numeric], 1)).squeeze(1)
+
+
+@pytest.mark.parametrize("way", ["host", "device"])
+def test_model_with_dropout_trains_the_same_either_way_and_resumed(tiny, tmp_path, way):
+    config = tiny("checkpoint_minutes=0", "trainer.patience=4", "trainer.max_epochs=3")
+    config.model = {"_target_": f"{__name__}.Dropped", "name": "dropped"}
+    whole = stage_of(config, tmp_path / "whole", features_on="host")
+    torch.rand(1)  # whatever else the process draws
+    assert_same(whole, stage_of(config, tmp_path / way, features_on=way))
+    with pytest.raises(CutOffError):
+        stage_of(config, tmp_path / "cut", features_on=way, on_row=cut_off_after(1))
+    assert_same(whole, stage_of(config, tmp_path / "cut", features_on=way))
+
+
+def test_value_that_a_method_logs_is_the_mean_over_minibatches_either_way(tiny, tmp_path, monkeypatch):
+    """Feature bags, so that minibatches have many sizes."""
+    config = tiny("grouping_key=C1_C23", "grouping_key.low_thresh=2", "trainer.max_epochs=2")
+    loss_of = DLLP.bag_loss
+
+    def logging_loss(self, scores, batch):
+        loss = loss_of(self, scores, batch)
+        self.log("own", loss, on_step=False, on_epoch=True)
+        return loss
+
+    monkeypatch.setattr(DLLP, "bag_loss", logging_loss)
+    host = stage_of(config, tmp_path / "host", features_on="host")
+    for row in host[0].rows:
+        assert row["own"] == pytest.approx(row["train_loss"], rel=1e-5)
+    assert_same(host, stage_of(config, tmp_path / "device", features_on="device"))
+
+
+def test_train_loss_that_nobody_summed_is_not_told_as_zero(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(DLLP, "training_step", lambda self, batch, batch_idx: self.batch_loss(batch), raising=False)
+    stage, _, _ = stage_of(tiny("trainer.max_epochs=1"), tmp_path)
+    assert np.isnan(stage.rows[0]["train_loss"])
 
 
 def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
