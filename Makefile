@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint bench bench-prepare bench-analyze bench-methods device-check clean
+.PHONY: help setup demo test test-slow test-triton lint bench bench-prepare bench-analyze bench-methods device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -28,6 +28,10 @@ test: $(READY)  ## Run the tests that need minutes at most
 
 test-slow: $(READY)  ## Run the tests that need longer
 	$(RUN) -m pytest -m "slow and not gpu and not slurm" --timeout 3600
+
+test-triton: $(READY)  ## Run the Triton kernels in Triton's interpreter (needs no GPU; installs Triton, 1 GB)
+	$(RUN) -c "import triton" 2>/dev/null || $(RUN) -m pip install --quiet --disable-pip-version-check triton==3.9.0
+	$(RUN) -m pytest tests/unit/test_exact_adam_triton.py
 
 lint: $(READY)  ## Check style and types
 	$(RUN) -m ruff check .
