@@ -31,7 +31,7 @@ test-slow: $(READY)  ## Run the tests that need longer
 
 test-triton: $(READY)  ## Run the Triton kernels in Triton's interpreter (needs no GPU; installs Triton, 1 GB)
 	$(RUN) -c "import triton" 2>/dev/null || $(RUN) -m pip install --quiet --disable-pip-version-check triton==3.9.0
-	$(RUN) -m pytest tests/unit/test_exact_adam_triton.py
+	$(RUN) -m pytest tests/unit/optim/test_exact_adam_triton.py
 
 lint: $(READY)  ## Check style and types
 	$(RUN) -m ruff check .

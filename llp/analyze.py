@@ -18,19 +18,19 @@ from pydantic import NonNegativeInt, PositiveInt
 from rich.progress import track
 from scipy.spatial.distance import cdist
 
-from llp.bag_datasets import Measurer, feature_keys, run_keys
-from llp.config import CONF_DIR, grouping_key, register
-from llp.data.preparation import prepare_table
+from llp.analysis.clusters import Tail, assign, clusterings
+from llp.analysis.figures import draw_figures
+from llp.analysis.hardness import Measures
+from llp.analysis.measurer import Measurer, feature_keys, run_keys
+from llp.analysis.separation import NO_BAGS, separation_measures
+from llp.analysis.space import make_space
+from llp.analysis.table import show
+from llp.config.grouping_keys import CONF_DIR, grouping_key, register
+from llp.config.options import check_value
 from llp.data.table import InstanceTable, LabelKind
+from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
 from llp.files import write_atomically
-from llp.metrics.clusters import Tail, assign, clusterings
-from llp.metrics.hardness import Measures
-from llp.metrics.separation import NO_BAGS, separation_measures
-from llp.metrics.space import make_space
-from llp.options import check_value
-from llp.results.analysis_figures import draw_figures
-from llp.results.analysis_table import show
 
 register()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from llp import stop
+from llp import signals
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     except Timeout:
         log.warning("%s (lock %s): waiting for it", busy, path)
         while not lock.is_locked:
-            stop.exit_if_received()
+            signals.exit_if_received()
             with suppress(Timeout):
                 lock.acquire(timeout=1)
     try:

@@ -8,9 +8,9 @@ from omegaconf import DictConfig, ListConfig
 from rich.console import Console
 from rich.table import Table
 
-from llp.config import CONF_DIR, register
-from llp.data.preparation import prepare_table
+from llp.config.grouping_keys import CONF_DIR, register
 from llp.data.table import InstanceTable
+from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
 
 register()

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
-from llp.config import CONF_DIR
+from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import write_atomically
 from llp.results.collect import Collected, Failure, collect

@@ -6,10 +6,10 @@ import hydra
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
-from llp import side_by_side
-from llp.config import CONF_DIR, register
+from llp.config.grouping_keys import CONF_DIR, register
 from llp.errors import InputError
-from llp.run import run_one
+from llp.runs import thread_pool
+from llp.runs.run import run_one
 
 register()
 
@@ -17,7 +17,7 @@ register()
 @hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
 def main(config: DictConfig) -> float | Future[float]:
     """Run one point and return its metric, for sweepers that optimise."""
-    return side_by_side.run(_train, config)
+    return thread_pool.run(_train, config)
 
 
 def _train(config: DictConfig) -> float:

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from llp.bag_datasets import Measurer, feature_keys
+from llp.analysis.counting import read_column
+from llp.analysis.measurer import Measurer, feature_keys
+from llp.analysis.separation import Embedded
+from llp.analysis.space import Space, make_space
 from llp.bench.measuring import Measured, compose_config, peak_anonymous, show
-from llp.config import register
+from llp.config.grouping_keys import register
 from llp.data.bags import GroupingKey
-from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
-from llp.metrics.counting import read_column
-from llp.metrics.separation import Embedded
-from llp.metrics.space import Space, make_space
+from llp.datasets.preparation import prepare_table
 
 ROWS = 5_000_000
 SEPARATION_ROWS = 2_000_000

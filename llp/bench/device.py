@@ -23,12 +23,12 @@ from omegaconf import DictConfig
 from llp.bench.measuring import Measured, best_seconds, compose_config, machine, show
 from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
-from llp.build import build_data, open_table
-from llp.config import register
+from llp.config.grouping_keys import register
 from llp.files import write_atomically
 from llp.metrics.on_device import exact_auc
-from llp.run import Run, run_one
-from llp.side_by_side import Pool
+from llp.runs.build import build_data, open_table
+from llp.runs.run import Run, run_one
+from llp.runs.thread_pool import Pool
 
 ROWS = 2_000_000
 AT_ONCE = 8

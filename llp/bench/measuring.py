@@ -17,7 +17,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from llp.config import CONF_DIR
+from llp.config.grouping_keys import CONF_DIR
 
 REPEATS = 5
 VERSIONS = ("torch", "lightning", "numpy", "polars", "numba")

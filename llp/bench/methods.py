@@ -19,16 +19,16 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from llp.build import build_method, build_model
-from llp.config import CONF_DIR, options, register
+from llp.config.grouping_keys import CONF_DIR, options, register
 from llp.data.bags import FoldBags, GroupingKey, make_bags
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule, gather_bags
-from llp.data.preparation import prepare_table
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
+from llp.datasets.preparation import prepare_table
 from llp.methods.base import LLPMethod
-from llp.training import attach
+from llp.runs.build import build_method, build_model
+from llp.training.stage import attach
 
 SIZES = np.array([180, 240, 310, 250, 220, 290, 260, 250])  # instances of the minibatch's bags
 ROUNDS = 60

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from llp.bench.measuring import Measured, anonymous_bytes, compose_config, peak_anonymous, show
-from llp.config import register
-from llp.data import criteo_ctr, criteo_sscl, raw_synthetic
+from llp.config.grouping_keys import register
+from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
 
 ROWS = 5_000_000
 SSCL_ROWS = 1_000_000

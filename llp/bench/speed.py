@@ -22,15 +22,15 @@ from llp.bench.measuring import (
 )
 from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
-from llp.build import build_data, build_method
-from llp.config import grouping_key, options, register
+from llp.config.grouping_keys import grouping_key, options, register
 from llp.data.bags import build_fold
-from llp.data.preparation import prepare_table
 from llp.data.table import InstanceTable
+from llp.datasets.preparation import prepare_table
 from llp.metrics.on_device import epoch_measures
 from llp.metrics.ranking import exact_auc
-from llp.run import run_one
-from llp.training import score_test_rows
+from llp.runs.build import build_data, build_method
+from llp.runs.run import run_one
+from llp.training.stage import score_test_rows
 
 ROWS = 2_000_000
 SHORT_ROWS = 60_000  # 24 steps an epoch: dense Adam needs most of a second for one

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from llp.bench.measuring import compose_config
-from llp.build import open_table
-from llp.run import Run, run_one
+from llp.runs.build import open_table
+from llp.runs.run import Run, run_one
 
 BAG_SIZE = 256
 PAPER = (

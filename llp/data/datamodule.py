@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bags import Bags, FoldBags, GroupingKey, Rows, positions_of
 from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.resident import (
+from llp.data.on_device import (
     Chunks,
     Gatherer,
     ResidentBags,
@@ -28,7 +28,7 @@ from llp.data.resident import (
 )
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.randomness import keyed_seed
+from llp.seeding import keyed_seed
 
 EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be quick, small enough for any memory
 EVALUATION_ROWS_ON_GPU = 2**18

@@ -13,7 +13,7 @@ from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
 from llp.metrics.on_device import epoch_measures
 from llp.ops.segment import segment_mean
-from llp.randomness import keyed_seed
+from llp.seeding import keyed_seed
 
 OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
@@ -134,7 +134,7 @@ class LLPMethod(L.LightningModule):
     def after_step(self) -> None:
         """Change state that the next step's loss depends on, in place; called once a minibatch's step is taken.
 
-        A method that overrides Lightning's own hooks of a step instead never trains on chunks (`llp.chunks`).
+        A method that overrides Lightning's own hooks of a step instead never trains on chunks (`llp.training.chunks`).
         """
 
     def minibatch_loss(self, batch: Any) -> Tensor:

@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.ops.padding import pad_bags
-from llp.options import Share
 
 
 def choose(n: Tensor, r: int) -> Tensor:

@@ -19,11 +19,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
 from llp.ops.segment import rank_in_segment, segment_mean
-from llp.options import Share
 
 Band = Literal["weighted", "authors_code"]
 

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 from pydantic import PositiveFloat
 from torch import Tensor
 
+from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
 from llp.methods.ot import PseudoLabels
 from llp.ops.bce import mean_instance_bce
 from llp.ops.transport import entropic_labels
-from llp.options import Share
 
 
 class ROT(LLPMethod):

@@ -1,1 +1,1 @@
-"""Measures of scores and of bag datasets."""
+"""Measures of scores."""

@@ -11,8 +11,8 @@ from pydantic import NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from llp.config.options import Widths
 from llp.models.dense import dense
-from llp.options import Widths
 
 
 class AttentionLayer(nn.Module):

@@ -7,9 +7,9 @@ import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
+from llp.config.options import Widths
 from llp.models.dense import dense
 from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
-from llp.options import Widths
 
 
 class EmbeddingMLP(nn.Module):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from llp.config.options import Widths
 from llp.models.dense import dense
 from llp.models.multi_hot import MultiHot
-from llp.options import Widths
 
 
 class MLP(nn.Module):

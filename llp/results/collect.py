@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from llp.run import RESULT_SCHEMA
+from llp.runs.run import RESULT_SCHEMA
 
 # folders inside a run's folder that hold no runs
 _NOT_RUNS = frozenset({"checkpoints", "wandb"})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llp.config import CONF_DIR
+from llp.config.grouping_keys import CONF_DIR
 
 SCRIPT = """
 eval "$(python -m llp.train --shell-completion install=bash)"

@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from llp.config import CONF_DIR, options
-from tests.conftest import TINY, Command, make_table
+from llp.config.grouping_keys import CONF_DIR, options
+from tests.helpers.commands import TINY, Command
+from tests.helpers.tables import make_table
 
 GROUPS = ["dataset", "method", "model", "optimizer", "trainer", "protocol", "logger", "experiment"]
 WRONG = {
@@ -76,7 +77,7 @@ WRONG = {
 }
 
 MADE_BY = {
-    "_target_": "llp.data.synthetic.prepare_ctr",
+    "_target_": "llp.datasets.synthetic.prepare_ctr",
     "rows": 2000,
     "seed": 0,
     "vocab_fraction": 1e-4,

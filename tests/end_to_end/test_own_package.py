@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.conftest import Command
+from tests.helpers.commands import Command
 
 METHODS = '''
 import torch

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from llp.data import raw_synthetic
 from llp.data.table import InstanceTable
+from llp.datasets import raw_synthetic
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from llp.config import CONF_DIR
-from llp.data import raw_synthetic
-from tests.conftest import Command
+from llp.config.grouping_keys import CONF_DIR
+from llp.datasets import raw_synthetic
+from tests.helpers.commands import Command
 
 README = (CONF_DIR.parent / "README.md").read_text()
 

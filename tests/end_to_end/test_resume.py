@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from llp.run import run_one
-from tests.conftest import TINY, Command
+from llp.runs.run import run_one
+from tests.helpers.commands import TINY, Command
 
 LONG = ("trainer.max_epochs=15", "trainer.patience=15", "checkpoint_minutes=0")
 GRID = ["-m", *TINY, *LONG, "method=dllp_bce,dllp_mae", "fold=0,1"]

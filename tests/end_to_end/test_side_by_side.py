@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 import torch
 
-from tests.conftest import TINY, Command
+from tests.helpers.commands import TINY, Command
 
 METHODS = ("ot_llp", "soft_erot_llp", "dllp_mae")  # the first two start from the same run of dllp_bce
 GRID = ("-m", *TINY, f"method={','.join(METHODS)}", "fold=0")

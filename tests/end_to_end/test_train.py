@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.conftest import TINY, Command
+from tests.helpers.commands import TINY, Command
 
 GRID = ["-m", *TINY, "grouping_key=fixed_C1_C2_64", "method=dllp_bce,group_prior"]  # and the five folds
 SEEDS = ["-m", *TINY[:3], "method=group_prior", "fold=0", "seed=1,2", "grouping_key=C1_C2,random_128"]

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
-from llp.config import CONF_DIR
-from tests.conftest import TINY, Command
+from llp.config.grouping_keys import CONF_DIR
+from tests.helpers.commands import TINY, Command
 
 CHECKOUT = CONF_DIR.parent
 

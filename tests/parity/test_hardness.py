@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from llp.analysis.counting import CodeColumn, count_groups
+from llp.analysis.hardness import hardness
+from llp.analysis.separation import Embedded, Scaled, separation_measures, squared_euclidean, sum_of_moments
 from llp.data.bags import group_rows, make_bags
-from llp.metrics.counting import CodeColumn, count_groups
-from llp.metrics.hardness import hardness
-from llp.metrics.separation import Embedded, Scaled, separation_measures, squared_euclidean, sum_of_moments
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics"
 LABELS = json.loads((GOLDEN / "label_analysis.json").read_text())

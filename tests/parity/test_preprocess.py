@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data import criteo_ctr, criteo_sscl
 from llp.data.table import InstanceTable
+from llp.datasets import criteo_ctr, criteo_sscl
 
 GOLDEN = Path(__file__).parent / "golden" / "preprocess"
 REAL = Path(os.environ.get("LLP_REAL_DATA", Path(__file__).parents[3] / "shared" / "data"))

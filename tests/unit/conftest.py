@@ -1,7 +1,8 @@
 """What several unit tests start from."""
 
 import pytest
-from every_method import make_tables
+
+from tests.helpers.every_method import make_tables
 
 
 @pytest.fixture(scope="session")

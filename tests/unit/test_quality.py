@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from llp.config import CONF_DIR
+from llp.config.grouping_keys import CONF_DIR
 
 CHECKOUT = CONF_DIR.parent
 

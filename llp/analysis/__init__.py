@@ -1,0 +1,1 @@
+"""Measures of bag datasets: sizes, label proportions, hardness, separations and clusters."""

@@ -1,0 +1,214 @@
+"""Figures of an analysis, as LLP-Bench (arXiv 2310.10096) draws its bag datasets.
+
+Datasets against each measure, three scatter plots in two dimensions and one in three, the distributions of the bag
+sizes, and the label proportions per grouping key.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
+from llp.files import write_atomically
+
+if TYPE_CHECKING:  # matplotlib takes a second to import
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MEASURES = {  # those that are drawn, and the clusters that colour them
+    "mean_bag_size": ("mean bag size", "cluster_tail"),
+    "std_label_proportion": ("std of label proportions", "cluster_label_variation"),
+    "inter_intra_ratio": ("inter / intra separation", "cluster_separation"),
+    "cramers_v": ("Cramér's V of bag and label", "cluster_label_variation"),
+    "log_likelihood": ("mean log-likelihood of label counts", "cluster_label_variation"),
+    "percent_instances_kept": ("instances kept (%)", "cluster_tail"),
+}
+ORDER = {  # the measure in whose rising order the clusters' colours stand
+    "cluster_tail": "bag_size_p85",
+    "cluster_label_variation": "std_label_proportion",
+    "cluster_separation": "inter_intra_ratio",
+}
+SCATTERED = ("mean_bag_size", "std_label_proportion", "inter_intra_ratio")
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")  # tell apart with any colour vision
+MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
+NO_CLUSTER = "#8c8c8c"
+STYLE: Any = {  # matplotlib types each key
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+}
+
+
+def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
+    """Draw all figures of an analysis as PNG files.
+
+    Parameters
+    ----------
+    rows : pl.DataFrame
+        One row per bag dataset, as `analysis.parquet` holds it.
+    folder : Path
+        Where the figures go.
+    dataset : str
+        Name for the titles.
+
+    Returns
+    -------
+    list of Path
+        The figures: none where no grouping key keeps a bag.
+    """
+    import matplotlib as mpl
+
+    keys = shown_keys(rows)
+    if not len(keys):
+        return []
+    drawings = {
+        "measures": draw_measures,
+        "scatter_2d": draw_scatters,
+        "scatter_3d": draw_scatter_3d,
+        "bag_sizes": draw_bag_sizes,
+        "label_proportions": draw_label_proportions,
+    }
+    paths = []
+    with mpl.rc_context(STYLE):
+        for name, draw in drawings.items():
+            figure = draw(keys)
+            figure.suptitle(f"{dataset}: {len(keys)} bag datasets", fontsize=11)
+            paths.append(folder / f"{name}.png")
+            write_atomically(paths[-1], figure.savefig)
+    return paths
+
+
+def shown_keys(rows: pl.DataFrame) -> pl.DataFrame:
+    """The benchmark's feature keys; where there are none, all feature keys that keep a bag."""
+    kept = rows.filter((pl.col("kind") == "feature") & (pl.col("n_bags_kept") > 0))
+    benchmark = kept.filter("in_benchmark")
+    return benchmark if len(benchmark) else kept
+
+
+def cluster_colours(rows: pl.DataFrame, cluster: str) -> tuple[list[str], dict[str, str]]:
+    """A colour for each row by its cluster, and one for each cluster in rising order."""
+    named = rows.filter(pl.col(cluster).is_not_null())
+    means = named.group_by(cluster).agg(pl.col(ORDER[cluster]).mean()).sort(ORDER[cluster], cluster)
+    names = means[cluster].to_list()
+    colour = dict(zip(names, COLOURS, strict=False))
+    return [colour.get(name, NO_CLUSTER) for name in rows[cluster]], colour
+
+
+def _figure(*, width: float, height: float) -> "Figure":
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _legend(axes: "Axes", colour: dict[str, str], **place: Any) -> None:
+    for name, value in colour.items():
+        axes.scatter([], [], color=value, s=22, label=name)
+    if colour:
+        axes.legend(fontsize=7, handletextpad=0.2, **place)
+
+
+def _name_ticks(axes: "Axes", names: list[str]) -> None:
+    if len(names) <= MOST_NAMES:
+        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7 if len(names) <= 30 else 5)
+    else:
+        axes.set_xticks([])
+    axes.set_xlim(-0.7, len(names) - 0.3)
+    axes.grid(axis="x", visible=False)
+
+
+def draw_measures(keys: pl.DataFrame) -> "Figure":
+    """One panel per measure that is defined: the datasets in rising order of it."""
+    defined = [measure for measure in MEASURES if keys[measure].is_finite().any()]
+    n_lines = (len(defined) + 1) // 2
+    figure = _figure(width=min(max(10.0, 0.32 * len(keys)), 20.0), height=3 * n_lines)
+    panels = figure.subplots(n_lines, 2, squeeze=False).ravel()
+    for axes in panels[len(defined) :]:
+        axes.remove()
+    for axes, measure in zip(panels[: len(defined)], defined, strict=True):
+        title, cluster = MEASURES[measure]
+        ordered = keys.filter(pl.col(measure).is_finite()).sort(measure, "grouping_key")
+        colours, colour = cluster_colours(ordered, cluster)
+        place = np.arange(len(ordered))
+        values = ordered[measure].to_numpy()
+        axes.vlines(place, values.min(), values, color=colours, lw=1, alpha=0.5)
+        axes.scatter(place, values, c=colours, s=22)
+        axes.set_title(title, loc="left", fontsize=9)
+        _name_ticks(axes, ordered["grouping_key"].to_list())
+        _legend(axes, colour, loc="upper left")
+    return figure
+
+
+def draw_scatters(keys: pl.DataFrame) -> "Figure":
+    """Each pair of mean bag size, label variation and bag separation."""
+    figure = _figure(width=13, height=4.2)
+    for axes, (x, y) in zip(figure.subplots(1, 3), ((0, 1), (0, 2), (1, 2)), strict=True):
+        (x_title, _), (y_title, cluster) = MEASURES[SCATTERED[x]], MEASURES[SCATTERED[y]]
+        colours, colour = cluster_colours(keys, cluster)
+        points = [keys[SCATTERED[i]].to_numpy() for i in (x, y)]
+        axes.scatter(*points, c=colours, s=30, edgecolor="white", lw=0.5, zorder=2)
+        for name, *point in zip(keys["grouping_key"], *points, strict=True):
+            if len(keys) <= MOST_NAMES and np.isfinite(point).all():
+                axes.annotate(name, point, xytext=(3, 3), textcoords="offset points", fontsize=5.5, alpha=0.75)
+        axes.set(xlabel=x_title, ylabel=y_title)
+        _legend(axes, colour, loc="upper right")
+    return figure
+
+
+def draw_scatter_3d(keys: pl.DataFrame) -> "Figure":
+    """Mean bag size, label variation and bag separation at once, coloured by separation."""
+    figure = _figure(width=6.5, height=6)
+    axes = figure.add_subplot(projection="3d")
+    colours, colour = cluster_colours(keys, MEASURES[SCATTERED[2]][1])
+    x, y, z = (keys[name].to_numpy() for name in SCATTERED)
+    defined = np.isfinite([x, y, z]).all(axis=0)
+    for point in np.column_stack([x, y, z])[defined]:
+        foot = z[defined].min()
+        axes.plot(*zip(point, (*point[:2], foot), strict=True), color=NO_CLUSTER, lw=0.6, alpha=0.5)
+    axes.scatter(x[defined], y[defined], z[defined], c=np.array(colours)[defined], s=34, depthshade=False)
+    x_title, y_title, z_title = (MEASURES[name][0] for name in SCATTERED)
+    axes.set(xlabel=x_title, ylabel=y_title, zlabel=z_title)
+    axes.set_box_aspect(None, zoom=0.85)
+    _legend(axes, colour, loc="upper left")
+    return figure
+
+
+def draw_bag_sizes(keys: pl.DataFrame) -> "Figure":
+    """Cumulative distribution of the bag sizes of each dataset, through its percentiles."""
+    figure = _figure(width=7, height=4.6)
+    axes = figure.subplots()
+    colours, colour = cluster_colours(keys, "cluster_tail")
+    columns = ["min_bag_size", *(f"bag_size_{percentile_name(q)}" for q in SIZE_PERMILLES), "max_bag_size"]
+    share = np.array([0, *SIZE_PERMILLES, 1000]) / 1000
+    for sizes, shade in zip(keys.select(columns).iter_rows(), colours, strict=True):
+        axes.plot(sizes, share, color=shade, lw=1, alpha=0.7)
+    axes.set(xscale="log", xlabel="bag size", ylabel="share of the bags that are no larger", ylim=(0, 1.01))
+    _legend(axes, colour, loc="lower right")
+    return figure
+
+
+def draw_label_proportions(keys: pl.DataFrame) -> "Figure":
+    """Label proportions of each dataset's bags: median, quartiles, and the middle 90 %."""
+    figure = _figure(width=min(max(7.0, 0.22 * len(keys)), 16.0), height=4.6)
+    axes = figure.subplots()
+    ordered = keys.sort("std_label_proportion", "grouping_key")
+    colours, colour = cluster_colours(ordered, "cluster_label_variation")
+    box = {"whislo": "p5", "q1": "p25", "med": "p50", "q3": "p75", "whishi": "p95"}
+    boxes = [
+        {part: row[f"label_proportion_{percentile}"] for part, percentile in box.items()}
+        for row in ordered.iter_rows(named=True)
+    ]
+    drawn = axes.bxp(boxes, positions=range(len(boxes)), showfliers=False, patch_artist=True, widths=0.6)
+    for patch, shade in zip(drawn["boxes"], colours, strict=True):
+        patch.set(facecolor=shade, alpha=0.6, edgecolor="none")
+    for line in drawn["medians"]:
+        line.set_color("black")
+    axes.set_ylabel("label proportion of a bag")
+    _name_ticks(axes, ordered["grouping_key"].to_list())
+    _legend(axes, colour, loc="upper left")
+    return figure

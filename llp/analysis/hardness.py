@@ -1,0 +1,141 @@
+"""How hard a bag dataset is to learn from: measures of its bag sizes and label proportions.
+
+They follow LLP-Bench (arXiv 2310.10096, section on bag datasets and their characteristics), whose names are
+LabelPropStdev (`std_label_proportion`), MeanBagSize (`mean_bag_size`) and CumuBagSizeDist (`bag_size_p50`, `_p70`,
+`_p85`, `_p95`). A measure that is undefined for a dataset is NaN, never an error.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlog1py, xlogy
+
+from llp.analysis.counting import GroupCounts
+from llp.data.table import LabelKind
+
+# in permille, so that floor(q · n) is exact
+SIZE_PERMILLES = (100, 200, 300, 400, 500, 600, 700, 800, 850, 900, 950, 970, 990, 999)
+PROPORTION_PERMILLES = (50, 250, 500, 750, 950)
+SKEW_EPSILONS = (0.1, 0.05)
+
+Measures = dict[str, float]
+
+
+def hardness(
+    counts: GroupCounts, label_kind: LabelKind, *, low_thresh: int | None, high_thresh: int | None
+) -> Measures:
+    """All measures of one bag dataset that need only its bags' sizes and label sums.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        The dataset's bags; all with at least `low_thresh` instances must be listed.
+    label_kind : {'binary', 'real'}
+        Measures of the label counts are NaN for real labels.
+    low_thresh, high_thresh : int or None
+        Bags with fewer or more instances are not kept; None keeps all.
+
+    Returns
+    -------
+    dict
+        Measure name to value. Percentages are of the table's instances.
+    """
+    keep = (counts.size >= (low_thresh or 0)) & (counts.size <= (high_thresh or np.inf))
+    size, label_sum = counts.size[keep], counts.label_sum[keep]
+    binary = label_kind == "binary"
+    undefined = float("nan")
+    chi2 = chi_squared(size, label_sum) if binary else undefined
+    return {
+        "n_instances": counts.n_instances,
+        "n_bags": counts.n_groups,
+        "n_bags_kept": len(size),
+        "n_instances_kept": int(size.sum()),
+        "percent_instances_kept": 100 * float(size.sum()) / counts.n_instances,
+        **_bag_sizes(size),
+        **_label_proportions(size, label_sum),
+        "log_likelihood": mean_log_likelihood(size, label_sum) if binary else undefined,
+        "chi2": chi2,
+        "cramers_v": cramers_v(chi2, size),
+        **{
+            f"percent_in_large_skewed_{epsilon}": percent_in_large_skewed(counts, high_thresh, epsilon)
+            if binary
+            else undefined
+            for epsilon in SKEW_EPSILONS
+        },
+    }
+
+
+def value_at(ordered: NDArray[np.float64] | NDArray[np.int64], permille: int) -> float:
+    """Value at index floor(q · n) of n sorted values, as the authors' code takes percentiles; NaN of none."""
+    return float(ordered[len(ordered) * permille // 1000]) if len(ordered) else float("nan")
+
+
+def percentile_name(permille: int) -> str:
+    """How a percentile is written in a measure's name: p50, p99_9."""
+    return f"p{permille / 10:g}".replace(".", "_")
+
+
+def spread(values: NDArray[np.float64] | NDArray[np.int64], name: str) -> Measures:
+    """Minimum, maximum, mean and population standard deviation; NaN of no value."""
+    if not len(values):
+        return {f"{kind}_{name}": float("nan") for kind in ("min", "max", "mean", "std")}
+    return {
+        f"min_{name}": float(values.min()),
+        f"max_{name}": float(values.max()),
+        f"mean_{name}": float(values.mean()),
+        f"std_{name}": float(values.std()),
+    }
+
+
+def _bag_sizes(size: NDArray[np.int64]) -> Measures:
+    ordered = np.sort(size)
+    percentiles = {f"bag_size_{percentile_name(q)}": value_at(ordered, q) for q in SIZE_PERMILLES}
+    return {**spread(size, "bag_size"), **percentiles}
+
+
+def _label_proportions(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> Measures:
+    proportion = label_sum / size
+    ordered = np.sort(proportion)
+    return {
+        "label_bias": float(label_sum.sum() / size.sum()) if len(size) else float("nan"),
+        **spread(proportion, "label_proportion"),
+        **{f"label_proportion_{percentile_name(q)}": value_at(ordered, q) for q in PROPORTION_PERMILLES},
+    }
+
+
+def mean_log_likelihood(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
+    """Mean over the bags of the log-likelihood of their label counts under one Bernoulli parameter.
+
+    `log C(k, y) + y log p + (k - y) log(1 - p)` with p the pooled label mean; NaN without bags.
+    """
+    if not len(size):
+        return float("nan")
+    p = label_sum.sum() / size.sum()
+    negative = size - label_sum
+    ways = gammaln(size + 1) - gammaln(label_sum + 1) - gammaln(negative + 1)
+    return float((ways + xlogy(label_sum, p) + xlog1py(negative, -p)).mean())
+
+
+def chi_squared(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
+    """χ² of the table of bags and binary labels, Σ (O - E)² / E; NaN with no bag or a constant label.
+
+    Both cells of a bag deviate by the same amount, so its two terms are `(y - k p)² / (k p (1 - p))`.
+    """
+    p = label_sum.sum() / size.sum() if len(size) else 0.0
+    if p in (0.0, 1.0):
+        return float("nan")
+    return float(((label_sum - size * p) ** 2 / (size * p * (1 - p))).sum())
+
+
+def cramers_v(chi2: float, size: NDArray[np.int64]) -> float:
+    """Cramér's V of bag and binary label, `√(χ² / n / min(r - 1, c - 1))`; NaN with one bag or a constant label.
+
+    Two labels make the minimum 1 wherever there are two bags.
+    """
+    return float(np.sqrt(chi2 / size.sum())) if len(size) > 1 else float("nan")
+
+
+def percent_in_large_skewed(counts: GroupCounts, high_thresh: int | None, epsilon: float) -> float:
+    """Percentage of all instances in bags over `high_thresh` with a label proportion below ε or above 1 - ε."""
+    proportion = counts.label_sum / counts.size
+    skewed = (counts.size > (high_thresh or np.inf)) & ((proportion < epsilon) | (proportion > 1 - epsilon))
+    return 100 * float(counts.size[skewed].sum()) / counts.n_instances

@@ -1,0 +1,151 @@
+"""Measures of all bag datasets of a table, one stored result per grouping key.
+
+Counting measures come first, for every feature key; separations follow for the keys that keep enough instances,
+and both for random and fixed-size bags. What a key was found to be is stored at once in a file of its own, so that
+no key is measured twice.
+"""
+
+import functools
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.analysis.counting import CodeColumn, GroupCounts, count_groups, read_column
+from llp.analysis.hardness import Measures, hardness
+from llp.analysis.separation import (
+    NO_BAGS,
+    Separations,
+    bag_sep_matrix,
+    from_matrix,
+    separation_measures,
+    squared_euclidean,
+    sum_of_moments,
+)
+from llp.analysis.space import Space
+from llp.data.bags import Bags, GroupingKey, build_all
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.files import write_atomically
+
+CLOSED_FORM = "sqeuclidean"
+STORE_VERSION = 1  # raised when measures are added or change: what was stored before is measured again
+
+
+def feature_keys(columns: Sequence[str], size: int, low_thresh: int, high_thresh: int) -> list[GroupingKey]:
+    """All feature keys of at most `size` of the columns, smaller ones first, columns in the given order."""
+    subsets = itertools.chain.from_iterable(itertools.combinations(columns, k) for k in range(1, size + 1))
+    return [GroupingKey("feature", names, low_thresh=low_thresh, high_thresh=high_thresh) for names in subsets]
+
+
+def run_keys(columns: Sequence[str], bag_sizes: Sequence[int], seed: int) -> list[GroupingKey]:
+    """Keys of random bags, and of fixed-size bags made with the columns (if any), of each size."""
+    random = [GroupingKey("random", bag_size=size, seed=seed) for size in bag_sizes]
+    fixed = [GroupingKey("fixed", tuple(columns), bag_size=size, seed=seed) for size in bag_sizes]
+    return random + (fixed if columns else [])
+
+
+@dataclass(frozen=True)
+class Measurer:
+    """Measures the bag datasets of one table.
+
+    Parameters
+    ----------
+    table : InstanceTable
+        The table.
+    store : Path
+        Folder of the stored results.
+    threads : int
+        Keys that are counted at once, and columns whose moments are taken at once.
+    """
+
+    table: InstanceTable
+    store: Path
+    threads: int
+
+    @cached_property
+    def label(self) -> NDArray[np.float32]:
+        """(N,) float32, in memory."""
+        return np.array(self.table.label)
+
+    def count_all(self, keys: Sequence[GroupingKey]) -> Iterator[Measures]:
+        """Counting measures of each feature key, in order; several keys at once."""
+        columns = {name: read_column(self.table, name) for name in {name for key in keys for name in key.columns}}
+
+        def measures(key: GroupingKey) -> Measures:
+            return self._stored("counting", key, {}, lambda: self._count([columns[name] for name in key.columns], key))
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            yield from pool.map(measures, keys)
+
+    def _count(self, columns: Sequence[CodeColumn], key: GroupingKey) -> Measures:
+        counts = count_groups(columns, self.label, self.table.label_kind, smallest=key.low_thresh or 1)
+        return hardness(counts, self.table.label_kind, low_thresh=key.low_thresh, high_thresh=key.high_thresh)
+
+    def bag_all(self, keys: Sequence[GroupingKey], space: Space | None, metric: str, limit: int) -> Iterator[Measures]:
+        """Measures of each key that need its bags, in order, one key after the other.
+
+        Parameters
+        ----------
+        keys : sequence of GroupingKey
+            For random and fixed-size bags the counting measures are among the results.
+        space : Space or None
+            Where separations are measured; None measures none.
+        metric : str
+            'sqeuclidean' (closed form) or another name that scipy's `cdist` knows.
+        limit : int
+            Most instances of a key under another metric.
+        """
+        options = {"space": space.name if space else None, "metric": metric}
+        with ThreadPoolExecutor(self.threads) as pool:
+            for key in keys:
+                measure = functools.partial(self._bag, key, space, metric, limit, pool)
+                yield self._stored("bags", key, options, measure)
+
+    def _bag(
+        self, key: GroupingKey, space: Space | None, metric: str, limit: int, pool: ThreadPoolExecutor
+    ) -> Measures:
+        bags = build_all(self.table, key)
+        separations = _separate(bags, space, metric, limit, pool) if space else NO_BAGS
+        return {**self._counting_of(key, bags), **separation_measures(separations)}
+
+    def _counting_of(self, key: GroupingKey, bags: Bags) -> Measures:
+        if key.kind == "feature":  # counted without building the bags
+            return {}
+        counts = GroupCounts(self.table.n_rows, len(bags), bags.sizes, bags.label_sum)
+        return hardness(counts, self.table.label_kind, low_thresh=None, high_thresh=None)
+
+    def _stored(
+        self, stage: str, key: GroupingKey, options: dict[str, Any], measure: Callable[[], Measures]
+    ) -> Measures:
+        """The key's stored result of a stage, measured and stored if there is none."""
+        identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **asdict(key), **options}
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+        path = self.store / stage / f"{key.name}_{digest}.json"
+        if path.is_file():
+            stored: Measures = json.loads(path.read_text())
+            return stored
+        measures = measure()
+        write_atomically(path, lambda temporary: temporary.write_text(json.dumps(measures)))
+        return measures
+
+
+def _separate(bags: Bags, space: Space, metric: str, limit: int, pool: ThreadPoolExecutor) -> Separations:
+    if metric == CLOSED_FORM:
+        return squared_euclidean(
+            sum_of_moments(pool.map(lambda block: block.moments(bags.rows, bags.offsets), space.blocks))
+        )
+    if len(bags.rows) > limit:
+        raise InputError(
+            f"metric={metric} measures all pairs of instances, and a key has {len(bags.rows)}: write "
+            f"metric={CLOSED_FORM}, which has a closed form, or raise metric_limit={limit}"
+        )
+    return from_matrix(bag_sep_matrix(space.vectors, bags.rows, bags.offsets, metric))

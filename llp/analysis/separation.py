@@ -1,0 +1,252 @@
+"""Bag separations: how far the instances of a bag lie from each other, and from those of the other bags.
+
+`BagSep(B, B', d)` is the mean of d over all pairs of an instance of B and one of B' (LLP-Bench, arXiv 2310.10096,
+section on bag separation); IntraBagSep(B) = BagSep(B, B), InterBagSep(B) its mean over the other bags, and
+InterIntraRatio the ratio of their means over the bags.
+
+For d = ℓ₂² everything follows from each bag's mean vector m_B and mean squared norm q_B:
+`BagSep(B, B') = q_B + q_B' - 2⟨m_B, m_B'⟩`. An instance's vector is a concatenation of one block per column, and
+squared norms and inner products are sums over the blocks, so columns are taken one at a time: rows × dims never
+exists, and bags × dims only for one column. Any other metric costs O(m²) distances.
+"""
+
+import functools
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from llp.analysis.hardness import Measures, spread
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.integer]
+Rows = NDArray[np.int64]
+Pairs = NDArray[np.uint32 | np.uint64]
+
+# A bag whose squared norms cancel to less than this share has equal points: what is left is rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What the separations in ℓ₂² need of K bags, for one block of the vectors or the sum over blocks.
+
+    Attributes
+    ----------
+    mean_square : ndarray
+        float64 (K): q_B, mean squared norm of a bag's vectors.
+    square_of_mean : ndarray
+        float64 (K): ‖m_B‖².
+    mean_dot_total : ndarray
+        float64 (K): ⟨m_B, Σ m_B'⟩ with the sum over all bags, B itself included.
+    """
+
+    mean_square: Floats
+    square_of_mean: Floats
+    mean_dot_total: Floats
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(
+            self.mean_square + other.mean_square,
+            self.square_of_mean + other.square_of_mean,
+            self.mean_dot_total + other.mean_dot_total,
+        )
+
+
+def sum_of_moments(parts: Iterable[Moments]) -> Moments:
+    """Moments of vectors whose blocks have the given ones: sums over the blocks."""
+    return functools.reduce(operator.add, parts)
+
+
+class Block(Protocol):
+    """One column's part of the instance vectors."""
+
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
+        """Moments of the bags `rows[offsets[b]:offsets[b + 1]]`."""
+
+    def vectors(self, rows: Rows) -> Floats:
+        """The block (m, width) of the given rows, for small data."""
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """A categorical column as a unit vector per code.
+
+    Attributes
+    ----------
+    codes : ndarray
+        Integer (N).
+    vocab_size : int
+        Number of codes: the block's width.
+    """
+
+    codes: Integers
+    vocab_size: int
+
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
+        """See `Block`: a bag's mean vector holds the shares of the codes in it, few of which are not zero."""
+        size = np.diff(offsets)
+        bag = np.repeat(np.arange(len(size)), size)
+        # the narrower type sorts twice as fast
+        pair: Pairs = bag.astype(np.uint32 if len(size) * self.vocab_size <= 2**32 else np.uint64)
+        pair *= pair.dtype.type(self.vocab_size)
+        pair += self.codes[rows].astype(pair.dtype)
+        pair.sort()
+        end = np.append(np.flatnonzero(pair[1:] != pair[:-1]) + 1, len(pair))
+        bag, code = np.divmod(pair[end - 1].astype(np.int64), self.vocab_size)
+        share: Floats = np.diff(end, prepend=0) / size[bag]
+        total = _sums(code, share, self.vocab_size)
+        return Moments(
+            mean_square=np.ones(len(size)),
+            square_of_mean=_sums(bag, share**2, len(size)),
+            mean_dot_total=_sums(bag, share * total[code], len(size)),
+        )
+
+    def vectors(self, rows: Rows) -> Floats:
+        """See `Block`."""
+        vectors = np.zeros((len(rows), self.vocab_size))
+        vectors[np.arange(len(rows)), self.codes[rows]] = 1.0
+        return vectors
+
+
+def _sums(group: NDArray[np.int64], values: Floats, n_groups: int) -> Floats:
+    """Sum of the values of each group."""
+    return np.bincount(group, weights=values, minlength=n_groups).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A categorical column as a row of an embedding per code.
+
+    Attributes
+    ----------
+    codes : ndarray
+        Integer (N).
+    embedding : ndarray
+        Floating point (codes, D); sums are made in float64.
+    """
+
+    codes: Integers
+    embedding: NDArray[np.floating]
+
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
+        """See `Block`."""
+        codes, size = self.codes[rows], np.diff(offsets)
+        weight = self.embedding.astype(np.float64)
+        members = csr_array((np.ones(len(rows)), codes, offsets), shape=(len(size), len(weight)))
+        mean = (members @ weight) / size[:, None]
+        square = np.einsum("vd,vd->v", weight, weight)
+        return Moments(
+            mean_square=np.add.reduceat(square[codes], offsets[:-1]) / size,
+            square_of_mean=np.einsum("kd,kd->k", mean, mean),
+            mean_dot_total=mean @ mean.sum(axis=0),
+        )
+
+    def vectors(self, rows: Rows) -> Floats:
+        """See `Block`."""
+        return self.embedding[self.codes[rows]].astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A number times one vector; distances depend on the vector's length alone.
+
+    Attributes
+    ----------
+    values : ndarray
+        Floating point or integer (N).
+    length : float
+        Euclidean norm of the vector; 1 for a number that enters as it is.
+    """
+
+    values: NDArray[np.floating | np.integer]
+    length: float
+
+    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
+        """See `Block`; values are taken from their mean, which leaves distances and spares digits."""
+        values = self.vectors(rows)[:, 0]
+        values -= values.mean()
+        size = np.diff(offsets)
+        mean = np.add.reduceat(values, offsets[:-1]) / size
+        return Moments(
+            mean_square=np.add.reduceat(values**2, offsets[:-1]) / size,
+            square_of_mean=mean**2,
+            mean_dot_total=mean * mean.sum(),
+        )
+
+    def vectors(self, rows: Rows) -> Floats:
+        """See `Block`."""
+        return self.values[rows, None].astype(np.float64) * self.length
+
+
+class Separations(NamedTuple):
+    """IntraBagSep and InterBagSep of each of K bags, float64 (K); inter is NaN where there is one bag."""
+
+    intra: Floats
+    inter: Floats
+
+
+NO_BAGS = Separations(np.empty(0), np.empty(0))
+
+
+def squared_euclidean(moments: Moments) -> Separations:
+    """Separations in ℓ₂², in closed form from the moments of K bags."""
+    q, own, dot = moments.mean_square, moments.square_of_mean, moments.mean_dot_total
+    variance = q - own
+    variance[variance < ROUNDING * q] = 0.0
+    others = len(q) - 1
+    if others < 1:
+        return Separations(2 * variance, np.full(len(q), np.nan))
+    inter = q + (q.sum() - q) / others - 2 * (dot - own) / others
+    return Separations(2 * variance, np.maximum(inter, 0.0))
+
+
+def bag_sep_matrix(vectors: Callable[[Rows], Floats], rows: Rows, offsets: NDArray[np.int64], metric: str) -> Floats:
+    """BagSepMatrix (K, K): BagSep of every pair of bags under any metric, from all O(m²) distances.
+
+    Parameters
+    ----------
+    vectors : callable
+        Gives the vectors (m, dims) of row numbers (m): the vectors of two bags exist at a time.
+    rows, offsets : ndarray
+        Bags, as in `Bags`.
+    metric : str
+        A metric's name as `scipy.spatial.distance.cdist` knows it.
+    """
+    K = len(offsets) - 1
+    matrix = np.empty((K, K))
+    for i in range(K):
+        bag = vectors(rows[offsets[i] : offsets[i + 1]])
+        for j in range(i, K):
+            other = bag if i == j else vectors(rows[offsets[j] : offsets[j + 1]])
+            matrix[i, j] = matrix[j, i] = cdist(bag, other, metric).mean()
+    return matrix
+
+
+def from_matrix(matrix: Floats) -> Separations:
+    """Intra and inter separations of K bags from their BagSepMatrix (K, K)."""
+    intra = np.diagonal(matrix).copy()
+    if len(matrix) < 2:
+        return Separations(intra, np.full(len(matrix), np.nan))
+    return Separations(intra, (matrix.sum(axis=1) - intra) / (len(matrix) - 1))
+
+
+def separation_measures(separations: Separations) -> Measures:
+    """Spread of the bags' separations and of their ratios, and InterIntraRatio = mean inter / mean intra.
+
+    All NaN without bags; ratios are NaN where a bag's points are all equal or it is the only one.
+    """
+    intra, inter = separations
+    ratio = np.divide(inter, intra, out=np.full(len(intra), np.nan), where=intra > 0)
+    mean_intra = intra.mean() if len(intra) else 0.0
+    return {
+        **spread(inter, "inter_separation"),
+        **spread(intra, "intra_separation"),
+        **spread(ratio, "bag_ratio"),
+        "inter_intra_ratio": float(inter.mean() / mean_intra) if mean_intra > 0 else float("nan"),
+    }

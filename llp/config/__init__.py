@@ -1,0 +1,1 @@
+"""The configuration: grouping keys by name, and checks before any work."""

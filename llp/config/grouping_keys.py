@@ -1,0 +1,129 @@
+"""The program's part in the configuration: where it lies, and grouping keys by name.
+
+Grouping keys such as C3_C11, random_64 or fixed_C3_C11_128 are made here as they are asked for, so no YAML file
+per key exists and a user's own dataset has its keys at once.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.object_type import ObjectType
+from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig, OmegaConf
+
+from llp.config.options import check_options
+from llp.data.bags import GroupingKey
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# a wheel carries the configuration inside the package, a checkout beside it
+CONF_DIR = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parent / "conf"
+
+_GROUP = "grouping_key"
+_BAG_SIZES = (64, 128, 256, 512)
+
+
+def options(group: str) -> list[str]:
+    """Names of the YAML files of one config group."""
+    return sorted(path.stem for path in (CONF_DIR / group).glob("*.yaml"))
+
+
+def read_option(name: str) -> DictConfig:
+    """Read the YAML file of an option, by GROUP/NAME."""
+    node = OmegaConf.load(CONF_DIR / f"{name}.yaml")
+    assert isinstance(node, DictConfig)
+    return node
+
+
+def grouping_key_node(name: str) -> DictConfig:
+    """Make the config node of a key's name: its kind's YAML file with the columns and the bag size filled in.
+
+    >>> grouping_key_node("fixed_C3_C11_128")["columns"]
+    ['C3', 'C11']
+    """
+    given: dict[str, Any]
+    random = re.fullmatch(r"random_(\d+)", name)
+    fixed = re.fullmatch(r"fixed_(.+)_(\d+)", name)
+    if random:
+        kind, given = "random", {"bag_size": int(random[1])}
+    elif fixed:
+        kind, given = "fixed", {"columns": fixed[1].split("_"), "bag_size": int(fixed[2])}
+    else:
+        kind, given = "feature", {"columns": name.split("_")}
+    node = read_option(f"{_GROUP}/{kind}")
+    node.update(given)
+    return node
+
+
+class GroupingKeySource(ConfigSource):
+    """A Hydra config source that holds every grouping key by its name."""
+
+    @staticmethod
+    def scheme() -> str:
+        """Scheme of its search path entry."""
+        return "llp-keys"
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Make the node of `grouping_key/<name>`."""
+        name = self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
+        return ConfigResult(
+            provider=self.provider,
+            path=self.path,
+            config=grouping_key_node(name),
+            header={"package": None},
+        )
+
+    def available(self) -> bool:
+        """Say that the source is there."""
+        return True
+
+    def is_group(self, config_path: str) -> bool:
+        """Whether the path is the group of grouping keys."""
+        return config_path.strip("/") in ("", _GROUP)
+
+    def is_config(self, config_path: str) -> bool:
+        """Whether the path names a grouping key."""
+        return config_path.startswith(f"{_GROUP}/")  # also a key that cannot be: its error then says what fits
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        """Name the keys of the datasets that ship with the package, for shell completion."""
+        if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
+            return []
+        names = {f"random_{size}" for size in _BAG_SIZES}
+        for dataset in options("dataset"):
+            columns = list(read_option(f"dataset/{dataset}").key_columns)
+            pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
+            names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in _BAG_SIZES))
+        return sorted(names)
+
+
+class GroupingKeySearchPath(SearchPathPlugin):
+    """Appends the grouping keys to Hydra's search path."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """See `SearchPathPlugin`."""
+        search_path.append("llp", f"{GroupingKeySource.scheme()}://")
+
+
+def register() -> None:
+    """Make the grouping keys and the resolvers known to Hydra; every command calls it before `hydra.main`."""
+    for plugin in (GroupingKeySource, GroupingKeySearchPath):
+        Plugins.instance().register(plugin)
+    OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
+
+
+def grouping_key(config: DictConfig) -> GroupingKey:
+    """Make the grouping key of a composed config.
+
+    Raises
+    ------
+    InputError
+        An option does not fit.
+    """
+    node = OmegaConf.to_container(config.grouping_key)
+    assert isinstance(node, dict)
+    check_options("grouping_key", GroupingKey, {str(name): value for name, value in node.items()})
+    return GroupingKey(**{**node, "columns": tuple(node["columns"])})

@@ -1,0 +1,166 @@
+"""Criteo Sponsored Search Conversion Log: `CriteoSearchData` to an instance table.
+
+A line holds 23 fields separated by tabs, -1 for what is missing. The clicks that led to a sale are kept; the label
+is the sale's amount. Categorical values seen at most 5 times and missing ones share code 0; a missing number is the
+mean of the column's non-negative ones (Brahma et al., LLP-Bench, arXiv 2310.10096).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import NonNegativeInt
+from rich.progress import Progress
+
+from llp.data.table import Column
+from llp.data.table_writer import TableWriter
+from llp.datasets.encode import Category, encode, log2_squared
+from llp.datasets.ordered_map import ordered_map
+from llp.datasets.published import compare
+from llp.datasets.raw_lines import Field, Layout
+from llp.datasets.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
+from llp.errors import InputError
+
+RAW_NUMBERS = {
+    "sales_amount_in_euro": "Y",
+    "time_delay_for_conversion": "N1",
+    "nb_clicks_1week": "N2",
+    "product_price": "N3",
+}
+RAW_CATEGORIES = (
+    "product_age_group",
+    "device_type",
+    "audience_id",
+    "product_gender",
+    "product_brand",
+    *(f"product_category_{i}" for i in range(1, 8)),
+    "product_country",
+    "product_id",
+    "product_title",
+    "partner_id",
+    "user_id",
+)
+CATEGORIES = [f"C{i}" for i in range(1, len(RAW_CATEGORIES) + 1)]
+LAYOUT = Layout(
+    "criteo_sscl",
+    (
+        Field("sale", "0/1"),
+        Field("sales_amount_in_euro", "number"),
+        Field("time_delay_for_conversion", "number"),
+        Field("click_timestamp", "number"),
+        Field("nb_clicks_1week", "number"),
+        Field("product_price", "number"),
+        *(Field(name, "text") for name in RAW_CATEGORIES),
+    ),
+    others={40: "Criteo CTR (dataset=criteo_ctr)"},
+)
+FULL_ROWS, FULL_ROWS_TOLERANCE = 1_700_000, 0.05  # published as "about 1.7 million"
+TRANSFORMS = ("log2_squared", "none")
+
+
+def prepare(
+    *,
+    folder: Path,
+    made_by: Mapping[str, Any],
+    raw: Sequence[str],
+    errors: Literal["stop", "skip"],
+    rare_at_most: NonNegativeInt,
+    transform: Literal["log2_squared", "none"],
+) -> None:
+    """Write the instance table of raw Criteo SSCL files.
+
+    Parameters
+    ----------
+    folder, made_by, raw, errors
+        As in `llp.datasets.criteo_ctr.prepare`.
+    rare_at_most : int
+        Categorical values seen at most this often, among the sales, share code 0.
+    transform : {'log2_squared', 'none'}
+        What happens to the numbers and the label, as in the reference (`x > 2` becomes log2(x)²) or in the paper.
+
+    Raises
+    ------
+    InputError
+        The raw files are missing, damaged, empty, or not of this format; the transform is not one of the two.
+    """
+    if transform not in TRANSFORMS:
+        raise InputError(f"dataset.transform={transform} is not known: write dataset.transform=log2_squared or none.")
+    with scratch(folder) as parts, progress_bars() as progress:
+        staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
+        numbers = _numbers(staged)
+        categories = count_categories(
+            staged, CATEGORIES, rare_at_most=rare_at_most, missing_is_value=False, progress=progress
+        )
+        _write(folder, made_by, staged, numbers, categories, transform, progress)
+
+
+class Number(NamedTuple):
+    """A numeric column: the mean of its non-negative values, and how many rows miss a value."""
+
+    mean: float
+    missing: int
+
+
+def _keep(frame: pl.DataFrame) -> pl.DataFrame:
+    """The sales: numbers with null for a missing one, categorical values with null for a missing one."""
+    numbers = [pl.col(raw).replace(-1.0, None).alias(name) for raw, name in RAW_NUMBERS.items()]
+    texts = [pl.col(raw).replace("-1", None).alias(name) for raw, name in zip(RAW_CATEGORIES, CATEGORIES, strict=True)]
+    return frame.filter(pl.col("sales_amount_in_euro") != -1).select(*numbers, *texts)
+
+
+def _numbers(staged: Staged) -> dict[str, Number]:
+    frame = pl.scan_ipc(staged.parts).select(RAW_NUMBERS.values()).collect()
+    found = {}
+    for name in frame.columns:
+        values = frame[name].drop_nulls().to_numpy()
+        known = values[values >= 0]
+        found[name] = Number(float(known.mean()) if len(known) else 0.0, frame[name].null_count())
+    return found
+
+
+def _encoded(
+    parts: list[Path], numbers: Mapping[str, Number], categories: Mapping[str, Category], transform: str
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
+    frame = pl.scan_ipc(parts).collect()
+    codes = np.stack([encode(frame[name], c.known) for name, c in categories.items()], axis=1)
+    values = np.stack([frame[name].fill_null(number.mean).to_numpy() for name, number in numbers.items()], axis=1)
+    if transform == "log2_squared":
+        values = log2_squared(values)
+    return codes, values[:, 1:], values[:, 0]
+
+
+def _write(
+    folder: Path,
+    made_by: Mapping[str, Any],
+    staged: Staged,
+    numbers: Mapping[str, Number],
+    categories: Mapping[str, Category],
+    transform: str,
+    progress: Progress,
+) -> None:
+    columns = [Column(name, "numeric", None, transform) for name in numbers if name != "Y"]
+    columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
+    with TableWriter(folder, columns, label_kind="real", rows=staged.rows) as writer:
+        task = progress.add_task("code", total=staged.rows, detail="")
+        start, label_sum = 0, 0.0
+        encoded = partial(_encoded, numbers=numbers, categories=categories, transform=transform)
+        for codes, values, label in ordered_map(encoded, staged.groups(), threads=THREADS):
+            writer.write(start, codes, values, label)
+            start += len(label)
+            label_sum += float(label.sum())
+            progress.update(task, completed=start, detail=f"{start:,} rows")
+        missing = {name: number.missing for name, number in numbers.items() if name != "Y"}
+        missing |= {name: c.missing for name, c in categories.items()}
+        sizes = {name: len(c.known) + c.any_rare for name, c in categories.items()}
+        facts = {
+            "label_mean": label_sum / staged.rows,
+            "missing_share": {name: n / staged.rows for name, n in missing.items()},
+            "lines_left_out": staged.bad_lines.count,
+            "published": compare("sscl", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE),
+        }
+        writer.finish(made_by=made_by, source=staged.source, facts=facts)

@@ -1,0 +1,105 @@
+"""Make sure that a dataset's table is there: made once, under a lock, whole or not at all."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from llp.config.options import check_options, find_target
+from llp.data.table import InstanceTable
+from llp.data.table_writer import remove_unfinished
+from llp.errors import InputError
+from llp.files import locked
+
+log = logging.getLogger(__name__)
+
+
+def prepare_table(
+    dataset: Mapping[str, Any] | DictConfig,
+    data_dir: Path,
+    raw: str | list[str] | None = None,
+    errors: Literal["stop", "skip"] = "stop",
+    force: bool = False,
+) -> Path:
+    """Make sure that a dataset's table is there, and say where.
+
+    Parameters
+    ----------
+    dataset : Mapping or DictConfig
+        A dataset's configuration (`conf/dataset/NAME.yaml`), composed.
+    data_dir : Path
+        Where the tables are.
+    raw : str or list of str, optional
+        Raw files: a file, a folder, a glob, or a list of them. Embedded datasets take none.
+    errors : {'stop', 'skip'}
+        What a line that does not fit does: ends the preparation, or is counted and left out.
+    force : bool
+        Make the table again even if it is there.
+
+    Returns
+    -------
+    Path
+        The table's folder.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else, or the raw files are not given or do not fit.
+    """
+    plain = _plain(dataset)
+    folder = data_dir / str(plain["table"])
+    if not force and folder.exists():
+        InstanceTable.open(folder, plain["prepare"])
+        if raw is not None:
+            log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
+        return folder
+    inputs = _inputs(plain, folder, raw, errors)
+    options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
+    function = find_target("dataset.prepare", plain["prepare"]["_target_"])
+    check_options("dataset.prepare", function, options, ["folder", "made_by", *inputs])
+    data_dir.mkdir(parents=True, exist_ok=True)
+    with locked(data_dir / f".{folder.name}.lock", "another process is preparing this table"):
+        if not force and folder.exists():  # made by the process that held the lock before
+            InstanceTable.open(folder, plain["prepare"])
+            return folder
+        remove_unfinished(folder)
+        function(folder=folder, made_by=plain["prepare"], **options, **inputs)
+    InstanceTable.open(folder, plain["prepare"])
+    return folder
+
+
+def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
+    if not isinstance(dataset, DictConfig):
+        return dict(dataset)
+    try:
+        container = OmegaConf.to_container(dataset, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise InputError(f"the dataset's options do not fit: {str(error).splitlines()[0]}") from None
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}
+
+
+def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
+    """What the dataset's function is given beside its options."""
+    name = dataset["name"]
+    if dataset["embedded"]:
+        if raw is not None:
+            raise InputError(f"raw={raw} was given, but dataset={name} reads no raw file: leave raw= out.")
+        return {}
+    if raw is None:
+        raise InputError(not_prepared(dataset, folder))
+    if errors not in ("stop", "skip"):
+        raise InputError(f"errors={errors} is not known: write errors=stop or errors=skip.")
+    return {"raw": [raw] if isinstance(raw, str) else list(raw), "errors": errors}
+
+
+def not_prepared(dataset: Mapping[str, Any], folder: Path) -> str:
+    """The message for a table that is missing and needs raw files: the command, and where the files are had."""
+    source = " ".join(str(dataset["source"]).split())
+    return (
+        f"{folder} is not prepared. Get the raw file ({source}), then run: "
+        f"python -m llp.prepare dataset={dataset['name']} raw=PATH data_dir={folder.parent}"
+    )

@@ -1,0 +1,152 @@
+"""Raw text to columns on disk, in parts, and counts over them: what the preparation of both Criteo files shares."""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from llp.datasets.encode import Category, category
+from llp.datasets.ordered_map import ordered_map
+from llp.datasets.raw_files import Block, RawFiles, find_files
+from llp.datasets.raw_lines import BadLines, Dialect, Layout, detect, parse
+from llp.errors import InputError
+
+log = logging.getLogger(__name__)
+
+THREADS = 2
+PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed anew
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Lines that were read: Arrow files in the lines' order, and what is known of them.
+
+    Attributes
+    ----------
+    parts : list of Path
+        The files.
+    rows : int
+        Rows in all of them.
+    bad_lines : BadLines
+        Lines that were left out.
+    source : dict
+        Names, bytes and checksum of the raw files.
+    """
+
+    parts: list[Path]
+    rows: int
+    bad_lines: BadLines
+    source: dict[str, Any]
+
+    def groups(self) -> list[list[Path]]:
+        """The files in groups, in order, each of a size to be coded at once."""
+        return [self.parts[i : i + PARTS_AT_ONCE] for i in range(0, len(self.parts), PARTS_AT_ONCE)]
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside a table's place, with a name that `remove_unfinished` knows."""
+    path = folder.with_name(f".{folder.name}.{os.getpid()}.raw.tmp")
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def progress_bars() -> Progress:
+    """Bars with the rows that are done and the time left."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+
+
+def stage(
+    raw: Sequence[str],
+    layout: Layout,
+    keep: Callable[[pl.DataFrame], pl.DataFrame],
+    *,
+    errors: Literal["stop", "skip"],
+    folder: Path,
+    progress: Progress,
+) -> Staged:
+    """Read raw files into Arrow files.
+
+    Parameters
+    ----------
+    raw : sequence of str
+        Files, folders and globs.
+    layout : Layout
+        The format of their lines.
+    keep : callable
+        From a block's columns to those that are kept.
+    errors : {'stop', 'skip'}
+        What a line that does not fit does.
+    folder : Path
+        Where the Arrow files go.
+    progress : Progress
+        Shows how far the reading is.
+
+    Raises
+    ------
+    InputError
+        A file is missing, empty, damaged, or of another dataset; a line does not fit and `errors` is 'stop'.
+    """
+    task = progress.add_task("read", total=None, detail="")
+    files = RawFiles(find_files(raw), lambda n: progress.advance(task, n))
+    progress.update(task, total=files.total_bytes)
+    dialects: dict[Path, Dialect] = {}
+
+    def convert(block: Block) -> tuple[Path, int, list[str]]:
+        frame, messages = parse(block, dialects[block.path], layout)
+        part = folder / f"{block.number:06}.arrow"
+        kept = keep(frame)
+        kept.write_ipc(part, compression="uncompressed")  # Parquet takes five times as long
+        return part, kept.height, messages
+
+    def blocks() -> Iterator[Block]:
+        for block in files.blocks():
+            if block.first_line == 1:
+                dialects[block.path] = detect(block.path, block.text, layout)
+            yield block
+
+    parts: list[Path] = []
+    rows, bad_lines = 0, BadLines(errors)
+    for part, height, messages in ordered_map(convert, blocks(), threads=THREADS):
+        bad_lines.add(messages)
+        parts.append(part)
+        rows += height
+        progress.update(task, detail=f"{rows:,} rows")
+    if bad_lines.count:
+        log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
+    if rows == 0:
+        raise InputError(f"raw={','.join(raw)}: {layout.dataset} keeps none of its lines.")
+    return Staged(parts, rows, bad_lines, files.source())
+
+
+def count_categories(
+    staged: Staged, names: Sequence[str], *, rare_at_most: int, missing_is_value: bool, progress: Progress
+) -> dict[str, Category]:
+    """The vocabularies of categorical columns, one column after another: memory holds one column's distinct values."""
+    task = progress.add_task("count", total=len(names), detail="")
+    found = {}
+    for name in names:
+        values = pl.scan_ipc(staged.parts).select(pl.col(name).alias("value"))
+        counts = values.group_by("value").len().collect(engine="streaming")
+        found[name] = category(counts, rare_at_most=rare_at_most, missing_is_value=missing_is_value)
+        progress.update(task, advance=1, detail=f"{name}: {counts.height:,} values")
+    return found

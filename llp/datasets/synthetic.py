@@ -1,0 +1,257 @@
+"""Made tables in the shape of Criteo's two, from a known scoring model: for tests, benchmarks and first tries.
+
+The model. An instance belongs to one of 1024 segments (Zipf), and a segment has a favourite value in each column.
+A column's value is the favourite of the instance's segment half of the time, else Zipf distributed, so that columns
+depend on each other as real ones do. Every (column, code) has a weight; the score is the sum of an instance's
+weights, standardised, times `signal`: the linear and the multi-hot networks can represent it. The best value that
+any model can reach is known: it is in the schema's facts.
+
+Rows are made in chunks, each from its own generator: a chunk does not depend on how many rows follow, or on the
+number of threads.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from llp.data.table import Column
+from llp.data.table_writer import TableWriter
+from llp.datasets.ordered_map import ordered_map
+from llp.datasets.published import published_sizes
+from llp.errors import InputError
+
+CHUNK_ROWS = 2**15  # fits the processor's cache
+N_SEGMENTS = 1024
+FAVOURITE = np.float32(0.5)  # how often a segment's favourite is taken
+RARE_TAIL = 1.2  # the ranking goes on past the vocabulary: what lies there has the rare code
+SCORE_BINS = 2**16
+THREADS = 2
+
+
+class Model(NamedTuple):
+    """What scores an instance; Fc categorical columns, V codes in all.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Vocabulary size of each column.
+    favourite : list of NDArray[np.int32]
+        Per column, the favourite code of each segment.
+    weight : list of NDArray[np.float32]
+        Per column, one weight a code.
+    n_numeric : int
+        Numeric columns, Fn; each also has a weight.
+    center, spread : float
+        Mean and standard deviation of the unscaled sum of weights.
+    """
+
+    sizes: tuple[int, ...]
+    favourite: list[NDArray[np.int32]]
+    weight: list[NDArray[np.float32]]
+    n_numeric: int
+    center: float
+    spread: float
+
+
+class Chunk(NamedTuple):
+    """Some rows: categorical (m, Fc) int32, numeric (m, Fn) float32, standardised score (m,), label (m,)."""
+
+    categorical: NDArray[np.int32]
+    numeric: NDArray[np.float32]
+    score: NDArray[np.float32]
+    label: NDArray[np.float32]
+
+    def head(self, rows: int) -> "Chunk":
+        """The first rows."""
+        return Chunk(self.categorical[:rows], self.numeric[:rows], self.score[:rows], self.label[:rows])
+
+
+Labeller = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]]
+
+
+def prepare_ctr(
+    *,
+    folder: Path,
+    made_by: Mapping[str, Any],
+    rows: PositiveInt,
+    seed: NonNegativeInt,
+    vocab_fraction: float,
+    signal: float,
+    rate: Annotated[float, Field(gt=0, lt=1)],
+) -> None:
+    """Write a table shaped like Criteo CTR: 39 categorical columns N1..N13, C1..C26 and a label 0 / 1.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the table goes.
+    made_by : Mapping
+        This function's name and options, for the table's schema.
+    rows : int
+        Number of instances, N.
+    seed : int
+        Another seed is another dataset.
+    vocab_fraction : float
+        Scale of the published vocabulary sizes, in (0, 1]; 1 gives 1,000,293 codes in all.
+    signal : float
+        Standard deviation of the log odds over the instances.
+    rate : float
+        Share of ones, about.
+    """
+    sizes = published_sizes("ctr")
+    model = make_model(scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
+    bias = bias_for(model, seed, signal=signal, rate=rate)
+
+    def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+        chance: NDArray[np.float32] = expit(signal * score + bias)
+        return (rng.random(len(score), dtype=np.float32) < chance).astype(np.float32)
+
+    columns = [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
+    best = ExpectedAUC(signal=signal, bias=bias)
+    with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
+        facts = _write(writer, model, rows, seed, label, best.add)
+        writer.finish(made_by=made_by, source={"made": True}, facts=facts | {"best_auc": best.value()})
+
+
+def prepare_sscl(
+    *,
+    folder: Path,
+    made_by: Mapping[str, Any],
+    rows: PositiveInt,
+    seed: NonNegativeInt,
+    vocab_fraction: float,
+    mean: float,
+    signal: float,
+    noise: NonNegativeFloat,
+) -> None:
+    """Write a table shaped like Criteo SSCL: 17 categorical columns, 3 numeric ones, a real label.
+
+    Parameters
+    ----------
+    folder, made_by, rows, seed, vocab_fraction
+        As in `prepare_ctr`.
+    mean, signal, noise : float
+        The label is `mean + signal * standardised score + noise * normal`; no model has a lower MSE than noise².
+    """
+    sizes = published_sizes("sscl")
+    numeric = ["N1", "N2", "N3"]
+    model = make_model(scaled(sizes, vocab_fraction), n_numeric=len(numeric), seed=seed)
+
+    def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+        drawn = rng.standard_normal(len(score), dtype=np.float32)
+        return np.float32(mean) + np.float32(signal) * score + np.float32(noise) * drawn
+
+    columns = [Column(name, "numeric", None, "made") for name in numeric] + [
+        Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)
+    ]
+    with TableWriter(folder, columns, label_kind="real", rows=rows) as writer:
+        facts = _write(writer, model, rows, seed, label, lambda score: None)
+        writer.finish(made_by=made_by, source={"made": True}, facts=facts | {"best_mse": noise**2})
+
+
+class ExpectedAUC:
+    """The AUC that the true scores are expected to reach, from the chunks of a stream.
+
+    With c the chance of a one, `Σ c_i (1 - c_j) [s_i > s_j] / (Σ c Σ (1 - c))`, ties half, the scores in fine bins.
+    """
+
+    def __init__(self, *, signal: float, bias: float) -> None:
+        self._signal = signal
+        self._bias = bias
+        self._ones = np.zeros(SCORE_BINS)
+        self._zeros = np.zeros(SCORE_BINS)
+
+    def add(self, score: NDArray[np.float32]) -> None:
+        """Take in standardised scores (m,)."""
+        chance = expit(self._signal * score + self._bias)
+        place = np.clip((score + 8) * (SCORE_BINS / 16), 0, SCORE_BINS - 1).astype(np.int64)
+        self._ones += np.bincount(place, chance, SCORE_BINS)
+        self._zeros += np.bincount(place, 1 - chance, SCORE_BINS)
+
+    def value(self) -> float:
+        """The AUC over all scores so far."""
+        zeros_below = np.cumsum(self._zeros) - self._zeros / 2
+        return float(self._ones @ zeros_below / (self._ones.sum() * self._zeros.sum()))
+
+
+def scaled(sizes: Sequence[tuple[str, int]], fraction: float) -> tuple[int, ...]:
+    """Vocabulary sizes at a fraction of the published ones, at least 3 where there are as many."""
+    if not 0 < fraction <= 1:
+        raise InputError(f"dataset.vocab_fraction={fraction} does not fit: write a number above 0 and at most 1.")
+    return tuple(min(size, max(3, round(size * fraction))) for _, size in sizes)
+
+
+def make_model(sizes: tuple[int, ...], *, n_numeric: int, seed: int) -> Model:
+    """Draw the favourites and weights, and standardise the score on the first chunk."""
+    rng = np.random.default_rng((seed, 0))
+    favourite = [_zipf(rng.random(N_SEGMENTS, dtype=np.float32), size) for size in sizes]
+    weight = [rng.standard_normal(size, dtype=np.float32) for size in sizes]
+    draft = Model(sizes, favourite, weight, n_numeric, center=0.0, spread=1.0)
+    score = make_features(draft, seed, 0)[2]
+    return draft._replace(center=float(score.mean(dtype=np.float64)), spread=float(score.std(dtype=np.float64)))
+
+
+def make_features(
+    model: Model, seed: int, chunk: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
+    """Chunk number `chunk` without labels: categorical (m, Fc), numeric (m, Fn), score (m,); m = `CHUNK_ROWS`."""
+    rng = np.random.default_rng((seed, 1, chunk))
+    segment = _zipf(rng.random(CHUNK_ROWS, dtype=np.float32), N_SEGMENTS + 1) - 1
+    by_column = np.empty((len(model.sizes), CHUNK_ROWS), np.int32)
+    numeric = np.exp(rng.standard_normal((CHUNK_ROWS, model.n_numeric), dtype=np.float32))
+    score = numeric.sum(axis=1)
+    for i, size in enumerate(model.sizes):
+        uniform = rng.random(CHUNK_ROWS, dtype=np.float32)
+        own = _zipf((uniform - FAVOURITE) / (1 - FAVOURITE), RARE_TAIL * size)
+        own *= own < size
+        code = np.where(uniform < FAVOURITE, model.favourite[i][segment], own)
+        score += model.weight[i][code]
+        by_column[i] = code
+    score -= model.center
+    score /= model.spread
+    return by_column.T, numeric, score
+
+
+def _zipf(uniform: NDArray[np.float32], end: float) -> NDArray[np.int32]:
+    """Ranks from 1 to below `end` with chances that fall as 1 / rank, from uniform numbers on [0, 1)."""
+    rank: NDArray[np.int32] = np.exp(uniform * np.float32(np.log(end))).astype(np.int32)
+    return rank
+
+
+def bias_for(model: Model, seed: int, *, signal: float, rate: float) -> float:
+    """The constant that makes `rate` the mean chance of a one on the first chunk."""
+    score = make_features(model, seed, 0)[2]
+    return float(brentq(lambda bias: expit(signal * score + bias).mean() - rate, -50, 50))
+
+
+def _write(
+    writer: TableWriter,
+    model: Model,
+    rows: int,
+    seed: int,
+    label: Labeller,
+    watch: Callable[[NDArray[np.float32]], None],
+) -> dict[str, Any]:
+    """Make and write all chunks; `watch` sees their scores in order. Returns the facts that any label has."""
+    total = 0.0
+    starts = range(0, rows, CHUNK_ROWS)
+    for start, chunk in zip(
+        starts, ordered_map(partial(_chunk, model, seed, label), range(len(starts)), threads=THREADS), strict=True
+    ):
+        kept = chunk.head(rows - start)
+        writer.write(start, kept.categorical, kept.numeric, kept.label)
+        watch(kept.score)
+        total += float(kept.label.sum(dtype=np.float64))
+    return {"label_mean": total / rows}
+
+
+def _chunk(model: Model, seed: int, label: Labeller, chunk: int) -> Chunk:
+    categorical, numeric, score = make_features(model, seed, chunk)
+    return Chunk(categorical, numeric, score, label(score, np.random.default_rng((seed, 2, chunk))))

@@ -1,0 +1,1 @@
+"""A run: its identity, folder, record and trackers."""

@@ -1,0 +1,178 @@
+"""The objects that a composed config names: table, model, method, data module.
+
+All of Hydra's `instantiate` calls are here.
+"""
+
+import inspect
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from llp.config.grouping_keys import grouping_key
+from llp.config.options import check_options, find_target
+from llp.data.table import InstanceTable
+from llp.datasets.preparation import prepare_table
+from llp.errors import InputError
+from llp.files import is_whole
+
+if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
+    from torch import nn
+
+    from llp.data.datamodule import LLPDataModule
+    from llp.methods.base import LLPMethod
+
+METADATA = ("name", "labels", "first_stage", "keep_model")  # of a method or model; not its constructor's
+
+
+def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:
+    """Plain, resolved content of some nodes of a config."""
+    plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    assert isinstance(plain, dict)
+    return {name: plain[name] for name in names}
+
+
+def open_table(config: DictConfig) -> InstanceTable:
+    """The dataset's table, prepared first if it is an embedded one.
+
+    Raises
+    ------
+    InputError
+        It is not prepared, or not what the dataset's YAML file says.
+    """
+    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    if table.label_kind != config.dataset.label_kind:
+        raise InputError(
+            f"dataset {config.dataset.name} says label_kind: {config.dataset.label_kind}, its table {table.folder} "
+            f"holds {table.label_kind} labels: write label_kind: {table.label_kind} in its YAML file"
+        )
+    unknown = [name for name in config.dataset.key_columns if name not in table.categorical_names]
+    if unknown:
+        raise InputError(
+            f"dataset {config.dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "
+            f"lacks; write key_columns, of {', '.join(table.categorical_names)}, in its YAML file"
+        )
+    return table
+
+
+def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
+    """Check a composed node's options and call its target with them.
+
+    An InputError comes out as it is, not wrapped in Hydra's exception. A partial node's first parameter comes later.
+    """
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate
+
+    options = {name: value for name, value in node.items() if name not in METADATA}
+    target = find_target(group, options["_target_"])
+    later = list(inspect.signature(target).parameters)[:1] if options.get("_partial_") else []
+    check_options(group, target, options, [*given, *later])
+    try:
+        return instantiate(options, _convert_="all", **given)
+    except InstantiationException as error:
+        if isinstance(error.__cause__, InputError):
+            raise error.__cause__ from None
+        raise
+
+
+def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
+    """The composed model for a table's columns, initialised from the run's seed."""
+    import torch
+
+    from llp.models.initialisation import DrawFrom
+    from llp.seeding import keyed_seed
+
+    seed = keyed_seed(config.seed, "initial weights")
+    torch.manual_seed(seed)  # for what DrawFrom leaves to torch's own generator
+    node = resolved(config, ("model",))["model"]
+    with DrawFrom(torch.Generator().manual_seed(seed)):
+        model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    return model
+
+
+def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
+    """The composed method with its model and optimizer."""
+    plain = resolved(config, ("method", "optimizer"))
+    method: LLPMethod = _instantiate(
+        "method",
+        plain["method"],
+        model=build_model(config, table),
+        optimizer=_instantiate("optimizer", plain["optimizer"]),
+        label_kind=table.label_kind,
+        seed=config.seed,
+    )
+    return method
+
+
+def check_build(config: DictConfig, table: InstanceTable) -> None:
+    """Build model, method and optimizer for one code per column, so that what does not fit is told before any work.
+
+    Raises
+    ------
+    InputError
+        An option does not fit, or the method does not fit the model, the machine or training on chunks.
+    """
+    import torch
+
+    from llp.training.chunks import own_hooks
+
+    if config.trainer.accelerator == "gpu" and not torch.accelerator.is_available():
+        raise InputError("trainer.accelerator=gpu: torch finds no GPU on this machine; write trainer.accelerator=auto")
+    columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
+    small = InstanceTable(table.folder, replace(table.schema, columns=columns))
+    method = build_method(config, small)
+    own = own_hooks(type(method))
+    if own and config.trainer.features_on == "device":
+        raise InputError(
+            f"trainer.features_on=device does not fit {type(method).__name__}, which has its own {', '.join(own)}: "
+            "Lightning calls that for a minibatch, not for a chunk of them; write trainer.features_on=host"
+        )
+    try:
+        method.configure_optimizers()
+    except InputError:
+        raise
+    except ValueError as error:  # how torch's optimizers refuse a value
+        raise InputError(f"optimizer: {error}") from error
+    if "first_stage" in config.method:
+        method.start_from(build_model(config, small))
+
+
+def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> "LLPDataModule":
+    """The data module of the composed grouping key, fold and protocol."""
+    from llp.data.bags import build_fold
+    from llp.data.datamodule import LLPDataModule
+
+    key = grouping_key(config)
+    return LLPDataModule(
+        table=table,
+        key=key,
+        fold_bags=build_fold(table, key, config.fold),
+        protocol=config.protocol.name,
+        held_out=config.protocol.held_out,
+        bags_per_batch=config.trainer.bags_per_batch,
+        instances_per_batch=config.trainer.instances_per_batch,
+        instance_labels=instance_labels,
+        seed=config.seed,
+        num_workers=config.num_workers,
+    )
+
+
+def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
+    """The trained model of a finished run whose weights were kept.
+
+    Raises
+    ------
+    InputError
+        The folder holds no such run.
+    """
+    import torch
+
+    path = folder / "checkpoints" / "best.pt"
+    if not is_whole(path):
+        raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
+    config = OmegaConf.load(folder / "config.yaml")
+    assert isinstance(config, DictConfig)
+    model = build_model(config, table)
+    model.load_state_dict(torch.load(path, weights_only=True))
+    return model

@@ -1,0 +1,268 @@
+"""One run: one point of the grid. Its identity, folder, finished-mark and result record.
+
+`run_one(config)` is a plain function: a command, a launcher's worker, a test or a notebook can call it with a
+composed config. A run's folder is
+
+    <outputs_dir>/<dataset>/<grouping key>/<method>/fold=<k>/seed=<s>/<hash>/
+
+with `config.yaml`, `run.log`, `metrics.csv`, `checkpoints/` and `result.json`, which is written last and whole:
+where it is, the run is finished. A failed run leaves `error.json`.
+"""
+
+import hashlib
+import json
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from llp.config.checks import check_config
+from llp.config.grouping_keys import grouping_key
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.files import is_whole, locked, write_atomically
+from llp.runs.build import build_data, build_method, check_build, load_model, open_table, resolved
+
+if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
+    from llp.training.callbacks import Row
+
+log = logging.getLogger(__name__)
+
+RESULT_SCHEMA = 1
+# what makes a run that run; folders, logger, hardware and how it is watched do not
+IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
+HARDWARE = ("accelerator", "deterministic", "features_on", "cuda_graphs")  # of the trainer
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's place: everything about it that is known before it starts.
+
+    Attributes
+    ----------
+    folder : Path
+        Its folder.
+    hash : str
+        Eight hexadecimal digits of the resolved config's identity and the table's fingerprint.
+    config : dict
+        The resolved identity.
+    """
+
+    folder: Path
+    hash: str
+    config: dict[str, Any]
+
+    @classmethod
+    def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
+        """The run of a composed config on a table."""
+        identity = resolved(config, IDENTITY)
+        for name in HARDWARE:
+            identity["trainer"].pop(name)
+        content = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()[:8]
+        point = (config.dataset.name, grouping_key(config).name, config.method.name)
+        folder = Path(config.outputs_dir).joinpath(*point, f"fold={config.fold}", f"seed={config.seed}", digest)
+        return cls(folder, digest, identity)
+
+    @property
+    def result_path(self) -> Path:
+        """The finished-mark."""
+        return self.folder / "result.json"
+
+    @property
+    def weights_path(self) -> Path:
+        """The best weights, where they are kept: the model's state_dict."""
+        return self.folder / "checkpoints" / "best.pt"
+
+    def finished(self, need_weights: bool = False) -> Record | None:
+        """The result record, or None while there is none (or none of the weights that are needed)."""
+        if not self.result_path.is_file() or (need_weights and not is_whole(self.weights_path)):
+            return None
+        try:
+            record: Record = json.loads(self.result_path.read_text())
+            return record if "metric" in record else None
+        except ValueError as error:
+            log.warning("%s is damaged (%s): the run is done again", self.result_path, error)
+            return None
+
+
+def run_one(config: DictConfig) -> Record:
+    """Run one point of the grid, unless it is finished; returns its result record.
+
+    Parameters
+    ----------
+    config : DictConfig
+        A composed `conf/train.yaml`. Nothing outside `data_dir` and `outputs_dir` is read or written.
+
+    Raises
+    ------
+    InputError
+        The config does not fit, or the dataset is not prepared.
+    """
+    return _run(config)[0]
+
+
+def _run(config: DictConfig) -> tuple[Record, bool]:
+    """The point's record, and whether another call made it: earlier, or while this one waited."""
+    check_config(config)
+    table = open_table(config)
+    run = Run.of(config, table)
+    keep = bool(config.save_model or config.method.get("keep_model", False))
+    record = None if config.force else run.finished(need_weights=keep)
+    if record is not None:
+        log.info("%s: finished before, skipped", describe(run))
+        return record, True
+    run.folder.mkdir(parents=True, exist_ok=True)
+    with locked(run.folder / ".lock", f"{describe(run)}: another process or thread is at it"):
+        record = None if config.force else run.finished(need_weights=keep)
+        reused = record is not None
+        if record is None:
+            with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
+                record = _train(config, run, table, keep)
+        else:
+            log.info("%s: finished meanwhile", describe(run))
+    return record, reused
+
+
+def describe(run: Run) -> str:
+    """The point in words: dataset, key, method, fold and seed."""
+    return " ".join(run.folder.parts[-6:-1])
+
+
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    thread = threading.get_ident()
+    handler.addFilter(lambda record: record.thread == thread)  # other runs may train beside this one
+    logging.getLogger("llp").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("llp").removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _error_file(path: Path) -> Iterator[None]:
+    path.unlink(missing_ok=True)
+    try:
+        yield
+    except Exception as error:
+        log.error("failed: %s", error, exc_info=not isinstance(error, InputError | OSError))
+        content = {"error": str(error), "type": type(error).__name__, "traceback": traceback.format_exc()}
+        with suppress(OSError):  # on a full disk the error itself is what counts
+            write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=1)))
+        raise
+
+
+def _attempt(run: Run, force: bool) -> int:
+    """Count the attempts at a run in its folder; a forced one starts from nothing."""
+    for leftover in run.folder.rglob(".[0-9]*"):  # files that a killed attempt was writing
+        leftover.unlink()
+    path = run.folder / "attempt"
+    attempt = int(path.read_text()) + 1 if path.is_file() else 1
+    if force:
+        run.result_path.unlink(missing_ok=True)
+        _checkpoint_path(run).unlink(missing_ok=True)
+    write_atomically(path, lambda temporary: temporary.write_text(str(attempt)))
+    return attempt
+
+
+def _checkpoint_path(run: Run) -> Path:
+    return run.folder / "checkpoints" / "resume.ckpt"
+
+
+def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Record:
+    import torch
+
+    from llp.runs.record import result_record
+    from llp.runs.tracking import track
+    from llp.training.stage import Hardware, StageFiles, train_stage
+
+    check_build(config, table)
+    started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    attempt = _attempt(run, config.force)
+    write_atomically(run.folder / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
+    first_stage, first_weights = _first_stage(config, table)
+    torch.set_num_threads(config.trainer.threads)
+    method = build_method(config, table)
+    if first_weights is not None:
+        method.start_from(load_model(first_weights, table))
+    data = build_data(config, table, instance_labels=method.sees_instance_labels)
+    point = [config.dataset.name, grouping_key(config).name, config.method.name]
+    log.info(
+        "%s: %d bags, %d train and %d test instances",
+        describe(run),
+        len(data.train_bags),
+        len(data.train_bags.rows),
+        len(data.test_rows),
+    )
+    with track(
+        config.logger,
+        folder=run.folder,
+        run_id=f"{run.hash}-{attempt}",
+        name="-".join([*point, f"fold{config.fold}", f"seed{config.seed}"]),
+        group="-".join(point),
+        tags=[*point, f"fold={config.fold}", f"seed={config.seed}", config.protocol.name],
+        config=run.config,
+    ) as tracker:
+
+        def on_row(row: "Row") -> None:
+            log.info("%s: %s", describe(run), _row_line(row))
+            tracker.log_epoch(row)
+
+        stage = train_stage(
+            method,
+            data,
+            StageFiles(run.folder / "metrics.csv", _checkpoint_path(run)),
+            max_epochs=config.trainer.max_epochs,
+            patience=config.trainer.patience,
+            hardware=Hardware(**{name: config.trainer[name] for name in HARDWARE}),
+            checkpoint_minutes=config.checkpoint_minutes,
+            on_row=on_row,
+        )
+        if keep:
+            write_atomically(run.weights_path, lambda path: torch.save(method.model.state_dict(), path))
+        record = {
+            **result_record(config, run, method=method, data=data, stage=stage, first_stage=first_stage),
+            "attempt": attempt,
+            "started": started,
+            "seconds": time.perf_counter() - begin,
+        }
+        tracker.summarize({"measures": stage.measures, "metric": record["metric"]})
+    write_atomically(run.result_path, lambda path: path.write_text(json.dumps(record, indent=1)))
+    _checkpoint_path(run).unlink(missing_ok=True)
+    metric = record["metric"]
+    log.info("%s: %s %.4f (epoch %d)", describe(run), metric["name"], metric["best"], metric["best_epoch"])
+    return record
+
+
+def _row_line(row: "Row") -> str:
+    shown = {name: value for name, value in row.items() if name.startswith(("train_loss", "test_", "held_out"))}
+    values = "  ".join(f"{name} {value:.4f}" for name, value in shown.items() if "thresholds" not in name)
+    rate = row["instances_per_second"]
+    return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
+
+
+def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record], Path | None]:
+    """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
+    if "first_stage" not in config.method:
+        return [], None
+    earlier = config.copy()
+    earlier.method = config.method.first_stage
+    earlier.force = False
+    earlier.save_model = True
+    record, reused = _run(earlier)
+    folder = Run.of(earlier, table).folder
+    return [{**stage, "run": str(folder), "reused": reused} for stage in record["stages"]], folder

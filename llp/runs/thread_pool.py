@@ -1,0 +1,128 @@
+"""Points of a grid side by side in one process: each in a thread, on a GPU each on a stream of its own.
+
+A small run leaves most of a GPU idle, and threads share what processes have to hold each: CUDA's context, compiled
+kernels, the table. Hydra's basic launcher calls the task of one point after the other. With `runs_at_once` above 1
+the task hands its point to a pool and returns once the pool has taken it, so that Hydra goes on to the next; when it
+is through, the callback waits for the pool and reports failures as Hydra would have.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
+from typing import Any
+
+from hydra._internal.utils import run_and_report
+from hydra.core.utils import JobReturn, JobStatus, configure_log
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from llp import signals
+
+Task = Callable[[DictConfig], float]
+
+
+class Pool:
+    """Threads for a number of runs; a further run waits until one of them ends."""
+
+    def __init__(self, size: int) -> None:
+        import llp.runs.record  # noqa: F401  # with torch and Lightning: threads that import at once meet half-made modules
+
+        self._threads = ThreadPoolExecutor(size)
+        self._free = threading.Semaphore(size)
+
+    def submit(self, task: Task, config: DictConfig) -> "Future[float]":
+        """Start a run in the thread that is free next."""
+        self._free.acquire()
+        if signals.received():
+            self.wait()
+        return self._threads.submit(copy_context().run, self._run, task, config)
+
+    def wait(self) -> None:
+        """Wait for the runs under way; the command ends here where a signal has stopped them."""
+        self._threads.shutdown()
+        signals.exit_if_received()
+
+    def _run(self, task: Task, config: DictConfig) -> float:
+        try:
+            with _stream(config.trainer.accelerator):
+                return task(config)
+        finally:
+            self._free.release()
+
+
+def _stream(accelerator: str) -> AbstractContextManager[Any]:
+    """A CUDA stream of its own for the run in this thread, where it is to run on a GPU."""
+    import torch
+
+    if accelerator == "cpu" or not torch.cuda.is_available():
+        return nullcontext()
+    return torch.cuda.stream(torch.cuda.Stream())  # type: ignore[no-untyped-call]
+
+
+_pool: Pool | None = None  # of the multirun under way; Hydra hands a task nothing but its config
+
+
+def run(task: Task, config: DictConfig) -> "float | Future[float]":
+    """Run a point here, or in the pool where the multirun has one."""
+    return task(config) if _pool is None else _pool.submit(task, config)
+
+
+class SideBySide(Callback):
+    """Opens the pool of a multirun with `runs_at_once` above 1, and ends the command when all its runs are done."""
+
+    def __init__(self) -> None:
+        self._jobs: list[JobReturn] = []
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Refuse what does not go together with threads, and open the pool."""
+        global _pool
+        if config.runs_at_once == 1:
+            return
+        problem = _problem(config)
+        if problem is not None:
+            sys.exit(f"runs_at_once={config.runs_at_once} does not fit {problem}; write runs_at_once=1")
+        # Hydra sets logging up again before and after each job, closing the handlers of the runs under way
+        configure_log(config.hydra.job_logging, config.hydra.verbose)
+        config.hydra.hydra_logging.root = None
+        config.hydra.overrides.hydra.append("hydra.job_logging.root=null")
+        signals.listen()
+        _pool = Pool(config.runs_at_once)
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
+        """Note what has been handed to the pool."""
+        self._jobs.append(job_return)
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Wait for the runs; the first point that failed decides how the command ends, as in a serial grid."""
+        if _pool is None:
+            return
+        _pool.wait()
+        for job in self._jobs:
+            error = job.return_value.exception()
+            if error is not None:
+                job.status, job.return_value = JobStatus.FAILED, error
+                _report(job)
+
+
+def _report(job: JobReturn) -> None:
+    """End the command with Hydra's message about a failed job."""
+    try:
+        run_and_report(lambda: job.return_value)
+    except Exception:  # with HYDRA_FULL_ERROR=1; Hydra turns a callback's exceptions into warnings
+        traceback.print_exc()
+        sys.exit(1)
+
+
+def _problem(config: DictConfig) -> str | None:
+    hydra = config.hydra
+    if not hydra.sweeper._target_.endswith(".BasicSweeper"):
+        return f"hydra/sweeper={hydra.runtime.choices['hydra/sweeper']}, which waits for the value of each point"
+    if not hydra.launcher._target_.endswith(".BasicLauncher"):
+        return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which starts processes"
+    if hydra.job.chdir or hydra.job.env_set:
+        return "hydra.job.chdir and hydra.job.env_set, which change the whole process"
+    return None

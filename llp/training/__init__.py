@@ -1,0 +1,1 @@
+"""Training of one stage under Lightning."""

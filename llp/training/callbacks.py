@@ -1,0 +1,173 @@
+"""What happens at the epochs of a training: the best weights, the curve, resume checkpoints, an outside stop."""
+
+import csv
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.pytorch.callbacks import Callback
+
+from llp import signals
+from llp.data.datamodule import LLPDataModule
+from llp.files import write_atomically
+from llp.methods.base import LLPMethod
+from llp.metrics.evaluation import main_metric
+
+Row = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """The value that picks the epoch: its logged name and whether larger ('max') or smaller ('min') is better."""
+
+    name: str
+    mode: str
+
+    def better(self, value: float, than: float) -> bool:
+        """Whether `value` beats `than`; NaN never does, and anything beats NaN."""
+        if math.isnan(than):
+            return not math.isnan(value)
+        return value > than if self.mode == "max" else value < than
+
+
+def monitor_of(method: LLPMethod, data: LLPDataModule) -> Monitor:
+    """What the protocol selects by: the test metric, or the loss on held-out bags."""
+    if data.protocol == "holdout":
+        return Monitor("held_out_loss", "min")
+    name, mode = main_metric(method.label_kind)
+    return Monitor(f"test_{name}", mode)
+
+
+class BestWeights(Callback):
+    """Keeps a copy of the model's weights at the best epoch; part of a resume checkpoint."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.value = float("nan")
+        self.epoch = -1
+        self.weights: dict[str, torch.Tensor] = {}
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Copy the weights if this epoch is the best so far (the first one always is)."""
+        value = float(trainer.callback_metrics[self.monitor.name])
+        if self.epoch < 0 or self.monitor.better(value, self.value):
+            self.value, self.epoch = value, trainer.current_epoch
+            assert isinstance(pl_module, LLPMethod)
+            self.weights = {name: w.detach().clone() for name, w in pl_module.model.state_dict().items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """State for a checkpoint."""
+        return {"value": self.value, "epoch": self.epoch, "weights": self.weights}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state of a checkpoint."""
+        self.value, self.epoch, self.weights = state_dict["value"], state_dict["epoch"], state_dict["weights"]
+
+
+class Curve(Callback):
+    """One row per epoch, in `metrics.csv` and handed on to whoever follows the run; part of a resume checkpoint.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV file; written anew, as a whole, after each epoch.
+    n_instances : int
+        Train instances of an epoch, for the instances per second.
+    on_row : callable
+        Called with each new row.
+    """
+
+    def __init__(self, path: Path, n_instances: int, on_row: Callable[[Row], None]) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        self._n_instances = n_instances
+        self._on_row = on_row
+        self._begin = self._trained = 0.0
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Start the clock."""
+        self._begin = time.perf_counter()
+
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Stop the clock of the training part."""
+        self._trained = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Add the epoch's row."""
+        assert isinstance(pl_module, LLPMethod)
+        measured = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        self.rows.append(
+            {
+                "epoch": trainer.current_epoch,
+                **pl_module.epoch_sums(),
+                **measured,
+                "epoch_seconds": time.perf_counter() - self._begin,
+                "instances_per_second": self._n_instances / (self._trained - self._begin),
+            }
+        )
+        write_csv(self.path, self.rows)
+        self._on_row(self.rows[-1])
+
+    def state_dict(self) -> dict[str, Any]:
+        """State for a checkpoint."""
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state of a checkpoint; who follows this attempt gets the earlier epochs too."""
+        self.rows = state_dict["rows"]
+        for row in self.rows:
+            self._on_row(row)
+
+
+class ResumeCheckpoint(Callback):
+    """Writes what a cut-off run needs to go on, after an epoch, at most every few minutes.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced as a whole, never half-written.
+    every_seconds : float
+        Least time between two of them.
+    """
+
+    def __init__(self, path: Path, every_seconds: float) -> None:
+        self.path = path
+        self._every_seconds = every_seconds
+        self._last = time.monotonic()
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Save if it is time; not after the last epoch, whose end a checkpoint could not tell."""
+        if trainer.should_stop or time.monotonic() - self._last < self._every_seconds:
+            return
+        write_atomically(self.path, lambda path: trainer.save_checkpoint(path))
+        self._last = time.monotonic()
+
+
+class Stop(Callback):
+    """Ends training where a signal came that Lightning did not hear: it listens in the main thread alone."""
+
+    def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        """Look for it after each step."""
+        signals.exit_if_received()
+
+    def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        """Look for it after each batch."""
+        signals.exit_if_received()
+
+
+def write_csv(path: Path, rows: list[Row]) -> None:
+    """Write rows with their union of columns, in order of appearance."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows(rows)
+
+    write_atomically(path, write)

@@ -1,0 +1,218 @@
+"""Training of one stage under Lightning, and the scores of the test rows."""
+
+import logging
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
+from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from llp import signals
+from llp.data.datamodule import LLPDataModule
+from llp.data.on_device import fits_on
+from llp.data.table import InstanceTable
+from llp.files import is_whole
+from llp.methods.base import LLPMethod
+from llp.metrics.evaluation import all_measures, main_metric
+from llp.metrics.on_device import epoch_measures
+from llp.training.callbacks import BestWeights, Curve, ResumeCheckpoint, Row, Stop, monitor_of
+from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
+
+# Lightning's advice for interactive use says nothing about a run of a grid
+logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+for _message in (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*"):
+    warnings.filterwarnings("ignore", _message)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class StageResult:
+    """What training of one stage came to.
+
+    Attributes
+    ----------
+    device : torch.device
+        Where it was trained and measured.
+    untrained : float or None
+        The metric on the test rows before the first step; None where the protocol touches them only once.
+    rows : list of dict
+        The epochs' curve.
+    best_epoch : int
+        The chosen epoch, -1 where nothing is trained.
+    early_stopped : bool
+        Whether the curve, and not the epoch limit, ended it.
+    measures : dict
+        Every measure on the test rows at the chosen epoch.
+    seconds : float
+        Wall-clock time of this process for the stage.
+    """
+
+    device: torch.device
+    untrained: float | None
+    rows: list[Row] = field(default_factory=list)
+    best_epoch: int = -1
+    early_stopped: bool = False
+    measures: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class StageFiles:
+    """Where a stage writes: its curve and its resume checkpoint."""
+
+    curve: Path
+    checkpoint: Path
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Where and how a stage is computed; nothing of it is part of a run's identity.
+
+    Attributes
+    ----------
+    accelerator : {'auto', 'cpu', 'gpu'}
+        The kind of device.
+    deterministic : bool
+        Whether a GPU adds in a fixed order.
+    features_on : {'auto', 'device', 'host'}
+        Whether the table lives in the device's memory, and training goes by chunks (`llp.training.chunks`).
+    cuda_graphs : bool
+        Whether a step on resident data is captured (`llp.training.cuda_graphs`).
+    """
+
+    accelerator: str
+    deterministic: bool
+    features_on: str
+    cuda_graphs: bool
+
+    def keeps_on(self, device: torch.device, table: InstanceTable, method: LLPMethod) -> bool:
+        """Whether the table is to live on the device."""
+        if self.features_on == "auto":
+            return device.type == "cuda" and not own_hooks(type(method)) and fits_on(table, device)
+        return self.features_on == "device"
+
+
+def train_stage(
+    method: LLPMethod,
+    data: LLPDataModule,
+    files: StageFiles,
+    *,
+    max_epochs: int,
+    patience: int,
+    hardware: Hardware,
+    checkpoint_minutes: float,
+    on_row: Callable[[Row], None],
+) -> StageResult:
+    """Train a method to its early stop, restore the best weights and measure them on the test rows."""
+    begin = time.perf_counter()
+    monitor = monitor_of(method, data)
+    best = BestWeights(monitor)
+    curve = Curve(files.curve, len(data.train_bags.rows), on_row)
+    stopper = EarlyStopping(monitor.name, mode=monitor.mode, patience=patience, check_finite=False)
+    resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
+    trainer = L.Trainer(
+        max_epochs=max_epochs,
+        accelerator=hardware.accelerator,
+        deterministic=hardware.deterministic,
+        devices=1,
+        callbacks=[best, stopper, curve, resume, Stop()],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        plugins=[LightningEnvironment()],  # inside a Slurm job Lightning would install requeue handlers
+        default_root_dir=files.curve.parent,
+    )
+    attach(method, trainer, data)
+    device = trainer.strategy.root_device
+    method.to(device)
+    if hardware.keeps_on(device, data.table, method):
+        trainer.callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))  # type: ignore[attr-defined]
+    elif device.type == "cuda":
+        data.pin()
+    untrained = None
+    if data.protocol == "paper":
+        untrained = epoch_measures(*score_test_rows(method, data), method.label_kind)[main_metric(method.label_kind)[0]]
+    if method.trains:
+        _fit(trainer, method, data, files.checkpoint)
+        method.model.load_state_dict(best.weights)
+        method.to(device)  # the trainer took it back to the CPU
+    measures = evaluate(method, data)
+    method.cpu()
+    return StageResult(
+        device=device,
+        untrained=untrained,
+        rows=curve.rows,
+        best_epoch=best.epoch,
+        early_stopped=stopper.wait_count >= patience,
+        measures=measures,
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _chunk_training(data: LLPDataModule, device: torch.device, max_epochs: int, *, graphs: bool) -> ChunkTraining:
+    """Keep the data on the device; says how its minibatches are trained on."""
+    gatherer = data.keep_on(device)
+
+    def make_step(method: LLPMethod, optimizer: torch.optim.Optimizer) -> Step:
+        plain = PlainStep(method, optimizer, gatherer)
+        if device.type != "cuda" or not graphs or not method.static_shape:
+            return plain
+        from llp.training.cuda_graphs import CapturedStep
+
+        return CapturedStep(plain, n_ids=data.ids_per_batch, n_steps=max_epochs * data.minibatches_per_epoch)
+
+    return ChunkTraining(make_step)
+
+
+def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, checkpoint: Path) -> None:
+    """Train, from the checkpoint on where there is one; a run that a signal stops ends with that signal's code."""
+    go_on = checkpoint if is_whole(checkpoint) else None
+    if checkpoint.is_file() and go_on is None:
+        log.warning("%s is damaged: training starts from the first epoch", checkpoint)
+    try:
+        trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=False)
+    except SystemExit as end:  # Lightning's answer to both signals, with code 0 for SIGTERM and without a word
+        number = signals.received() or (signal.SIGTERM if isinstance(end, SIGTERMException) else signal.SIGINT)
+        log.warning("stopped by %s; the same command goes on with the run", number.name)
+        raise SystemExit(128 + number) from None
+
+
+def attach(method: LLPMethod, trainer: L.Trainer, data: LLPDataModule) -> None:
+    """Let a method read its train split before (or without) `trainer.fit`."""
+    trainer.datamodule = data  # type: ignore[attr-defined]
+    method.trainer = trainer
+    method.setup("fit")
+
+
+def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
+    """Every measure of the method's current weights on the fold's test rows."""
+    scores, labels = score_test_rows(method, data)
+    return all_measures(scores.cpu().numpy(), labels.cpu().numpy(), method.label_kind)
+
+
+@torch.inference_mode()
+def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device."""
+    device = method.device
+    method.eval()
+    scores, labels = [], []
+    batches: Iterable[Any] = data.test_dataloader()
+    for batch in batches:
+        signals.exit_if_received()
+        raw = method(batch.categorical.to(device), batch.numeric.to(device))
+        scores.append(method.log_odds(raw).float())
+        labels.append(batch.label.to(device))
+    method.train()
+    return torch.cat(scores), torch.cat(labels)

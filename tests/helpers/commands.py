@@ -1,0 +1,79 @@
+"""Commands run as real processes, and the overrides of a tiny grid."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from llp.config.grouping_keys import CONF_DIR
+
+# a made dataset that trains in well under a second: 2000 rows, 39 columns of at most 20 codes
+TINY = (
+    "dataset=synthetic",
+    "dataset.rows=2000",
+    "dataset.vocab_fraction=1e-4",
+    "grouping_key=random_64",
+    "trainer.accelerator=cpu",
+    "trainer.max_epochs=4",
+)
+
+
+class Command:
+    """`python -m llp.NAME` as a process with its own data and outputs."""
+
+    def __init__(self, data_dir, outputs_dir, cwd, timeout=240):
+        self.outputs_dir = outputs_dir
+        self.cwd = cwd
+        self.timeout = timeout
+        self.env = {
+            name: value for name, value in os.environ.items() if not name.startswith(("WANDB", "LLP_", "SLURM"))
+        }
+        self.env |= {
+            "PYTHONPATH": str(CONF_DIR.parent),
+            "LLP_DATA_DIR": str(data_dir),
+            "LLP_OUTPUTS_DIR": str(outputs_dir),
+            "OMP_NUM_THREADS": "1",
+            "HOME": str(cwd),
+        }
+
+    def start(self, *arguments, module="llp.train", **env):
+        """Start it and do not wait."""
+        command = [sys.executable, "-m", module, *map(str, arguments)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, cwd=self.cwd, env=self.env | env, stdout=pipe, stderr=pipe, text=True)
+
+    def __call__(self, *arguments, module="llp.train", **env):
+        """Run it to its end."""
+        with self.start(*arguments, module=module, **env) as process:
+            out, err = process.communicate(timeout=self.timeout)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def many(self, *jobs, module="llp.train", **env):
+        """Run lists of arguments one after another, each in a process of its own (see children.py)."""
+        given = [
+            {"module": module, "arguments": [*map(str, job)], "env": self.env | env, "cwd": str(self.cwd)}
+            for job in jobs
+        ]
+        done = subprocess.run(
+            [sys.executable, Path(__file__).parent / "children.py"],
+            cwd=self.cwd,
+            env=self.env | env,
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+            timeout=self.timeout,
+            check=True,
+        )
+        answers = json.loads(done.stdout)
+        return [
+            subprocess.CompletedProcess(job, answer["code"], answer["out"], answer["err"])
+            for job, answer in zip(jobs, answers, strict=True)
+        ]
+
+    def results(self):
+        """Paths of the result records, and their contents, by the path under the outputs."""
+        return {
+            str(path.relative_to(self.outputs_dir)): json.loads(path.read_text())
+            for path in sorted(Path(self.outputs_dir).rglob("result.json"))
+        }

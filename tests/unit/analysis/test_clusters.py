@@ -1,0 +1,58 @@
+"""Clusters of bag datasets: names follow the rising order of the cluster means, whatever order the datasets come in."""
+
+import numpy as np
+import pytest
+
+from llp.analysis.clusters import assign, clusterings
+
+
+def clustering(name, label_kind="binary", tail="p85"):
+    return next(c for c in clusterings(label_kind, tail) if c.name == name)
+
+
+@pytest.mark.parametrize(
+    ("label_kind", "expected"),
+    [("binary", ["very low", "low", "medium", "high"]), ("real", ["low", "medium", "high"])],
+)
+def test_names_rise_with_the_measure(label_kind, expected):
+    levels = np.repeat(np.arange(len(expected)), 3)
+    values = levels + np.tile([0.0, 0.01, 0.02], len(expected))
+    order = np.random.default_rng(1).permutation(len(values))
+    rows = [{"std_label_proportion": float(values[i])} for i in order]
+    assert assign(clustering("label_variation", label_kind), rows) == [expected[levels[i]] for i in order]
+
+
+def test_measures_are_standardised():
+    """The 95 % sizes vary fifty times as much as the others, which still make the clusters."""
+    levels = [0, 1, 2] * 4
+    rows = [
+        {"bag_size_p50": 1 + c, "bag_size_p70": 2 + c, "bag_size_p85": 3 + c, "bag_size_p95": 5000 + 100 * (i % 2)}
+        for i, c in enumerate(levels)
+    ]
+    names = ["short-tailed", "medium-tailed", "long-tailed"]
+    assert assign(clustering("tail", "real"), rows) == [names[c] for c in levels]
+
+
+def test_tails_are_named_by_the_percentile_that_is_asked_for():
+    sizes = [(100, 400), (150, 300), (200, 200)]  # (70 %, 85 %): opposite orders
+    rows = [
+        {"bag_size_p50": 60, "bag_size_p70": p70, "bag_size_p85": p85, "bag_size_p95": 900}
+        for p70, p85 in sizes
+        for _ in range(2)
+    ]
+    by_p85 = assign(clustering("tail", "real", "p85"), rows)[::2]
+    by_p70 = assign(clustering("tail", "real", "p70"), rows)[::2]
+    assert by_p85 == by_p70[::-1] == ["long-tailed", "medium-tailed", "short-tailed"]
+
+
+def test_undefined_datasets_have_no_cluster():
+    ratios = [1.0, 1.5, float("nan"), 2.0, 2.5]
+    rows = [{"inter_intra_ratio": ratio} for ratio in ratios]
+    names = assign(clustering("separation"), rows)
+    assert names == ["less-separated", "medium-separated", None, "well-separated", "far-separated"]
+
+
+def test_too_few_datasets_have_no_clusters():
+    rows = [{"inter_intra_ratio": ratio} for ratio in (1.0, 1.2, 1.2, 1.2, 1.9)]  # three distinct ones
+    assert assign(clustering("separation"), rows) == [None] * 5
+    assert assign(clustering("separation"), []) == []

@@ -1,0 +1,253 @@
+"""The anatomy of all bag datasets of a small table: keys, stored results, bags of the whole table, checks."""
+
+import numpy as np
+import polars as pl
+import pytest
+from omegaconf import OmegaConf
+
+from llp.analysis import figures as analysis_figures
+from llp.analysis.counting import GroupCounts
+from llp.analysis.figures import cluster_colours, draw_figures, shown_keys
+from llp.analysis.hardness import hardness
+from llp.analysis.measurer import Measurer, feature_keys, run_keys
+from llp.analysis.separation import Scaled, squared_euclidean, sum_of_moments
+from llp.analysis.space import make_space
+from llp.analysis.table import show
+from llp.analyze import add_clusters, check_analysis
+from llp.data.bags import build_all
+from llp.data.table import Column, InstanceTable
+from llp.data.table_writer import TableWriter
+from llp.errors import InputError
+
+N = 900
+VOCAB = {"A": 6, "B": 40, "C": 300}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([(size * rng.random(N) ** 2).astype(np.int32) for size in VOCAB.values()])
+    numbers = rng.normal(size=(N, 1)).astype(np.float32)
+    folder = tmp_path_factory.mktemp("tables") / "small"
+    columns = [Column(name, "categorical", size) for name, size in VOCAB.items()] + [Column("x", "numeric", None)]
+    with TableWriter(folder, columns, label_kind="binary", rows=N) as writer:
+        writer.write(0, codes, numbers, (rng.random(N) < 0.3).astype(np.float32))
+        writer.finish(made_by={}, source={}, facts={})
+    return InstanceTable.open(folder)
+
+
+def keys_of(size, low=10, high=400):
+    return feature_keys(list(VOCAB), size, low, high)
+
+
+def test_number_of_keys_is_the_benchmarks():
+    columns = [f"C{j}" for j in range(1, 27)]
+    assert len(feature_keys(columns, 2, 50, 2500)) == 351
+    assert len(feature_keys(columns[:17], 2, 50, 2500)) == 153
+    triples = feature_keys(columns, 3, 50, 2500)
+    assert len(triples) == 351 + 2600
+    assert triples[0].name == "C1"
+    assert triples[-1].name == "C24_C25_C26"
+
+
+def test_run_keys():
+    names = [key.name for key in run_keys(("A", "B"), (64, 128), seed=0)]
+    assert names == ["random_64", "random_128", "fixed_A_B_64", "fixed_A_B_128"]
+    assert [key.name for key in run_keys((), (64,), seed=0)] == ["random_64"]
+
+
+def test_counts_are_those_of_the_bags(table, tmp_path):
+    keys = keys_of(3)
+    found = list(Measurer(table, tmp_path, threads=2).count_all(keys))
+    for key, measures in zip(keys, found, strict=True):
+        kept = pl.DataFrame({name: table.codes(name) for name in key.columns}).group_by(key.columns).len()
+        assert measures["n_bags"] == len(kept), key.name
+        if measures["n_bags_kept"]:
+            bags = build_all(table, key)
+            counts = GroupCounts(N, len(bags), bags.sizes, bags.label_sum)
+            expected = hardness(counts, "binary", low_thresh=None, high_thresh=None)
+            for name in ("n_bags_kept", "percent_instances_kept", "std_label_proportion", "cramers_v", "bag_size_p85"):
+                assert measures[name] == pytest.approx(expected[name], nan_ok=True), (key.name, name)
+
+
+def test_bags_of_the_whole_table(table):
+    random, fixed = run_keys(("A", "B"), (64,), seed=0)
+    for key in (random, fixed):
+        bags = build_all(table, key)
+        assert sorted(bags.rows.tolist()) == list(range(N))
+        assert bags.sizes.tolist() == [64] * 14 + [N - 14 * 64]
+        label_sum = [table.label[rows].sum() for rows in np.split(bags.rows, bags.offsets[1:-1])]
+        np.testing.assert_array_equal(bags.label_sum, label_sum)
+        np.testing.assert_array_equal(build_all(table, key).rows, bags.rows)
+    values = table.categorical[build_all(table, fixed).rows][:, :2]
+    changes = (np.diff(values, axis=0) != 0).any(axis=1).sum()
+    assert changes + 1 == len(np.unique(values, axis=0))  # rows that agree lie together
+    order = values[np.concatenate([[True], (np.diff(values, axis=0) != 0).any(axis=1)])]
+    assert order.tolist() != sorted(order.tolist())  # and the groups are shuffled
+
+
+def dense(table):
+    one_hot = [np.eye(size)[table.codes(name)] for name, size in VOCAB.items()]
+    return np.column_stack([table.numeric, *one_hot])
+
+
+def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
+    key, *_ = keys_of(1)
+    (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], make_space("multi_hot", table), "sqeuclidean", 0)
+    bags, points = build_all(table, key), dense(table)
+    blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
+    expected = squared_euclidean(sum_of_moments(block.moments(bags.rows, bags.offsets) for block in blocks))
+    assert found["mean_intra_separation"] == pytest.approx(expected.intra.mean(), rel=1e-9)
+    assert found["inter_intra_ratio"] == pytest.approx(expected.inter.mean() / expected.intra.mean(), rel=1e-9)
+
+
+def test_another_metric_takes_all_pairs_up_to_a_limit(table, tmp_path):
+    key, space, measurer = keys_of(1)[1], make_space("multi_hot", table), Measurer(table, tmp_path, threads=1)
+    (squared,) = measurer.bag_all([key], space, "sqeuclidean", N)
+    (euclidean,) = measurer.bag_all([key], space, "euclidean", N)
+    assert 0 < euclidean["mean_intra_separation"] < squared["mean_intra_separation"] ** 0.5  # the root is concave
+    with pytest.raises(InputError, match=r"metric=cityblock measures all pairs.*raise metric_limit=100"):
+        list(measurer.bag_all([key], space, "cityblock", 100))
+
+
+def test_without_a_space_only_runs_are_measured(table, tmp_path):
+    feature, random = keys_of(1)[0], run_keys((), (64,), seed=0)[0]
+    by_feature, by_random = Measurer(table, tmp_path, threads=1).bag_all([feature, random], None, "sqeuclidean", 0)
+    assert "n_bags" not in by_feature
+    assert by_random["n_bags_kept"] == 15
+    assert np.isnan(by_random["inter_intra_ratio"])
+
+
+def test_a_finished_key_is_not_measured_again(table, tmp_path, monkeypatch):
+    keys = keys_of(2)
+    measurer = Measurer(table, tmp_path, threads=2)
+    first = list(measurer.count_all(keys[:4]))
+    counted = []
+    monkeypatch.setattr(
+        "llp.analysis.measurer.count_groups", lambda columns, *_, **__: counted.append(columns) or 1 / 0
+    )
+    assert [m["n_bags"] for m in measurer.count_all(keys[:4])] == [m["n_bags"] for m in first]
+    assert not counted
+    with pytest.raises(ZeroDivisionError):  # other thresholds are another key
+        list(measurer.count_all(keys_of(2, low=11)[:1]))
+    assert len(counted) == 1
+
+
+def test_a_failed_key_leaves_nothing(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("llp.analysis.measurer.count_groups", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        list(Measurer(table, tmp_path, threads=1).count_all(keys_of(1)[:1]))
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_spaces_that_do_not_fit(table, tmp_path):
+    assert make_space("none", table) is None
+    with pytest.raises(InputError, match="space=nowhere is no folder; write space=multi_hot"):
+        make_space("nowhere", table)
+    with pytest.raises(InputError, match="save_model=true"):
+        make_space(str(tmp_path), table)
+
+
+CONFIG = {
+    "dataset": {"name": "small", "key_columns": ["A", "B"]},
+    "grouping_key": {"kind": "feature", "columns": ["A", "B"]},
+    "key_size": 2,
+    "low_thresh": 50,
+    "high_thresh": 2500,
+    "instance_thresh": 30,
+    "bag_sizes": [64],
+    "bag_seed": 0,
+    "metric_limit": 5000,
+    "threads": 2,
+    "tail_named_by": "p85",
+    "metric": "sqeuclidean",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"key_size": 4}, r"key_size=4 does not fit: it is one of \(1, 2, 3\); write key_size=2"),
+        ({"tail_named_by": "p90"}, "tail_named_by=p90 does not fit"),
+        ({"low_thresh": 0}, "low_thresh=0 high_thresh=2500 keep no bag"),
+        ({"low_thresh": 60, "high_thresh": 50}, "low_thresh=60 high_thresh=50 keep no bag"),
+        ({"low_thresh": "a"}, "low_thresh=a does not fit: it should be a valid integer"),
+        ({"bag_sizes": [0]}, r"bag_sizes=\[0\] does not fit: it should be greater than 0"),
+        ({"bag_sizes": 64}, "bag_sizes=64 does not fit: it should be a valid array"),
+        ({"threads": 0}, "threads=0 does not fit: it should be greater than 0"),
+        ({"metric": "manhattan"}, "metric=manhattan is not a metric of scipy's cdist"),
+        (
+            {"grouping_key": {"kind": "feature", "columns": ["A", "Z"]}},
+            "no key column Z; it has A, B. Write grouping_key=A_B",
+        ),
+    ],
+)
+def test_configs_that_do_not_fit_are_refused(change, message):
+    check_analysis(OmegaConf.create(CONFIG))
+    with pytest.raises(InputError, match=message):
+        check_analysis(OmegaConf.create({**CONFIG, **change}))
+
+
+@pytest.fixture(scope="module")
+def rows(table, tmp_path_factory):
+    keys = keys_of(2)
+    measurer = Measurer(table, tmp_path_factory.mktemp("store"), threads=1)
+    separated = measurer.bag_all(keys, make_space("multi_hot", table), "sqeuclidean", 0)
+    counted = measurer.count_all(keys)
+    rows = [
+        {"grouping_key": key.name, "kind": "feature", "in_benchmark": True, **one, **two}
+        for key, one, two in zip(keys, counted, separated, strict=True)
+    ]
+    add_clusters(rows, "binary", "p85")
+    return pl.DataFrame(rows)
+
+
+def test_clusters_are_of_the_benchmark(rows):
+    plain = [{**row, "in_benchmark": row["grouping_key"] != "A"} for row in rows.iter_rows(named=True)]
+    add_clusters(plain, "binary", "p85")
+    clusters = {row["grouping_key"]: row["cluster_label_variation"] for row in plain}
+    assert clusters.pop("A") is None
+    assert set(clusters.values()) == {"very low", "low", "medium", "high"}
+
+
+def test_figures_are_drawn(rows, tmp_path, monkeypatch):
+    monkeypatch.setitem(analysis_figures.STYLE, "savefig.dpi", 40)  # a quarter of the time
+    from matplotlib.image import imread
+
+    without_ratio = rows.with_columns(
+        inter_intra_ratio=pl.when(pl.col("grouping_key") == "A").then(float("nan")).otherwise("inter_intra_ratio"),
+        cluster_separation=pl.lit(None, pl.String),
+    )
+    for name, frame in (("all", rows), ("undefined", without_ratio)):
+        paths = draw_figures(frame, tmp_path / name, "small")
+        assert sorted(p.stem for p in paths) == [
+            "bag_sizes",
+            "label_proportions",
+            "measures",
+            "scatter_2d",
+            "scatter_3d",
+        ]
+        assert all(imread(path)[..., :3].std() > 0.02 for path in paths)  # not blank
+        assert sorted(paths) == sorted((tmp_path / name).iterdir())  # no temporary file stays
+    assert draw_figures(rows.with_columns(n_bags_kept=0), tmp_path / "none", "small") == []
+
+
+def test_colours_stand_in_the_order_of_the_clusters(rows):
+    colours, legend = cluster_colours(rows, "cluster_label_variation")
+    assert list(legend) == ["very low", "low", "medium", "high"]
+    assert colours == [legend[name] for name in rows["cluster_label_variation"]]
+
+
+def test_keys_outside_the_benchmark_are_shown_where_none_is_inside(rows):
+    half = rows.with_columns(in_benchmark=pl.col("grouping_key") == "B")
+    assert shown_keys(half)["grouping_key"].to_list() == ["B"]
+    assert len(shown_keys(rows.with_columns(in_benchmark=False))) == len(rows)
+
+
+def test_terminal_table_can_be_read_in_a_pipe(rows, capsys):
+    show(rows, "small")
+    text = capsys.readouterr().out
+    first = rows.row(0, named=True)
+    assert "…" not in text
+    assert f"{first['inter_intra_ratio']:.4f}" in text
+    assert "Cramér's V" in text

@@ -1,0 +1,178 @@
+"""Bag separations: closed forms against brute force, and what the paper proves about them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from llp.analysis.separation import (
+    NO_BAGS,
+    Embedded,
+    OneHot,
+    Scaled,
+    bag_sep_matrix,
+    from_matrix,
+    separation_measures,
+    squared_euclidean,
+    sum_of_moments,
+)
+
+VOCAB = 4
+
+
+def offsets_of(sizes):
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def brute(points, rows, offsets, distance):
+    """BagSepMatrix by two loops over all instances."""
+    bags = [points[rows[a:b]] for a, b in itertools.pairwise(offsets)]
+    return np.array([[np.mean([distance(x, y) for x in one for y in other]) for other in bags] for one in bags])
+
+
+def squared(x, y):
+    return ((x - y) ** 2).sum()
+
+
+def numbers(points, rows, offsets):
+    blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
+    return squared_euclidean(sum_of_moments(block.moments(rows, offsets) for block in blocks))
+
+
+@st.composite
+def bagged_points(draw):
+    """2 to 5 bags of 1 to 6 points on a small grid, so that some points are equal; rows in any order."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=5))
+    n, dims = sum(sizes), draw(st.integers(1, 3))
+    points = draw(hnp.arrays(np.float64, (n, dims), elements=st.integers(-3, 3).map(float)))
+    rows = np.array(draw(st.permutations(range(n))), np.int64)
+    return points, rows, offsets_of(sizes)
+
+
+@given(bagged_points())
+@settings(max_examples=60, deadline=None)
+def test_closed_form_equals_brute_force(case):
+    points, rows, offsets = case
+    expected = from_matrix(brute(points, rows, offsets, squared))
+    found = numbers(points, rows, offsets)
+    np.testing.assert_allclose(found.intra, expected.intra, atol=1e-9)
+    np.testing.assert_allclose(found.inter, expected.inter, atol=1e-9)
+
+
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=4), st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_blocks_of_every_kind_equal_brute_force(sizes, seed):
+    """One-hot, embedded and scaled columns side by side, against their dense vectors built here."""
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    codes, other = rng.integers(0, VOCAB, (2, n))
+    number = rng.normal(5, 2, n)
+    embedding, vector = rng.normal(size=(VOCAB, 3)), rng.normal(size=3)
+    points = np.column_stack([np.eye(VOCAB)[codes], embedding[other], number[:, None] * vector])
+    blocks = [
+        OneHot(codes.astype(np.uint8), VOCAB),
+        Embedded(other.astype(np.uint16), embedding),
+        Scaled(number, float(np.linalg.norm(vector))),
+    ]
+    rows, offsets = rng.permutation(n), offsets_of(sizes)
+    found = squared_euclidean(sum_of_moments(block.moments(rows, offsets) for block in blocks))
+    expected = from_matrix(brute(points, rows, offsets, squared))
+    np.testing.assert_allclose(found.intra, expected.intra, atol=1e-9)
+    np.testing.assert_allclose(found.inter, expected.inter, atol=1e-9)
+
+    def dense(rows):
+        return np.concatenate([block.vectors(rows) for block in blocks], axis=1)
+
+    general = from_matrix(bag_sep_matrix(dense, rows, offsets, "sqeuclidean"))
+    np.testing.assert_allclose(general.intra, expected.intra, atol=1e-9)
+    np.testing.assert_allclose(general.inter, expected.inter, atol=1e-9)
+
+
+def test_one_hot_pairs_beyond_32_bits():
+    """70,000 bags of one instance × 70,000 codes: ⟨m_B, Σ m_B'⟩ is how often the bag's code occurs."""
+    n = 70_000
+    codes = np.random.default_rng(0).integers(0, n, n).astype(np.int32)
+    moments = OneHot(codes, n).moments(np.arange(n), np.arange(n + 1))
+    np.testing.assert_array_equal(moments.square_of_mean, 1)
+    np.testing.assert_array_equal(moments.mean_dot_total, np.bincount(codes, minlength=n)[codes])
+
+
+@given(bagged_points())
+@settings(max_examples=60, deadline=None)
+def test_identity_and_bounds_of_squared_distances(case):
+    """Ratio = 1 + mean over i ≠ j of ‖m_i - m_j‖² / (2 mean v), so >= 1; inter / intra of a bag is >= 1/2."""
+    points, rows, offsets = case
+    bags = [points[rows[a:b]] for a, b in itertools.pairwise(offsets)]
+    means = np.array([bag.mean(axis=0) for bag in bags])
+    variance = np.array([((bag - bag.mean(axis=0)) ** 2).sum(axis=1).mean() for bag in bags])
+    separations = numbers(points, rows, offsets)
+    ratio = separation_measures(separations)["inter_intra_ratio"]
+    if variance.mean() == 0:
+        assert np.isnan(ratio)
+        return
+    between = ((means[:, None] - means) ** 2).sum(axis=2).sum() / (len(means) * (len(means) - 1))
+    assert ratio == pytest.approx(1 + between / (2 * variance.mean()), rel=1e-9)
+    assert ratio >= 1 - 1e-12
+    assert (separations.inter >= separations.intra / 2 - 1e-9).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
+@given(case=bagged_points())
+@settings(max_examples=25, deadline=None)
+def test_bag_sep_of_a_metric(metric, case):
+    points, rows, offsets = case
+    order = {"euclidean": 2, "cityblock": 1, "chebyshev": np.inf}[metric]
+    matrix = bag_sep_matrix(lambda rows: points[rows], rows, offsets, metric)
+    expected = brute(points, rows, offsets, lambda x, y: np.linalg.norm(x - y, order))
+    np.testing.assert_allclose(matrix, expected, atol=1e-9)
+    assert (matrix >= 0).all()
+    assert (matrix == matrix.T).all()
+    assert (matrix[:, None, :] <= matrix[:, :, None] + matrix[None, :, :] + 1e-9).all()  # d(i, k) <= d(i, j) + d(j, k)
+    separations = from_matrix(matrix)
+    assert (separations.inter >= separations.intra / 2 - 1e-9).all()
+    ratio = separation_measures(separations)["inter_intra_ratio"]
+    assert np.isnan(ratio) or ratio >= 1 / 2 - 1e-9
+
+
+def test_three_collinear_points():
+    """Bags {x1, x3} and {x2}, x2 in the middle: the pairs of the first lie twice as far apart as its points from x2."""
+    points, rows, offsets = np.array([[0.0], [1.0], [2.0]]), np.array([0, 2, 1]), offsets_of([2, 1])
+    matrix = bag_sep_matrix(lambda rows: points[rows], rows, offsets, "euclidean")
+    np.testing.assert_array_equal(matrix, [[1, 1], [1, 0]])
+    between_distinct = matrix[0, 0] * 2 / (2 - 1)  # BagSep(B, B) counts each point with itself too, at distance 0
+    assert matrix[0, 1] / between_distinct == 1 / 2
+    separations = numbers(points, rows, offsets)
+    assert separations.inter[0] / separations.intra[0] == 1 / 2  # the bound for squared distances, reached
+
+
+def test_undefined_is_nan():
+    points, rows = np.array([[1.0], [1.0], [5.0], [5.0]]), np.arange(4)
+    equal_points = separation_measures(numbers(points, rows, offsets_of([2, 2])))
+    assert equal_points["mean_intra_separation"] == 0
+    assert equal_points["mean_inter_separation"] == 16
+    assert np.isnan(equal_points["inter_intra_ratio"])
+    one_bag = separation_measures(numbers(points, rows, offsets_of([4])))
+    assert one_bag["mean_intra_separation"] == 8
+    assert np.isnan(one_bag["inter_intra_ratio"])
+    one_by_matrix = from_matrix(bag_sep_matrix(lambda rows: points[rows], rows, offsets_of([4]), "sqeuclidean"))
+    assert np.isnan(separation_measures(one_by_matrix)["mean_inter_separation"])
+    assert all(np.isnan(value) for value in separation_measures(NO_BAGS).values())
+
+
+def test_equal_embedded_points_leave_no_rounding():
+    embedding = np.random.default_rng(0).normal(size=(3, 16))
+    block = Embedded(np.repeat([0, 1], 700), embedding)
+    separations = squared_euclidean(block.moments(np.arange(1400), offsets_of([700, 700])))
+    np.testing.assert_array_equal(separations.intra, 0)
+    np.testing.assert_allclose(separations.inter, squared(embedding[0], embedding[1]))
+
+
+def test_large_numbers_keep_their_digits():
+    """Time stamps: squared norms of 1e18 must not swallow distances of a few seconds."""
+    values = 1.3e9 + np.array([0.0, 2.0, 10.0, 12.0])
+    separations = squared_euclidean(Scaled(values, length=1.0).moments(np.arange(4), offsets_of([2, 2])))
+    np.testing.assert_allclose(separations.intra, [2, 2])
+    np.testing.assert_allclose(separations.inter, [102, 102])

@@ -1,0 +1,139 @@
+"""Minibatches: whole bags, each once an epoch, the same for any number of workers, without instance labels."""
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from llp.data.bags import GroupingKey, build_fold
+from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.datamodule import LLPDataModule, Minibatches, gather_bags, split_bags
+from tests.helpers.tables import make_table
+
+KEY = GroupingKey("feature", ("a", "b"), low_thresh=5, high_thresh=200)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return make_table(tmp_path_factory.mktemp("datamodule") / "t", n=900, n_numeric=2)
+
+
+def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, protocol="paper", held_out=0.0, bags=8):
+    return LLPDataModule(
+        table=table,
+        key=KEY,
+        fold_bags=build_fold(table, KEY, fold),
+        protocol=protocol,
+        held_out=held_out,
+        bags_per_batch=bags,
+        instances_per_batch=100,
+        instance_labels=instance_labels,
+        seed=seed,
+        num_workers=num_workers,
+    )
+
+
+def epoch(loader, number=0):
+    loader.sampler.set_epoch(number)
+    return list(loader)
+
+
+def same(first, second):
+    return len(first) == len(second) and all(
+        torch.equal(a, b) for one, other in zip(first, second, strict=True) for a, b in zip(one, other, strict=True)
+    )
+
+
+def test_bag_batch_has_no_place_for_instance_labels():
+    assert BagBatch._fields == ("categorical", "numeric", "segment", "size", "label_sum")
+
+
+def test_gathered_bags_are_those_of_a_loop(table):
+    bags = build_fold(table, KEY, 0).train
+    ids = np.array([4, 0, 7])
+    batch = gather_bags(table, bags, ids)
+    rows = np.concatenate([bags.rows[bags.offsets[i] : bags.offsets[i + 1]] for i in ids])
+    np.testing.assert_array_equal(batch.categorical, table.categorical[rows])
+    np.testing.assert_array_equal(batch.numeric, table.numeric[rows])
+    assert batch.segment.tolist() == [place for place, i in enumerate(ids) for _ in range(bags.sizes[i])]
+    assert batch.size.tolist() == bags.sizes[ids].tolist()
+    assert batch.label_sum.tolist() == bags.label_sum[ids].tolist()
+    torch.testing.assert_close(batch.label_proportion, batch.label_sum / batch.size)
+    dtypes = [torch.int32, torch.float32, torch.int64, torch.int64, torch.float32]
+    assert [field.dtype for field in batch] == dtypes
+
+
+def test_an_epoch_has_every_bag_once_eight_at_a_time(table):
+    data = module(table)
+    batches = epoch(data.train_dataloader())
+    assert all(isinstance(batch, BagBatch) for batch in batches)
+    assert [len(batch.size) for batch in batches[:-1]] == [8] * (len(batches) - 1)
+    assert sum(len(batch.size) for batch in batches) == len(data.train_bags) == 35
+    codes = np.concatenate([batch.categorical for batch in batches])
+    expected = table.categorical[data.train_bags.rows]
+    np.testing.assert_array_equal(codes[np.lexsort(codes.T)], expected[np.lexsort(expected.T)])
+
+
+def test_order_changes_with_epoch_and_seed_and_nothing_else(table):
+    first = epoch(module(table).train_dataloader())
+    assert same(first, epoch(module(table).train_dataloader()))
+    assert not same(first, epoch(module(table).train_dataloader(), 1))
+    assert not same(first, epoch(module(table, seed=1).train_dataloader()))
+
+
+def test_batches_are_the_same_from_worker_processes(table):
+    pl.DataFrame({"x": range(10_000)}).group_by("x").len()  # polars' threads exist when the workers are made
+    for options in ({}, {"instance_labels": True}):
+        alone, workers = (epoch(module(table, num_workers=n, **options).train_dataloader(), 3) for n in (0, 2))
+        assert same(alone, workers)
+
+
+def test_instance_batches_hold_the_train_rows_once(table):
+    data = module(table, instance_labels=True)
+    batches = epoch(data.train_dataloader())
+    assert all(isinstance(batch, InstanceBatch) for batch in batches)
+    assert {len(batch.label) for batch in batches[:-1]} == {100}
+    numbers = np.concatenate([batch.numeric[:, 0] for batch in batches])
+    np.testing.assert_array_equal(np.sort(numbers), np.sort(table.numeric[data.train_bags.rows, 0]))
+
+
+def test_test_batches_are_the_test_rows_in_order(table):
+    data = module(table)
+    batches = list(data.test_dataloader())
+    np.testing.assert_array_equal(np.concatenate([batch.label for batch in batches]), table.label[data.test_rows])
+    assert same(batches, list(data.val_dataloader()))
+
+
+def test_holdout_evaluates_on_whole_bags_that_are_not_trained_on(table):
+    data = module(table, protocol="holdout", held_out=0.2)
+    whole = module(table)
+    held_out = data.held_out_bags
+    assert (len(held_out), len(data.train_bags)) == (7, 28)
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([held_out.rows, data.train_bags.rows])), np.sort(whole.train_bags.rows)
+    )
+    np.testing.assert_array_equal(data.test_rows, whole.test_rows)
+    assert {type(batch) for batch in data.val_dataloader()} == {BagBatch}
+    assert sum(len(batch.size) for batch in data.val_dataloader()) == 7
+    codes = table.categorical[:, :2] @ [7, 1]
+    assert not set(codes[held_out.rows]) & set(codes[data.train_bags.rows])
+
+
+def test_holdout_of_an_instance_method_evaluates_on_the_held_out_rows(table):
+    data = module(table, protocol="holdout", held_out=0.2, instance_labels=True)
+    labels = np.concatenate([batch.label for batch in data.val_dataloader()])
+    np.testing.assert_array_equal(labels, table.label[data.held_out_bags.rows])
+
+
+def test_held_out_bags_follow_the_seed_and_are_at_least_one(table):
+    bags = build_fold(table, KEY, 0).train
+    held = [split_bags(bags, 0.2, seed)[1].rows.tolist() for seed in (0, 0, 1)]
+    assert held[0] == held[1] != held[2]
+    assert len(split_bags(bags, 0.001, 0)[1]) == 1
+    assert len(split_bags(bags, 0.0, 0)[1]) == 0
+
+
+def test_minibatches_without_a_seed_keep_the_order():
+    minibatches = Minibatches(7, 3, seed=None)
+    assert [ids.tolist() for ids in minibatches] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert len(minibatches) == 3

@@ -1,0 +1,136 @@
+"""Tables under a lock: prepared once, never half, and found again."""
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from llp import prepare
+from llp.data.table import InstanceTable
+from llp.datasets import criteo_ctr, raw_synthetic
+from llp.errors import InputError
+
+MADE = {
+    "name": "made",
+    "table": "made",
+    "embedded": True,
+    "prepare": {
+        "_target_": "llp.datasets.synthetic.prepare_ctr",
+        "rows": 500,
+        "seed": 0,
+        "vocab_fraction": 1e-3,
+        "signal": 1.0,
+        "rate": 0.5,
+    },
+}
+RAW = {
+    "name": "criteo_ctr",
+    "table": "criteo_ctr",
+    "embedded": False,
+    "source": "from somewhere,\n  terms: theirs",
+    "prepare": {"_target_": "llp.datasets.criteo_ctr.prepare", "rare_at_most": 10},
+}
+
+
+def contents(folder):
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.iterdir()}
+
+
+def test_an_embedded_dataset_is_prepared_once(tmp_path):
+    folder = prepare.prepare_table(MADE, tmp_path / "data")
+    assert InstanceTable.open(folder).schema.made_by == MADE["prepare"]
+    before = contents(folder)
+    assert prepare.prepare_table(MADE, tmp_path / "data") == folder
+    assert contents(folder) == before
+    prepare.prepare_table(MADE, tmp_path / "data", force=True)
+    assert contents(folder) != before
+
+
+def test_a_table_of_other_options_is_not_taken(tmp_path):
+    prepare.prepare_table(MADE, tmp_path)
+    other = MADE | {"prepare": MADE["prepare"] | {"seed": 1}}
+    with pytest.raises(InputError, match="holds another table"):
+        prepare.prepare_table(other, tmp_path)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    for left in (".made.99999.tmp", ".made.99999.raw.tmp"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "label.npy").write_bytes(b"half")
+    prepare.prepare_table(MADE, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".made.lock", "made"]
+
+
+def test_the_second_of_two_waits_and_finds_the_table(tmp_path, caplog):
+    held = FileLock(tmp_path / ".made.lock")
+    held.acquire()
+    second = threading.Thread(target=prepare.prepare_table, args=(MADE, tmp_path))
+    second.start()
+    deadline = time.monotonic() + 30
+    while "waiting" not in caplog.text and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert "another process is preparing this table" in caplog.text
+    assert not (tmp_path / "made").exists()
+    held.release()
+    second.join(60)
+    InstanceTable.open(tmp_path / "made", MADE["prepare"])
+
+
+def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
+    with pytest.raises(InputError) as error:
+        prepare.prepare_table(RAW, tmp_path)
+    assert "from somewhere, terms: theirs" in str(error.value)
+    assert f"python -m llp.prepare dataset=criteo_ctr raw=PATH data_dir={tmp_path}" in str(error.value)
+
+
+def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
+    with pytest.raises(InputError, match="reads no raw file: leave raw= out"):
+        prepare.prepare_table(MADE, tmp_path, raw="x.txt")
+
+
+def test_an_unknown_way_with_errors_is_refused(tmp_path):
+    with pytest.raises(InputError, match="write errors=stop or errors=skip"):
+        prepare.prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
+
+
+def test_a_failed_preparation_leaves_the_old_table_and_nothing_else(tmp_path):
+    raw = tmp_path / "raw" / "train.txt"
+    raw.parent.mkdir()
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
+    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+    data = tmp_path / "data"
+    folder = prepare.prepare_table(RAW, data, raw=str(raw))
+    label = np.array(InstanceTable.open(folder).label)
+    raw.write_text(raw.read_text() + "1\t2\n")
+    with pytest.raises(InputError, match="line 401"):
+        prepare.prepare_table(RAW, data, raw=[str(raw)], force=True)
+    np.testing.assert_array_equal(InstanceTable.open(folder, RAW["prepare"]).label, label)
+    assert sorted(path.name for path in data.iterdir()) == [".criteo_ctr.lock", "criteo_ctr"]
+
+
+def test_raw_files_for_a_table_that_is_there_are_not_taken_silently(tmp_path, caplog):
+    raw = tmp_path / "train.txt"
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
+    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+    folder = prepare.prepare_table(RAW, tmp_path / "data", raw=str(raw))
+    before = contents(folder)
+    prepare.prepare_table(RAW, tmp_path / "data", raw="other.txt")
+    assert contents(folder) == before
+    assert "is there already and stays as it is; force=true" in caplog.text
+
+
+def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeypatch):
+    raw = tmp_path / "train.txt"
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
+    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+
+    def full_disk(*args, **kwargs):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(criteo_ctr.TableWriter, "finish", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        prepare.prepare_table(RAW, tmp_path / "data", raw=str(raw))
+    assert [path.name for path in (tmp_path / "data").iterdir()] == [".criteo_ctr.lock"]

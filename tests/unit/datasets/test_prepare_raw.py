@@ -1,0 +1,264 @@
+"""Raw files to tables: every way of giving them, and every way in which they can be wrong."""
+
+import gzip
+import shutil
+
+import numpy as np
+import pytest
+import zstandard
+
+from llp.data.table import InstanceTable
+from llp.datasets import criteo_ctr, criteo_sscl, raw_files, raw_synthetic, staging, synthetic
+from llp.datasets.published import compare, published_sizes
+from llp.errors import InputError
+
+ROWS = 3000
+CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 10**6}
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory):
+    path = tmp_path_factory.mktemp("raw") / "train.txt"
+    raw_synthetic.write_ctr(path, **CTR, separator="\t", header=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def sscl(tmp_path_factory):
+    path = tmp_path_factory.mktemp("raw") / "CriteoSearchData"
+    raw_synthetic.write_sscl(path, rows=4000, seed=0, vocab_fraction=0.01, sale_share=0.3)
+    return path
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    def prepare(*raw, errors="stop", name="table"):
+        shutil.rmtree(tmp_path / name, ignore_errors=True)
+        criteo_ctr.prepare(
+            folder=tmp_path / name, made_by={}, raw=[str(r) for r in raw], errors=errors, rare_at_most=10
+        )
+        return InstanceTable.open(tmp_path / name)
+
+    return prepare
+
+
+@pytest.fixture
+def altered(tmp_path, train):
+    """A copy of the raw file with some lines (from 1) replaced."""
+
+    def write(**lines):
+        text = train.read_text().splitlines()
+        for number, change in lines.items():
+            line = text[int(number[1:]) - 1].split("\t")
+            text[int(number[1:]) - 1] = "\t".join(change(line))
+        path = tmp_path / "altered.txt"
+        path.write_text("\n".join(text) + "\n")
+        return path
+
+    return write
+
+
+def replaced(i, value):
+    return lambda fields: [*fields[: i - 1], value, *fields[i:]]
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.categorical, other.categorical)
+    np.testing.assert_array_equal(one.numeric, other.numeric)
+    np.testing.assert_array_equal(one.label, other.label)
+    assert one.vocab_sizes == other.vocab_sizes
+
+
+def test_numbers_come_back_as_the_bins_they_were_made_from(prepared, train):
+    table = prepared(train)
+    sizes = synthetic.scaled(published_sizes("ctr"), CTR["vocab_fraction"])
+    made = synthetic.make_features(synthetic.make_model(sizes, n_numeric=0, seed=0), 0, 0)[0][:ROWS, :13]
+    np.testing.assert_array_equal(table.categorical[:, :13], made - made.min(axis=0))
+
+
+def test_every_shape_of_a_file_gives_the_same_table(prepared, train, tmp_path):
+    plain = prepared(train, name="plain")
+    content = train.read_bytes()
+    half = content.index(b"\n", len(content) // 2) + 1
+    lines = content.decode().splitlines()
+    shapes = {
+        "train.txt.gz": gzip.compress(content[:half]) + gzip.compress(content[half:]),  # two members
+        "train.txt.zst": zstandard.compress(content),
+        "windows.txt": content.replace(b"\n", b"\r\n"),
+        "no_last_line_feed.txt": content[:-1],
+        "train.csv": content.replace(b"\t", b","),
+        "header.csv": ",".join(["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))]).encode()
+        + b"\n"
+        + content.replace(b"\t", b","),
+        "label_last.csv": "\n".join(
+            [
+                "\t".join([*(f"N{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)), "Label"]),
+                *("\t".join([*line.split("\t")[1:], line.split("\t")[0]]) for line in lines),
+            ]
+        ).encode(),
+    }
+    for name, shape in shapes.items():
+        (tmp_path / name).write_bytes(shape)
+        same(prepared(tmp_path / name), plain)
+
+
+def test_several_files_are_one_dataset(prepared, train, tmp_path):
+    whole = prepared(train, name="whole")
+    lines = train.read_bytes().splitlines(keepends=True)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i in range(3):
+        (folder / f"part{i}.txt").write_bytes(b"".join(lines[1000 * i : 1000 * (i + 1)]))
+    same(prepared(folder), whole)
+    same(prepared(folder / "part*.txt"), whole)
+    same(prepared(folder / "part0.txt", folder / "part1.txt", folder / "part2.txt"), whole)
+    assert prepared(folder).schema.source["files"] == ["part0.txt", "part1.txt", "part2.txt"]
+
+
+def test_blocks_and_threads_do_not_change_a_code(prepared, train, monkeypatch):
+    whole = prepared(train, name="whole")
+    monkeypatch.setattr(raw_files, "BLOCK_BYTES", 50_000)
+    monkeypatch.setattr(raw_files, "READ_BYTES", 7_001)
+    same(prepared(train), whole)
+    monkeypatch.setattr(staging, "THREADS", 1)
+    same(prepared(train), whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: [*f, "5"], r"altered\.txt, line 1234, column 41: the line has 41 columns instead of 40"),
+        (lambda f: f[:-3], r"line 1234, column 38: the line has 37 columns instead of 40"),
+        (lambda f: [""], r"line 1234, column 2: the line has 1 columns instead of 40"),
+        (replaced(1, "2"), r"line 1234, column 1 \(label\): '2' is not 0 or 1"),
+        (replaced(1, ""), r"line 1234, column 1 \(label\): '' is not 0 or 1"),
+        (replaced(4, "1x"), r"line 1234, column 4 \(N3\): '1x' is not a whole number or empty"),
+        (replaced(5, "1.5"), r"line 1234, column 5 \(N4\): '1\.5' is not a whole number or empty"),
+        (replaced(15, "05DB9164"), r"line 1234, column 15 \(C1\): '05DB9164' is not eight hexadecimal digits"),
+        (replaced(16, "+5db9164"), r"line 1234, column 16 \(C2\)"),
+        (replaced(40, "5db9164"), r"line 1234, column 40 \(C26\)"),
+    ],
+)
+def test_a_line_that_does_not_fit_is_named(prepared, altered, change, message):
+    with pytest.raises(InputError, match=message + r".*errors=skip"):
+        prepared(altered(l1234=change))
+
+
+def test_a_field_too_many_and_one_too_few_do_not_cancel(prepared, altered):
+    path = altered(l10=lambda f: [*f, "1"], l20=lambda f: f[:-1])
+    with pytest.raises(InputError, match="line 10, column 41"):
+        prepared(path)
+
+
+def test_skip_leaves_out_the_bad_lines_and_counts_them(prepared, altered, train, tmp_path, caplog):
+    path = altered(l7=lambda f: f[:-1], l8=replaced(1, "yes"), l2999=replaced(3, "?"))
+    kept = [line for i, line in enumerate(train.read_text().splitlines(), start=1) if i not in (7, 8, 2999)]
+    (tmp_path / "kept.txt").write_text("\n".join(kept) + "\n")
+    skipped = prepared(path, errors="skip", name="skipped")
+    same(skipped, prepared(tmp_path / "kept.txt"))
+    assert skipped.schema.facts["lines_left_out"] == 3
+    assert "3 line(s) left out" in caplog.text
+    assert "line 2999, column 3 (N2)" in caplog.text
+
+
+def test_a_file_without_any_good_line_is_refused(prepared, altered, tmp_path):
+    lines = altered().read_text().splitlines()
+    (tmp_path / "bad.txt").write_text("\n".join("9" + line[1:] for line in lines))
+    with pytest.raises(InputError, match="keeps none of its lines"):
+        prepared(tmp_path / "bad.txt", errors="skip")
+
+
+@pytest.mark.parametrize("name", ["empty.txt", "empty.txt.gz"])
+def test_an_empty_file_is_refused(prepared, tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith("gz") else b"")
+    with pytest.raises(InputError, match=rf"{name} is empty"):
+        prepared(tmp_path / name)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_a_cut_off_file_is_refused(prepared, train, tmp_path, compress):
+    content = compress(train.read_bytes())
+    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="cut is cut off: the compressed data ends too early"):
+        prepared(tmp_path / "cut")
+
+
+def test_a_damaged_file_is_refused(prepared, train, tmp_path):
+    content = bytearray(gzip.compress(train.read_bytes()))
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    (tmp_path / "damaged.gz").write_bytes(content)
+    with pytest.raises(InputError, match=r"damaged\.gz is (damaged|cut off)"):
+        prepared(tmp_path / "damaged.gz")
+
+
+def test_sscl_given_as_ctr_and_the_other_way_round(prepared, sscl, train, tmp_path):
+    with pytest.raises(
+        InputError, match=r"line 1, column 24: 23 tab-separated column\(s\), criteo_ctr has 40.*criteo_sscl"
+    ):
+        prepared(sscl)
+    with pytest.raises(InputError, match=r"40 tab-separated column\(s\), criteo_sscl has 23.*dataset=criteo_ctr"):
+        sscl_table(tmp_path / "x", train)
+
+
+def test_text_that_is_not_utf8_is_named(sscl, tmp_path):
+    lines = sscl.read_bytes().splitlines()
+    fields = lines[41].split(b"\t")
+    lines[41] = b"\t".join([*fields[:-1], b"\xff\xfe"])
+    (tmp_path / "bytes.txt").write_bytes(b"\n".join(lines))
+    with pytest.raises(InputError, match=r"line 42, column 23 \(user_id\): .* is not text in UTF-8"):
+        sscl_table(tmp_path / "x", tmp_path / "bytes.txt")
+
+
+def test_a_missing_file_is_refused(prepared, tmp_path):
+    with pytest.raises(InputError, match=r"raw=.*nothing\*: no such file"):
+        prepared(tmp_path / "nothing*")
+
+
+def sscl_table(folder, raw, transform="none"):
+    criteo_sscl.prepare(folder=folder, made_by={}, raw=[str(raw)], errors="stop", rare_at_most=5, transform=transform)
+    return InstanceTable.open(folder)
+
+
+def test_sscl_keeps_the_sales_and_fills_missing_numbers_with_means(sscl, tmp_path):
+    table = sscl_table(tmp_path / "sscl", sscl)
+    rows = [line.split("\t") for line in sscl.read_text().splitlines()]
+    sales = [row for row in rows if float(row[1]) != -1]
+    assert 0 < table.n_rows == len(sales) < len(rows)
+    np.testing.assert_allclose(table.label, [float(row[1]) for row in sales], rtol=1e-6)
+    for i, place in enumerate((2, 4, 5)):
+        values = np.array([float(row[place]) for row in sales])
+        values[values == -1] = values[values >= 0].mean()
+        np.testing.assert_allclose(table.numeric[:, i], values, rtol=1e-6)
+    known = {row[6] for row in sales if row[6] != "-1" and sum(row[6] == other[6] for other in sales) > 5}
+    assert table.vocab_sizes[0] == len(known) + 1
+    missing = np.array([row[6] == "-1" for row in sales])
+    assert (table.categorical[missing, 0] == 0).all()
+
+
+def test_sscl_transform_is_an_option(sscl, tmp_path):
+    plain, transformed = sscl_table(tmp_path / "a", sscl), sscl_table(tmp_path / "b", sscl, "log2_squared")
+    expected = np.where(plain.label > 2, np.log2(np.maximum(plain.label, 1)) ** 2, plain.label)
+    np.testing.assert_allclose(transformed.label, expected, rtol=1e-5)
+    with pytest.raises(InputError, match=r"dataset\.transform=log is not known"):
+        sscl_table(tmp_path / "c", sscl, "log")
+
+
+def test_made_sscl_file_looks_like_the_real_one(sscl):
+    rows = [line.split("\t") for line in sscl.read_text().splitlines()]
+    assert {len(row) for row in rows} == {23}
+    times = [int(row[3]) for row in rows]
+    assert times == sorted(times)
+    unsold = [row for row in rows if row[0] == "0"]
+    assert {(float(row[1]), float(row[2]), float(row[5])) for row in unsold} == {(-1.0, -1.0, 0.0)}
+    assert {len(row[20].split(" ")) if row[20] else 0 for row in rows} == {0, 1, 2, 3}
+    assert all(len(value) in (2, 32) and value == value.upper() for row in rows for value in row[6:20])
+
+
+def test_published_facts_tell_the_full_file():
+    sizes = dict(published_sizes("ctr"))
+    exact = {"full_rows": 45_840_617, "tolerance": 0}
+    assert compare("ctr", 45_840_617, sizes, **exact).startswith("the full published file")
+    assert compare("ctr", 10**6, sizes, **exact).startswith("as from a part")
+    assert "C9 has 4 codes (published 3)" in compare("ctr", 10**6, sizes | {"C9": 4}, **exact)
+    assert "C9 has 2 codes (published 3)" in compare("ctr", 45_840_617, sizes | {"C9": 2}, **exact)
+    assert compare("ctr", 45_840_618, sizes, **exact).startswith("not the published file")

@@ -1,0 +1,104 @@
+"""The made tables: known model, long tails, chunks that do not depend on the rows that follow."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+from sklearn.metrics import roc_auc_score
+
+from llp.config.grouping_keys import CONF_DIR
+from llp.data.table import InstanceTable
+from llp.datasets import synthetic
+from llp.datasets.published import published_sizes
+from llp.errors import InputError
+
+CTR = {"seed": 0, "vocab_fraction": 1.0, "signal": 1.5, "rate": 0.25}
+
+
+def made(folder, rows, **changed):
+    synthetic.prepare_ctr(folder=folder, made_by={}, rows=rows, **{**CTR, **changed})
+    return InstanceTable.open(folder)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("synthetic") / "table", 400_000)
+
+
+def test_shape_is_the_published_one(table):
+    assert table.categorical_names == [f"N{i}" for i in range(1, 14)] + [f"C{i}" for i in range(1, 27)]
+    assert sum(table.vocab_sizes) == 1_000_293
+    assert (np.asarray(table.categorical).max(axis=0) < table.vocab_sizes).all()
+    assert table.categorical.min() == 0
+
+
+def test_best_auc_is_that_of_the_true_scores(table):
+    model = synthetic.make_model(tuple(size for _, size in published_sizes("ctr")), n_numeric=0, seed=0)
+    chunks = range(4)
+    score = np.concatenate([synthetic.make_features(model, 0, chunk)[2] for chunk in chunks])
+    label = table.label[: len(score)]
+    assert table.schema.facts["best_auc"] == pytest.approx(roc_auc_score(label, score), abs=0.005)
+    assert label.mean() == pytest.approx(0.25, abs=0.01)
+
+
+def test_score_is_a_sum_of_weights_of_values(table):
+    model = synthetic.make_model(tuple(size for _, size in published_sizes("ctr")), n_numeric=0, seed=0)
+    categorical, _, score = synthetic.make_features(model, 0, 0)
+    np.testing.assert_array_equal(categorical, table.categorical[: len(categorical)])
+    total = sum(weight[categorical[:, i]].astype(np.float64) for i, weight in enumerate(model.weight))
+    np.testing.assert_allclose(score, (total - model.center) / model.spread, atol=1e-4)
+
+
+def test_a_chunk_does_not_depend_on_the_rows_that_follow(tmp_path, table):
+    short = made(tmp_path / "short", 50_001)
+    np.testing.assert_array_equal(short.categorical, table.categorical[:50_001])
+    np.testing.assert_array_equal(short.label, table.label[:50_001])
+
+
+def test_threads_do_not_change_a_value(tmp_path, monkeypatch, table):
+    monkeypatch.setattr(synthetic, "THREADS", 1)
+    single = made(tmp_path / "single", 70_000)
+    np.testing.assert_array_equal(single.categorical, table.categorical[:70_000])
+
+
+def test_another_seed_is_another_dataset(tmp_path, table):
+    other = made(tmp_path / "other", 1000, seed=1)
+    assert (other.categorical != table.categorical[:1000]).mean() > 0.5
+
+
+def test_default_key_keeps_bags_with_signal(table):
+    config = OmegaConf.load(CONF_DIR / "dataset" / "synthetic.yaml")
+    (key,) = next(iter(config.defaults)).values()
+    first, second = (table.codes(column).astype(np.int64) for column in key.split("_"))
+    _, bag, size = np.unique(first * 10**6 + second, return_inverse=True, return_counts=True)
+    kept = (size >= 50) & (size <= 2500)
+    assert size[kept].sum() / table.n_rows >= 0.3
+    proportion = np.bincount(bag, table.label)[kept] / size[kept]
+    sampling = np.sqrt(0.25 * 0.75 * (1 / size[kept]).mean())
+    assert proportion.std() > 1.5 * sampling
+
+
+def test_values_have_long_tails(table):
+    _, count = np.unique(table.codes("C3"), return_counts=True)
+    assert (count == 1).sum() > 0.3 * len(count)
+    assert count.max() > 0.02 * table.n_rows
+
+
+def test_sscl_noise_is_the_best_mse(tmp_path):
+    options = {"seed": 0, "vocab_fraction": 0.1, "mean": 40.0, "signal": 9.0, "noise": 12.0}
+    synthetic.prepare_sscl(folder=tmp_path / "sscl", made_by={}, rows=40_000, **options)
+    table = InstanceTable.open(tmp_path / "sscl")
+    assert (table.label_kind, table.n_numeric, len(table.vocab_sizes)) == ("real", 3, 17)
+    sizes = synthetic.scaled(published_sizes("sscl"), 0.1)
+    model = synthetic.make_model(sizes, n_numeric=3, seed=0)
+    score = np.concatenate([synthetic.make_features(model, 0, chunk)[2] for chunk in (0, 1)])[:40_000]
+    residual = table.label - (40 + 9 * score)
+    assert (residual**2).mean() == pytest.approx(table.schema.facts["best_mse"], rel=0.03)
+    assert abs(np.corrcoef(residual, score)[0, 1]) < 0.02
+
+
+@pytest.mark.parametrize("fraction", [0, -1, 1.5])
+def test_a_vocabulary_beyond_the_published_one_is_refused(tmp_path, fraction):
+    with pytest.raises(InputError, match="above 0 and at most 1"):
+        partial(made, tmp_path / "x", 10)(vocab_fraction=fraction)

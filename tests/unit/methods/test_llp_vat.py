@@ -1,0 +1,95 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from llp.errors import InputError
+from llp.methods.dllp import dllp_bce
+from llp.methods.llp_vat import LLPVAT, adversarial_direction, divergence, ramp
+from llp.models.linear import Linear
+from llp.models.mlp import MLP
+from tests.helpers.minibatches import make_method, random_batch
+
+OPTIONS = {"radius": 0.1, "weight": 0.05, "ramp_epochs": 0}
+
+
+def model_and_batch():
+    torch.manual_seed(0)
+    model = MLP(vocab_sizes=[7, 5], n_numeric=2, hidden=[64, 32]).double()
+    rng = np.random.default_rng(0)
+    batch, _ = random_batch(rng)
+    n = len(batch.segment)
+    codes = torch.from_numpy(rng.integers(0, 5, (n, 2)).astype(np.int32))
+    return model, batch._replace(categorical=codes, numeric=torch.from_numpy(rng.normal(size=(n, 2))))
+
+
+def loss_and_gradients(method, batch):
+    loss = method.batch_loss(batch)
+    return loss.detach(), torch.autograd.grad(loss, list(method.model.parameters()))
+
+
+def test_radius_0_is_dllp_bce():
+    model, batch = model_and_batch()
+    loss, gradients = loss_and_gradients(make_method(LLPVAT, model=model, **{**OPTIONS, "radius": 0.0}), batch)
+    dllp = dllp_bce(model(batch.categorical, batch.numeric), batch, reduction="mean")
+    assert loss == dllp
+    for ours, theirs in zip(gradients, torch.autograd.grad(dllp, list(model.parameters())), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+def test_the_direction_is_where_the_power_iteration_ends():
+    model, batch = model_and_batch()
+    layer = model.first_layer(batch.categorical, batch.numeric)
+    scores = model.score_from_first_layer(layer)
+    ours = adversarial_direction(scores, layer, torch.Generator().manual_seed(0))
+    start = F.normalize(torch.randn_like(layer), dim=1).requires_grad_()
+    moved = model.score_from_first_layer(layer.detach() + 1e-6 * start)
+    two = torch.stack([torch.zeros_like(moved), moved], dim=1)
+    target = torch.stack([1 - torch.sigmoid(scores), torch.sigmoid(scores)], dim=1).detach()
+    kl = F.kl_div(two.log_softmax(dim=1), target, reduction="batchmean")
+    iterated = F.normalize(torch.autograd.grad(kl, start)[0], dim=1, eps=1e-30)
+    cosine = (ours * iterated).sum(dim=1).abs()
+    np.testing.assert_allclose(cosine.detach(), 1, atol=1e-4)
+
+
+def test_both_signs_occur():
+    model, batch = model_and_batch()
+    layer = model.first_layer(batch.categorical, batch.numeric)
+    scores = model.score_from_first_layer(layer)
+    one, two = (adversarial_direction(scores, layer, torch.Generator().manual_seed(s)) for s in (0, 1))
+    assert 0 < (one * two).sum(dim=1).lt(0).sum() < len(scores)
+
+
+def test_the_divergence_is_torchs():
+    z, moved = torch.tensor([0.3, -2.0, 5.0]).double(), torch.tensor([0.1, 1.0, 5.0]).double()
+    law, log_moved = ([torch.sigmoid(-z), torch.sigmoid(z)], [F.logsigmoid(-moved), F.logsigmoid(moved)])
+    expected = F.kl_div(torch.stack(log_moved, 1), torch.stack(law, 1), reduction="none").sum(dim=1)
+    torch.testing.assert_close(divergence(z, moved), expected, atol=1e-12, rtol=1e-9)
+
+
+def test_the_loss_is_the_bag_loss_and_the_weighted_mean_divergence():
+    model, batch = model_and_batch()
+    method = make_method(LLPVAT, model=model, epoch=5, **{**OPTIONS, "ramp_epochs": 10}).double()
+    method.on_train_epoch_start()
+    layer = model.first_layer(batch.categorical, batch.numeric)
+    scores = model.score_from_first_layer(layer)
+    direction = adversarial_direction(scores, layer, method.generator("adversarial direction"))
+    length = 0.1 * (layer**2).sum(dim=1).mean().sqrt().item()
+    np.testing.assert_allclose((length * direction).norm(dim=1).detach(), length, rtol=1e-6)
+    penalty = divergence(scores, model.score_from_first_layer(layer + length * direction)).mean()
+    expected = dllp_bce(scores, batch, reduction="mean") + 0.05 * math.exp(-1.25) * penalty
+    assert method.batch_loss(batch).item() == pytest.approx(expected.item(), rel=1e-12)
+    assert method.epoch_sums()["bag_error"] > 0
+
+
+def test_the_weight_rises_to_its_full_value():
+    shares = [ramp(epoch, ramp_epochs=4) for epoch in range(6)]
+    assert shares == pytest.approx([math.exp(-5 * (1 - t) ** 2) for t in (0, 0.25, 0.5, 0.75, 1, 1)])
+    assert ramp(0, ramp_epochs=0) == 1
+
+
+def test_a_model_without_a_hidden_layer_is_refused():
+    with pytest.raises(InputError, match="Linear has none; write model=mlp"):
+        make_method(LLPVAT, model=Linear(vocab_sizes=[3], n_numeric=0, bias=True), **OPTIONS)

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from llp.methods.dllp import dllp_bce
+from llp.methods.mixbag import MixBag, draw_mix, expectation_and_band, mixed_bag_losses
+from tests.helpers.minibatches import make_batch, make_method, random_batch
+
+OPTIONS = {"probability": 0.5, "tail": 0.005, "band": "weighted"}
+
+
+def mix_of(batch, seed):
+    return draw_mix(batch, torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("band", ["weighted", "authors_code"])
+def test_the_band_is_its_formula(band):
+    alpha, other, n, m = 0.3, 0.05, 12, 30
+    expected, width = expectation_and_band(
+        *(torch.tensor([x], dtype=torch.float64) for x in (alpha, other, n, m)), tail=0.005, band=band
+    )
+    t, a, b = stats.norm.isf(0.005), n / (n + m), m / (n + m)
+    e1, e2 = t * np.sqrt(alpha * (1 - alpha) / n), t * np.sqrt(other * (1 - other) / m)
+    assert expected.item() == pytest.approx(a * alpha + b * other)
+    assert width.item() == pytest.approx((a if band == "weighted" else t) * e1 + b * e2)
+
+
+def test_parts_are_of_the_two_bags_without_repetition_and_of_the_sizes_drawn():
+    batch, _ = random_batch(np.random.default_rng(0))
+    for seed in range(20):
+        mix = mix_of(batch, seed)
+        assert (mix.partner != torch.arange(8)).all()
+        assert sorted(mix.partner.tolist()) == list(range(8))
+        for b in range(8):
+            taken = mix.taken[mix.segment == b]
+            assert len(set(taken.tolist())) == len(taken)
+            bags = batch.segment[taken]
+            assert (bags == b).sum() == mix.n_own[b]
+            assert (bags == mix.partner[b]).sum() == mix.n_partner[b]
+            assert len(taken) == mix.n_own[b] + mix.n_partner[b]
+
+
+def test_every_instance_of_a_bag_is_taken_equally_often():
+    batch = make_batch([6, 6], [2, 3])
+    taken = torch.zeros(12)
+    n_draws = 600
+    for seed in range(n_draws):
+        taken += torch.bincount(mix_of(batch, seed).taken, minlength=12)
+    share = taken / taken.sum()
+    assert (share - 1 / 12).abs().max() < 4 * (1 / 12 / taken.sum().item()) ** 0.5
+
+
+def test_mixed_losses_are_their_formula_bag_by_bag():
+    batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
+    mix = mix_of(batch, 3)
+    alpha = (batch.label_sum / batch.size).numpy()
+    losses = mixed_bag_losses(scores, batch, mix, tail=0.005, band="weighted")
+    n_inside = 0
+    for b in range(8):
+        h = torch.sigmoid(scores[mix.taken[mix.segment == b]]).mean().item()
+        expected, width = expectation_and_band(
+            torch.tensor(alpha[b]), torch.tensor(alpha[mix.partner[b]]), mix.n_own[b], mix.n_partner[b],
+            tail=0.005, band="weighted",
+        )  # fmt: skip
+        gamma = expected.item()
+        inside = abs(h - gamma) <= width.item()
+        n_inside += inside
+        q = gamma if inside else h
+        assert losses[b].item() == pytest.approx(-gamma * np.log(q) - (1 - gamma) * np.log(1 - q), rel=1e-5)
+    assert 0 < n_inside < 8
+
+
+def test_never_mixing_is_dllp_bce_and_so_is_a_lone_bag():
+    batch, scores = random_batch(np.random.default_rng(2))
+    method = make_method(MixBag, **{**OPTIONS, "probability": 0.0})
+    assert method.bag_loss(scores, batch).item() == pytest.approx(dllp_bce(scores, batch, reduction="mean").item())
+    lone = make_batch([5], [2])
+    method = make_method(MixBag, **{**OPTIONS, "probability": 1.0})
+    expected = dllp_bce(scores[:5], lone, reduction="mean")
+    assert method.bag_loss(scores[:5], lone).item() == expected.item()
+
+
+def test_draws_belong_to_the_step():
+    batch, scores = random_batch(np.random.default_rng(3))
+    losses = [make_method(MixBag, step=step, **OPTIONS).bag_loss(scores, batch).item() for step in (0, 0, 1)]
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient():
+    rng = np.random.default_rng(4)
+    batch, scores = random_batch(rng, low=10, high=30)
+    mix = mix_of(batch, 5)
+    order = torch.from_numpy(
+        np.concatenate([rng.permutation(bag) for bag in np.split(np.arange(len(scores)), np.cumsum(batch.size)[:-1])])
+    )
+    permuted_mix = mix._replace(taken=torch.argsort(order)[mix.taken])
+    gradients = []
+    for z, m in ((scores, mix), (scores[order], permuted_mix)):
+        z = z.clone().requires_grad_()
+        mixed_bag_losses(z, batch, m, tail=0.4, band="weighted").sum().backward()
+        gradients.append(z.grad)
+    assert gradients[0].any()
+    torch.testing.assert_close(gradients[1], gradients[0][order])

@@ -1,0 +1,287 @@
+"""Tables, figures and messages of the report, from made run folders."""
+
+import io
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from llp.errors import InputError
+from llp.report import ReportFiles, report
+from llp.results.collect import collect
+from llp.results.figures import draw
+from llp.results.summary import summarize
+from llp.results.tables import Table, metric_table, show
+from llp.results.variants import telling_paths
+from tests.helpers.records import record, run_folder, write_folds, write_run
+
+FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
+
+
+def shown(outputs_dir: Path, width: int = 400, **filters: list[str]) -> tuple[ReportFiles, str]:
+    text = io.StringIO()
+    files = report(outputs_dir, console=Console(file=text, width=width), **filters)
+    return files, text.getvalue()
+
+
+def cells_of(outputs_dir: Path) -> pl.DataFrame:
+    return summarize(collect(outputs_dir).runs)
+
+
+def texts(table: Table) -> dict[tuple[str, str], str]:
+    return {(row[0].text, name): cell.text for row in table.rows for name, cell in zip(table.columns, row, strict=True)}
+
+
+def marked(table: Table) -> list[tuple[str, str]]:
+    return [
+        (row[0].text, name) for row in table.rows for name, cell in zip(table.columns, row, strict=True) if cell.best
+    ]
+
+
+def test_mean_and_sample_std_over_the_folds(tmp_path: Path) -> None:
+    write_folds(tmp_path, FIVE)
+    cell = cells_of(tmp_path).row(0, named=True)
+    assert cell["mean"] == pytest.approx(statistics.mean(FIVE))
+    assert cell["std"] == pytest.approx(statistics.stdev(FIVE))
+    assert (cell["n_folds"], cell["n_seeds"], cell["n_runs"]) == (5, 1, 5)
+    assert texts(metric_table(cells_of(tmp_path)))["month_dest", "dllp_bce"] == "0.6240 ± 0.0230"
+
+
+@pytest.mark.parametrize(
+    ("points", "remark"),
+    [
+        ([(0, 0)], "0.6000 (1 fold)"),
+        ([(0, 0), (1, 0)], "0.6000 ± 0.0000 (2 folds)"),
+        ([(fold, seed) for fold in range(5) for seed in (0, 1)], "0.6000 ± 0.0000 (2 seeds)"),
+        ([(0, 0), (0, 1), (1, 0)], "0.6000 ± 0.0000 (2 folds, 2 seeds, 3 runs)"),
+    ],
+)
+def test_a_cell_that_is_not_five_folds_says_so(tmp_path: Path, points: list[tuple[int, int]], remark: str) -> None:
+    for fold, seed in points:
+        write_run(tmp_path, 0.6, fold=fold, seed=seed)
+    assert texts(metric_table(cells_of(tmp_path)))["month_dest", "dllp_bce"] == remark
+
+
+@pytest.mark.parametrize(("metric", "best"), [("auc", "dsq"), ("mse", "dllp_mse")])
+def test_the_best_on_bags_of_each_row_is_marked(tmp_path: Path, metric: str, best: str) -> None:
+    for method, shift in (("dllp_mse", 0.0), ("dllp_bce", 0.05), ("dsq", 0.1)):
+        write_folds(tmp_path, [value + shift for value in FIVE], metric=metric, method=method)
+    write_folds(tmp_path, [0.9] * 5 if metric == "auc" else [0.1] * 5, metric=metric, method="instance_bce")
+    table = metric_table(cells_of(tmp_path))
+    assert marked(table) == [("month_dest", best)]
+    assert table.columns[1] == "instance_bce"  # set apart, before the methods on bags by rank
+    assert table.columns[2] == best
+    assert any("instance labels" in note and "instance_bce" in note for note in table.notes)
+
+
+def test_only_what_compares_competes(tmp_path: Path) -> None:
+    write_folds(tmp_path, [0.9, 0.9], method="upm")  # fewer folds than the others
+    write_folds(tmp_path, [0.9, 0.9, 0.9, 0.9, float("nan")], method="dsq")  # a run without a value
+    write_folds(tmp_path, FIVE, method="dllp_mse")
+    write_folds(tmp_path, FIVE[:1], method="dllp_bce", grouping_key="random_64")  # nothing to compare with
+    table = metric_table(cells_of(tmp_path))
+    assert marked(table) == []
+    write_folds(tmp_path, [value - 0.01 for value in FIVE], method="dllp_bce")
+    assert marked(metric_table(cells_of(tmp_path))) == [("month_dest", "dllp_mse")]
+
+
+def test_nan_runs_are_counted_and_left_out_of_the_mean(tmp_path: Path) -> None:
+    write_folds(tmp_path, [0.6, 0.7, float("nan"), 0.6, 0.7])
+    write_folds(tmp_path, [float("nan")] * 5, method="dsq")
+    files, text = shown(tmp_path)
+    table = texts(metric_table(cells_of(tmp_path)))
+    assert table["month_dest", "dllp_bce"] == "0.6500 ± 0.0577 (1 of 5 NaN)"
+    assert table["month_dest", "dsq"] == "NaN (5 of 5 NaN)"
+    assert "left out of the mean" in text
+    assert len(files.figures) == 2
+
+
+def test_runs_that_differ_in_a_setting_are_never_averaged(tmp_path: Path) -> None:
+    for number, rate in enumerate((0.001, 0.01)):
+        changed = {"optimizer": {"lr": rate}, "dataset": {"learning_rate": rate}}
+        write_folds(tmp_path, [0.6 + number / 10] * 5, config=changed, config_hash=f"lr{number}")
+    table = metric_table(cells_of(tmp_path))
+    assert texts(table) == {
+        ("month_dest (optimizer.lr=0.001)", "bag dataset"): "month_dest (optimizer.lr=0.001)",
+        ("month_dest (optimizer.lr=0.001)", "dllp_bce"): "0.6000 ± 0.0000",
+        ("month_dest (optimizer.lr=0.01)", "bag dataset"): "month_dest (optimizer.lr=0.01)",
+        ("month_dest (optimizer.lr=0.01)", "dllp_bce"): "0.7000 ± 0.0000",
+    }
+
+
+def test_a_methods_own_setting_gives_it_a_column(tmp_path: Path) -> None:
+    for reg, value in ((0.1, 0.6), (0.5, 0.7)):
+        write_run(tmp_path, value, method="ot", config={"method": {"reg": reg}}, config_hash=str(reg))
+    write_run(tmp_path, 0.65)
+    table = metric_table(cells_of(tmp_path))
+    assert table.columns == ["bag dataset", "ot (reg=0.5)", "dllp_bce", "ot (reg=0.1)"]
+    assert len(table.rows) == 1
+
+
+def test_the_model_is_named_only_where_a_method_has_several(tmp_path: Path) -> None:
+    linear = {"model": {"_target_": "llp.models.linear.Linear", "name": "linear", "hidden": None}}
+    write_run(tmp_path, 0.6, config_hash="a")
+    write_run(tmp_path, 0.5, config_hash="b", model="linear", config=linear)
+    write_run(tmp_path, 0.55, method="mean_map", model="linear", config=linear)
+    write_run(tmp_path, 0.6, grouping_key="random_64")
+    write_run(tmp_path, 0.55, grouping_key="random_64", method="mean_map", model="linear", config=linear)
+    table = texts(metric_table(cells_of(tmp_path)))
+    assert table["month_dest (model=linear)", "mean_map"].startswith("0.55")
+    assert table["month_dest (model=mlp)", "mean_map"] == "–"
+    assert table["random_64", "dllp_bce"].startswith("0.6")
+    assert table["random_64", "mean_map"].startswith("0.55")
+
+
+def test_a_table_made_anew_is_another_dataset(tmp_path: Path) -> None:
+    write_run(tmp_path, 0.6, table="aaaa", config_hash="a")
+    write_run(tmp_path, 0.7, table="bbbb", config_hash="b")
+    assert cells_of(tmp_path)["row"].to_list() == ["month_dest (table=aaaa)", "month_dest (table=bbbb)"]
+
+
+def test_telling_paths_tell_all_apart() -> None:
+    configs = [{"a": x, "b": y, "c": x + y, **extra} for x in "12" for y in "12" for extra in ({}, {"d": "1"})]
+    paths = telling_paths(configs)
+    assert paths == ["a", "b", "d"]
+    assert len({tuple(config.get(path) for path in paths) for config in configs}) == len(configs)
+
+
+def test_rows_are_in_natural_order_by_kind(tmp_path: Path) -> None:
+    for key in ("random_256", "random_64", "C11_C2", "C3_C4"):
+        write_run(tmp_path, 0.6, grouping_key=key)
+    assert cells_of(tmp_path)["row"].to_list() == ["C3_C4", "C11_C2", "random_64", "random_256"]
+
+
+def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> None:
+    write_folds(tmp_path, FIVE, config_hash="paper")
+    write_folds(tmp_path, FIVE, protocol="holdout", config_hash="holdout")
+    files, _ = shown(tmp_path)
+    paper, holdout = (
+        metric_table(part) for part in cells_of(tmp_path).sort("protocol", descending=True).partition_by("protocol")
+    )
+    assert any("selected on the test rows: optimistic" in note for note in paper.notes)
+    assert not any("optimistic" in note for note in holdout.notes)
+    assert {path.name for path in files.figures} == {
+        f"flights_{protocol}_auc.{ending}" for protocol in ("paper", "holdout") for ending in ("png", "svg")
+    }
+
+
+def test_training_table_and_long_form(tmp_path: Path) -> None:
+    first = record("auc", 0.6)["stages"][0]
+    for fold, epochs in enumerate((3, 8)):
+        stages = [first, {**first, "epochs": epochs, "early_stopped": fold == 0}]
+        write_run(tmp_path, 0.6, fold=fold, stages=stages, method="sim_llp")
+    files, _ = shown(tmp_path)
+    training = next(path for path in files.tables if "training" in path.name).read_text().splitlines()
+    assert training[1] == "sim_llp,2,0.5000,4.0 + 5.5 (3–8),1 of 2,2.0"
+    long = pl.read_csv(files.results).row(0, named=True)
+    expected = {"dataset": "flights", "grouping_key": "month_dest", "method": "sim_llp", "n_folds": 2}
+    expected |= {"mean": 0.6, "std": 0.0, "epochs_mean": 5.5, "untrained_mean": 0.5, "untrained_std": 0.0}
+    expected |= {"measures.auc": 0.6, "measures.log_loss": 0.6}
+    assert {name: long[name] for name in expected} == pytest.approx(expected)
+
+
+def test_markdown_shows_tables_figures_and_failures(tmp_path: Path) -> None:
+    write_folds(tmp_path, FIVE)
+    write_folds(tmp_path, [0.5] * 5, method="dsq")
+    folder = run_folder(tmp_path, record("auc", 0.5) | {"method": "upm"})
+    folder.mkdir(parents=True)
+    (folder / "error.json").write_text(json.dumps({"error": "no [bags] left", "type": "InputError"}))
+    (tmp_path / "result.json").write_text("{}")
+    files, text = shown(tmp_path)
+    page = files.markdown.read_text()
+    assert "| month_dest | **0.6240 ± 0.0230** | 0.5000 ± 0.0000 |" in page
+    for said in ("Runs: 10 finished, 1 failed", "upm fold=0 seed=0", "InputError: no [bags] left", "left out: "):
+        assert said in page
+        assert said in text
+    assert f"]({files.figures[0].name})" in page
+    assert files.figures[0].read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in files.figures[1].read_text()[:2000]
+
+
+def test_a_wide_table_goes_on_below(tmp_path: Path) -> None:
+    for method in ("dllp_bce", "dllp_mse", "dllp_mae", "dsq", "upm", "mixbag", "llpfc"):
+        write_folds(tmp_path, FIVE, method=method)
+    text = io.StringIO()
+    show(metric_table(cells_of(tmp_path)), Console(file=text, width=60))
+    lines = text.getvalue().splitlines()
+    assert text.getvalue().count("0.6240 ± 0.0230") == 7
+    assert sum("month_dest" in line for line in lines) == 4
+    assert max(map(len, lines)) <= 60
+
+
+def test_filters_keep_what_was_asked(tmp_path: Path) -> None:
+    for dataset in ("flights", "other"):
+        for method in ("dllp_bce", "dsq", "upm"):
+            write_run(tmp_path, 0.6, dataset=dataset, method=method)
+    files, text = shown(tmp_path, dataset=["other"], method=["dsq", "upm"])
+    long = pl.read_csv(files.results)
+    assert set(long["dataset"]) == {"other"}
+    assert sorted(long["method"]) == ["dsq", "upm"]
+    assert "Runs: 2 finished, 0 failed" in text
+
+
+def test_an_unknown_name_is_told_which_there_are(tmp_path: Path) -> None:
+    write_run(tmp_path, 0.6)
+    write_run(tmp_path, 0.6, method="dsq")
+    with pytest.raises(InputError, match=r"method=dlp: no finished run has it; write method=\[dllp_bce,dsq\]"):
+        report(tmp_path, method=["dlp"])
+
+
+def test_no_runs_says_which_command_makes_some(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no finished run; train some: python -m llp\.train -m dataset="):
+        report(tmp_path)
+    folder = run_folder(tmp_path, record("auc", 0.5))
+    folder.mkdir(parents=True)
+    (folder / "error.json").write_text(json.dumps({"error": "disk full", "type": "OSError"}))
+    with pytest.raises(InputError, match="1 failed: flights month_dest dllp_bce fold=0 seed=0: OSError: disk full"):
+        report(tmp_path)
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_value_far_off_does_not_squeeze_the_others(tmp_path: Path) -> None:
+    from llp.results.figures import _limits
+
+    for method, value in (("dllp_mse", 150.0), ("dllp_mae", 160.0), ("sim_llp", 170.0), ("genbags", 9000.0)):
+        write_run(tmp_path, value, method=method, metric="mse")
+    cells = cells_of(tmp_path)
+    low, high = _limits(cells)
+    assert 140 < low < 150
+    assert 170 < high < 180
+    draw(cells, tmp_path / "figure")
+    assert "9000" in (tmp_path / "figure.svg").read_text()  # still said, as a number
+
+
+def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
+    write_folds(tmp_path, FIVE)
+    files, _ = shown(tmp_path)
+    paths = [files.markdown, files.results, *files.tables, *files.figures]
+    before = [path.read_bytes() for path in paths]
+    shown(tmp_path)
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_command(tmp_path: Path) -> None:
+    write_folds(tmp_path / "runs", FIVE)
+
+    def command(*options: str) -> subprocess.CompletedProcess[str]:
+        arguments = [sys.executable, "-m", "llp.report", *options]
+        root = str(Path(__file__).resolve().parents[3])
+        return subprocess.run(
+            arguments, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=False
+        )
+
+    good = command("outputs_dir=runs", "dataset=flights", "grouping_key=month_dest", "method=[dllp_bce]")
+    assert good.returncode == 0, good.stderr
+    assert "0.6240 ± 0.0230" in good.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"flights", "report"}
+    bad = command("outputs_dir=runs", "dataset=none")
+    assert bad.returncode == 1
+    assert "dataset=none: no finished run has it; write dataset=flights" in bad.stderr
+    assert "Traceback" not in bad.stderr

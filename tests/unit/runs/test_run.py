@@ -1,0 +1,308 @@
+"""A run's identity, folder and record: skipped when finished, done again when asked, an error when it fails."""
+
+import json
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from filelock import FileLock
+from omegaconf import OmegaConf
+
+import llp.runs.run
+import llp.training.callbacks
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.files import write_atomically
+from llp.runs.build import load_model, open_table
+from llp.runs.run import Run, run_one
+
+
+def run_of(config):
+    return Run.of(config, open_table(config))
+
+
+def record_of(config):
+    return json.loads(run_of(config).result_path.read_text())
+
+
+class CutOffError(Exception):
+    pass
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make the training fail at its first epoch's end."""
+
+    def fail(*args, **kwargs):
+        raise CutOffError("no space left")
+
+    monkeypatch.setattr(llp.training.callbacks, "write_csv", fail)
+    return monkeypatch
+
+
+def test_folder_spells_the_point(tiny, tmp_path):
+    run = run_of(tiny("fold=3", "seed=7", "grouping_key=fixed_C1_C2_64"))
+    expected = tmp_path / "outputs" / "synthetic" / "fixed_C1_C2_64" / "dllp_bce" / "fold=3" / "seed=7" / run.hash
+    assert run.folder == expected
+    assert len(run.hash) == 8
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "outputs_dir=elsewhere", "logger=wandb", "num_workers=2", "save_model=true", "force=true",
+        "checkpoint_minutes=0", "trainer.accelerator=auto",
+    ],
+)  # fmt: skip
+def test_folders_logger_and_hardware_are_not_part_of_the_identity(tiny, override):
+    assert run_of(tiny(override)).hash == run_of(tiny()).hash
+
+
+def test_what_changes_the_result_changes_the_identity(tiny):
+    changes = {
+        "fold": 1, "seed": 1, "method.reduction": "sum", "optimizer.lr": 0.5, "trainer.max_epochs": 7,
+        "trainer.patience": 9, "trainer.threads": 2, "trainer.bags_per_batch": 4, "grouping_key.bag_size": 128,
+        "grouping_key.seed": 1, "protocol.held_out": 0.1, "dataset.seed": 1,
+    }  # fmt: skip
+    config = tiny()
+    hashes = {run_of(config).hash, run_of(tiny("method=dllp_mse")).hash, run_of(tiny("model=linear")).hash}
+    for name, value in changes.items():
+        changed = config.copy()
+        OmegaConf.update(changed, name, value)
+        hashes.add(run_of(changed).hash)
+    assert len(hashes) == len(changes) + 3
+
+
+def test_another_table_is_another_run(tiny):
+    config = tiny()
+    table = open_table(config)
+    schema = json.loads((table.folder / "schema.json").read_text()) | {"source": {"bytes": 1}}
+    other = InstanceTable(table.folder, type(table.schema)(**schema | {"columns": table.schema.columns}))
+    assert Run.of(config, other).hash != Run.of(config, table).hash
+
+
+def test_record_and_files_of_a_finished_run(tiny):
+    config = tiny("method=dllp_mae", "checkpoint_minutes=0", "fold=2")
+    record = run_one(config)
+    run = run_of(config)
+    assert record_of(config) == record
+    assert sorted(path.name for path in run.folder.rglob("*") if path.is_file()) == [
+        ".lock", "attempt", "config.yaml", "metrics.csv", "result.json", "run.log",
+    ]  # fmt: skip
+    point = {name: record[name] for name in ("dataset", "grouping_key", "method", "model", "protocol", "fold", "seed")}
+    assert point == {
+        "dataset": "synthetic", "grouping_key": "random_64", "method": "dllp_mae", "model": "mlp",
+        "protocol": "paper", "fold": 2, "seed": 0,
+    }  # fmt: skip
+    assert (record["label_kind"], record["schema"], record["attempt"]) == ("binary", 1, 1)
+    assert (record["n_train_bags"], record["n_train_instances"], record["n_test_instances"]) == (25, 1600, 400)
+    assert record["config_hash"] == run.hash
+    metric, rows = record["metric"], (run.folder / "metrics.csv").read_text().splitlines()
+    assert (metric["name"], metric["mode"]) == ("auc", "max")
+    assert metric["best"] == record["measures"]["auc"] >= metric["last"] - 1e-7  # an epoch's measure is float32
+    assert metric["last"] == float(rows[-1].split(",")[rows[0].split(",").index("test_auc")])
+    [stage] = record["stages"]
+    assert stage["epochs"] == len(rows) - 1
+    assert (stage["method"], stage["reused"], stage["run"]) == ("dllp_mae", False, None)
+    assert stage["seconds"] < record["seconds"] < 60
+    assert set(record["versions"]) >= {"python", "torch", "lightning", "polars"}
+    assert None not in record["versions"].values()
+    assert record["device"]
+    text = (run.folder / "config.yaml").read_text()
+    assert "${" not in text
+    assert OmegaConf.create(text).method.loss == "mae"
+
+
+def test_finished_run_is_skipped_and_done_again_with_force(tiny, monkeypatch, caplog):
+    first = run_one(tiny())
+    path = run_of(tiny()).result_path
+    before = path.stat().st_mtime_ns
+    with caplog.at_level(logging.INFO, "llp"):
+        assert run_one(tiny()) == first
+    assert "synthetic random_64 dllp_bce fold=0 seed=0: finished before, skipped" in caplog.text
+    assert path.stat().st_mtime_ns == before
+    again = run_one(tiny("force=true"))
+    assert (again["attempt"], again["measures"]) == (2, first["measures"])
+    assert path.stat().st_mtime_ns > before
+
+
+def test_run_that_another_process_is_at_is_waited_for(tiny, caplog):
+    config = tiny("method=group_prior")
+    run = run_of(config)
+    run.folder.mkdir(parents=True)
+    waiting = threading.Event()
+
+    class Heard(logging.Handler):
+        def emit(self, record):
+            waiting.set()
+
+    with ThreadPoolExecutor() as pool, FileLock(run.folder / ".lock"):
+        logging.getLogger("llp.files").addHandler(heard := Heard())
+        second = pool.submit(run_one, config)
+        assert waiting.wait(30)
+        assert not run.result_path.exists()
+        logging.getLogger("llp.files").removeHandler(heard)
+    assert second.result()["attempt"] == 1
+    assert "synthetic random_64 group_prior fold=0 seed=0: another process or thread is at it (lock " in caplog.text
+
+
+def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):
+    asked, base, plain = (tiny(f"method={name}") for name in ("dllp_mae", "dllp_bce", "instance_bce"))
+    run_one(asked)
+    assert not run_of(asked).weights_path.exists()
+    asked.save_model = True
+    run_one(asked)  # finished, but without the weights that are asked for
+    run_one(base)
+    run_one(plain)
+    assert [run_of(config).weights_path.exists() for config in (asked, base, plain)] == [True, True, False]
+    assert record_of(asked)["attempt"] == 2
+    assert not list(run_of(base).folder.rglob("*.ckpt"))
+
+
+def test_kept_weights_give_the_reported_metric(tiny, tmp_path):
+    from llp.runs.build import build_data, build_method
+    from llp.training.stage import evaluate
+
+    config = tiny("grouping_key=fixed_C1_C2_64", "optimizer.lr=0.01")
+    record = run_one(config)
+    table = open_table(config)
+    method = build_method(config, table)
+    method.start_from(load_model(run_of(config).folder, table))
+    assert evaluate(method, build_data(config, table, instance_labels=False)) == record["measures"]
+    with pytest.raises(InputError, match=r"holds no kept weights .* train that run with save_model=true"):
+        load_model(tmp_path, table)
+
+
+def test_first_stage_is_trained_once_and_reused(tiny):
+    config = tiny("method=hard_erot_llp")
+    record = run_one(config)
+    base, stage = record["stages"]
+    first = run_of(tiny("method=dllp_bce"))
+    assert base["run"] == str(first.folder)
+    assert (base["method"], base["reused"], stage["reused"]) == ("dllp_bce", False, False)
+    finished = first.result_path.stat().st_mtime_ns
+    other = run_one(tiny("method=soft_erot_llp", "force=true"))["stages"]
+    assert [(stage["method"], stage["reused"]) for stage in other] == [("dllp_bce", True), ("soft_erot_llp", False)]
+    assert first.result_path.stat().st_mtime_ns == finished
+    trained = torch.load(first.weights_path)
+    assert all(torch.isfinite(weight).all() for weight in trained.values())
+
+
+def test_failed_run_says_why_and_is_tried_again(tiny, failing, caplog):
+    config = tiny()
+    with pytest.raises(CutOffError):
+        run_one(config)
+    run = run_of(config)
+    error = json.loads((run.folder / "error.json").read_text())
+    assert (error["error"], error["type"]) == ("no space left", "CutOffError")
+    assert "in fail" in error["traceback"]
+    assert not run.result_path.exists()
+    assert "no space left" in (run.folder / "run.log").read_text()
+    failing.undo()
+    assert run_one(config)["attempt"] == 2
+    assert not (run.folder / "error.json").exists()
+
+
+def test_wrong_option_found_late_is_logged_without_a_traceback(tiny, caplog):
+    config = tiny("method.reduction=median")
+    with pytest.raises(InputError, match=r"reduction=median does not fit; write method.reduction=mean or sum"):
+        run_one(config)
+    assert "method.reduction=median" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert json.loads((run_of(config).folder / "error.json").read_text())["type"] == "InputError"
+
+
+def test_forced_run_that_fails_is_not_finished(tiny, failing):
+    failing.undo()
+    run_one(tiny())
+    failing.setattr(llp.training.callbacks, "write_csv", None)
+    with pytest.raises(TypeError):
+        run_one(tiny("force=true"))
+    assert run_of(tiny()).finished() is None
+
+
+def test_half_written_files_of_a_killed_attempt_are_removed(tiny):
+    config = tiny()
+    run = run_of(config)
+    (run.folder / "checkpoints").mkdir(parents=True)
+    for name in (".123.result.json", "checkpoints/.123.resume.ckpt"):
+        (run.folder / name).write_text("{")
+    run_one(config)
+    assert not list(run.folder.rglob(".[0-9]*"))
+
+
+@pytest.mark.parametrize("text", ["", '{"metric": {"name"', "[]", "{}"])
+def test_run_with_a_damaged_record_is_done_again(tiny, text):
+    config = tiny("method=group_prior")
+    measures = run_one(config)["measures"]
+    run_of(config).result_path.write_text(text)
+    again = run_one(config)
+    assert (again["attempt"], again["measures"]) == (2, measures)
+    assert record_of(config) == again
+
+
+def test_first_stage_with_damaged_weights_is_done_again(tiny):
+    first = run_of(tiny("method=dllp_mse"))
+    measures = run_one(tiny("method=sim_llp"))["measures"]
+    whole = first.weights_path.read_bytes()
+    first.weights_path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="holds no kept weights"):
+        load_model(first.folder, open_table(tiny()))
+    again = run_one(tiny("method=sim_llp", "force=true"))
+    assert (again["stages"][0]["reused"], again["measures"]) == (False, measures)
+    assert first.weights_path.stat().st_size == len(whole)
+
+
+def test_damaged_checkpoint_is_not_gone_on_from(tiny, caplog):
+    measures = run_one(tiny("force=true"))["measures"]
+    run = run_of(tiny())
+    run.result_path.unlink()
+    (run.folder / "checkpoints" / "resume.ckpt").write_bytes(b"PK" * 100)
+    assert run_one(tiny())["measures"] == measures
+    assert "resume.ckpt is damaged: training starts from the first epoch" in caplog.text
+
+
+@pytest.mark.parametrize("full", ["metrics.csv", "config.yaml", "attempt", "best.pt", "result.json", "error.json"])
+def test_full_disk_is_told_in_a_line_and_costs_no_later_attempt(tiny, monkeypatch, caplog, full):
+    def write(path, content):
+        if path.name in (full, "error.json"):
+            raise OSError(28, "No space left on device", str(path))
+        write_atomically(path, content)
+
+    for module in (llp.runs.run, llp.training.callbacks):
+        monkeypatch.setattr(module, "write_atomically", write)
+    if full == "error.json":
+        assert run_one(tiny())["attempt"] == 1
+        return
+    with pytest.raises(OSError, match="No space left on device"):
+        run_one(tiny())
+    assert "No space left on device" in caplog.text
+    assert "Traceback" not in caplog.text
+    monkeypatch.undo()
+    assert run_one(tiny())["attempt"] == (1 if full == "attempt" else 2)
+
+
+def test_table_that_the_yaml_file_does_not_describe(tiny):
+    config = tiny()
+    config.dataset.label_kind = "real"
+    config.method.labels = ["real"]
+    with pytest.raises(InputError, match=r"dataset synthetic says label_kind: real, its table .* holds binary labels"):
+        run_one(config)
+    config = tiny()
+    config.dataset.key_columns = ["C1", "Z"]
+    with pytest.raises(InputError, match=r"dataset synthetic names the key column Z, which its table .* lacks"):
+        run_one(config)
+
+
+def test_dataset_that_needs_raw_files_says_how_they_are_had(tiny):
+    config = tiny()
+    config.dataset.update(embedded=False, name="mine", table="mine")
+    OmegaConf.set_struct(config, False)
+    config.dataset.source = "http://example.org, free"
+    with pytest.raises(
+        InputError, match=r"mine is not prepared. Get the raw file \(http://example.org, free\)"
+    ) as error:
+        run_one(config)
+    assert f"python -m llp.prepare dataset=mine raw=PATH data_dir={config.data_dir}" in str(error.value)

@@ -1,0 +1,176 @@
+"""Weights & Biases offline: one run of theirs per run of ours, with its outcome, and the key nowhere."""
+
+import struct
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import llp.training.callbacks
+from llp.errors import InputError
+from llp.runs.run import run_one
+from llp.runs.tracking import _mode
+
+KEY = "0123456789abcdef0123456789abcdef01234567"
+
+
+def records(path):
+    """The records of an offline run's file: blocks of 32 KiB, chunks with a checksum, a length and a type."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    data, place, parts = path.read_bytes(), 7, []
+    while place + 7 <= len(data):
+        if 32768 - place % 32768 < 7:
+            place += 32768 - place % 32768
+            continue
+        _, length, kind = struct.unpack("<IHB", data[place : place + 7])
+        parts.append(data[place + 7 : place + 7 + length])
+        place += 7 + length
+        if kind in (1, 4):  # whole, or the last part
+            record = Record()
+            record.ParseFromString(b"".join(parts))
+            parts = []
+            yield record
+
+
+def runs_in(folder):
+    """What each offline run under a folder tells, by the order of their start."""
+    runs = []
+    for path in sorted(folder.rglob("run-*.wandb"), key=lambda path: path.stat().st_mtime_ns):
+        told = {"history": [], "summary": {}, "exit_code": None, "config": ""}
+        for record in records(path):
+            match record.WhichOneof("record_type"):
+                case "run":
+                    told["run"] = record.run
+                    told["config"] += str(record.run.config)
+                case "history":
+                    told["history"].append(
+                        {item.key or item.nested_key[0]: item.value_json for item in record.history.item}
+                    )
+                case "summary":
+                    told["summary"] |= {
+                        item.key or item.nested_key[0]: item.value_json for item in record.summary.update
+                    }
+                case "exit":
+                    told["exit_code"] = record.exit.exit_code
+        runs.append(told)
+    return runs
+
+
+@pytest.fixture
+def wandb_offline(monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+
+
+def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
+    configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=2", "logger.tags=[mine]") for fold in (0, 1)]
+    results = [run_one(config) for config in configs]
+    configs[0].force = True
+    run_one(configs[0])
+
+    def fail(self, *args):
+        raise RuntimeError("diverged")
+
+    monkeypatch.setattr(llp.training.callbacks.Curve, "on_validation_start", fail)
+    with pytest.raises(RuntimeError):
+        run_one(tiny("logger=wandb", "fold=2"))
+
+    runs = runs_in(tmp_path)
+    hashes = [result["config_hash"] for result in results]
+    assert [told["run"].run_id for told in runs][:3] == [f"{hashes[0]}-1", f"{hashes[1]}-1", f"{hashes[0]}-2"]
+    assert len({told["run"].run_id for told in runs}) == 4
+    assert [told["exit_code"] for told in runs] == [0, 0, 0, 1]
+
+    first = runs[0]
+    assert first["run"].project == "llp-bench"
+    assert first["run"].run_group == "synthetic-random_64-dllp_bce"
+    assert first["run"].display_name == "synthetic-random_64-dllp_bce-fold0-seed0"
+    assert first["run"].job_type == "train"
+    assert list(first["run"].tags) == ["synthetic", "random_64", "dllp_bce", "fold=0", "seed=0", "paper", "mine"]
+    assert "${" not in first["config"]
+    assert "bags_per_batch" in first["config"]
+    assert "api_key" not in first["config"]
+    curves = {"train_loss", "bag_error", "test_auc", "epoch_seconds", "instances_per_second"}
+    assert len(first["history"]) == 2
+    assert all(curves <= set(row) for row in first["history"])
+    assert str(results[0]["metric"]["best"]) in str(first["summary"])
+    assert not runs[3]["history"]
+
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert written == []
+
+
+def test_runs_in_threads_are_told_apart(tiny, tmp_path, wandb_offline):
+    configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=3") for fold in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        records = {f"{record['config_hash']}-1": record for record in pool.map(run_one, configs)}
+    runs = {told["run"].run_id: told for told in runs_in(tmp_path)}
+    assert runs.keys() == records.keys()
+    for name, told in runs.items():
+        assert told["exit_code"] == 0
+        assert len(told["history"]) == 3
+        assert str(records[name]["metric"]["best"]) in str(told["summary"])
+
+
+def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):
+    run_one(tiny("trainer.max_epochs=1"))
+    assert list(tmp_path.rglob("*wandb*")) == []
+
+
+@pytest.fixture
+def no_key(monkeypatch, tmp_path):
+    """A home without a configured key."""
+    import wandb
+
+    for name in ("WANDB_MODE", "WANDB_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    wandb.teardown()
+    yield
+    wandb.teardown()
+
+
+def test_mode_is_online_only_where_a_key_is_configured(no_key, monkeypatch):
+    import wandb
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing deprecated is asked
+        assert _mode("auto") == "offline"
+        wandb.teardown()
+        monkeypatch.setenv("WANDB_API_KEY", KEY)
+        assert _mode("auto") == "online"
+
+
+@pytest.mark.parametrize("asked", ["online", "offline"])
+def test_mode_that_is_asked_for_is_taken(no_key, asked):
+    assert _mode(asked) == asked
+
+
+@pytest.mark.parametrize("forced", ["offline", "disabled", "online"])
+def test_environment_variable_decides_over_auto(no_key, monkeypatch, forced):
+    monkeypatch.setenv("WANDB_MODE", forced)
+    assert _mode("auto") == forced
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "problem"),
+    [
+        ([], {"WANDB_API_KEY": "short"}, "WANDB_API_KEY invalid"),
+        ([], {"WANDB_MODE": "bogus"}, "it should be 'online', 'offline'"),
+        (["logger.mode=online"], {}, "No API key configured"),
+        (["logger.mode=offline", "logger.project='a/b'"], {}, "Invalid project name 'a/b'"),
+        (["logger.mode=offline", f"logger.tags=[{'a' * 65}]"], {}, "65 characters"),
+    ],
+)
+def test_what_wandb_refuses_is_told_in_a_line(tiny, no_key, monkeypatch, options, environment, problem):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError) as error:
+        run_one(tiny("logger=wandb", *options))
+    message = str(error.value)
+    assert message.startswith("logger=wandb: ")
+    assert problem in message
+    assert message.endswith("; write logger.mode=offline to go on without a connection")
+    assert "\n" not in message

@@ -1,0 +1,75 @@
+"""A signal ends the runs that look for it, and a second one the process."""
+
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from filelock import FileLock
+
+from llp import signals
+from llp.files import locked
+from llp.runs.run import run_one
+
+SCRIPT = """
+import os, signal, sys
+from llp import signals
+signals.listen()
+signals.exit_if_received()
+for name in sys.argv[1:]:
+    os.kill(os.getpid(), getattr(signal, name))
+    print("still there", signals.received().name, flush=True)
+signals.exit_if_received()
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "out"),
+    [
+        ([], 0, ""),
+        (["SIGINT"], 130, "still there SIGINT\n"),
+        (["SIGTERM"], 143, "still there SIGTERM\n"),
+        (["SIGINT", "SIGTERM"], 143, "still there SIGINT\n"),
+    ],
+)
+def test_exit_codes(names, code, out):
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *names], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, "")
+
+
+def test_signal_that_the_shell_had_ignored_stays_ignored():
+    script = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SCRIPT.replace(
+        'print("still there", signals.received().name, flush=True)', "assert signals.received() is None"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "SIGINT"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    monkeypatch.setattr(signals, "_received", [signal.SIGTERM])
+
+
+def test_run_that_is_stopped_in_training_says_so(tiny, stopped, caplog):
+    with pytest.raises(SystemExit) as end:
+        run_one(tiny("protocol=holdout"))
+    assert end.value.code == 143
+    assert "stopped by SIGTERM; the same command goes on with the run" in caplog.text
+
+
+def test_run_that_is_stopped_in_its_evaluation(tiny, stopped):
+    with pytest.raises(SystemExit) as end:
+        run_one(tiny("method=group_prior"))
+    assert end.value.code == 143
+
+
+def test_wait_for_a_lock_ends(tmp_path, stopped):
+    def enter():
+        with locked(tmp_path / ".lock", "another is at it"):
+            pass
+
+    with FileLock(tmp_path / ".lock"), ThreadPoolExecutor() as pool:
+        error = pool.submit(enter).exception(timeout=30)
+    assert isinstance(error, SystemExit)
+    assert error.code == 143

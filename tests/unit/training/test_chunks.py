@@ -1,0 +1,320 @@
+"""Training on chunks from data on the device: the same steps, draws and results as one minibatch a time."""
+
+import csv
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import get_class
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from llp.config.grouping_keys import CONF_DIR, options
+from llp.data import datamodule
+from llp.data.bags import make_bags
+from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.datamodule import gather_bags, gather_instances
+from llp.data.on_device import ResidentBags, ResidentInstances, table_on
+from llp.errors import InputError
+from llp.methods.base import LLPMethod
+from llp.methods.dllp import DLLP
+from llp.runs.build import build_method, check_build, open_table
+from llp.training import cuda_graphs
+from llp.training.chunks import HOOKS_OF_A_STEP, ChunkTraining, PlainStep, own_hooks
+from llp.training.cuda_graphs import CapturedStep, capacity_for
+from llp.training.stage import Hardware
+from tests.helpers.tables import make_table
+from tests.unit.training.test_training import CutOffError, cut_off_after, same_weights, stage_of, untimed
+
+CPU = torch.device("cpu")
+
+
+def assert_same(first, second):
+    (stage, method, _), (other_stage, other, _) = first, second
+    assert stage.measures == other_stage.measures
+    assert stage.best_epoch == other_stage.best_epoch
+    np.testing.assert_equal(untimed(stage.rows), untimed(other_stage.rows))
+    assert same_weights(method.model, other.model)
+
+
+@pytest.fixture
+def any_order():
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("any_order")
+@pytest.mark.parametrize("name", options("method"))
+def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, name):
+    """Also where torch refuses operations without a fixed order: no method has one."""
+    monkeypatch.setattr(datamodule, "PER_CHUNK", 3)  # several chunks an epoch, the last one smaller
+    config = tiny(f"method={name}", "trainer.max_epochs=2")
+    if "binary" not in config.method.labels:
+        config = tiny("dataset=synthetic_sscl", f"method={name}", "trainer.max_epochs=2")
+    assert_same(
+        stage_of(config, tmp_path / "host", features_on="host"),
+        stage_of(config, tmp_path / "device", features_on="device", deterministic=True),
+    )
+
+
+@pytest.mark.parametrize("name", ["dllp_bce", "instance_bce"])
+def test_chunks_go_with_the_holdout_protocol(tiny, tmp_path, name):
+    config = tiny(f"method={name}", "trainer.max_epochs=2", "protocol=holdout")
+    assert_same(
+        stage_of(config, tmp_path / "host", features_on="host"),
+        stage_of(config, tmp_path / "device", features_on="device"),
+    )
+
+
+@pytest.mark.parametrize(("first", "then"), [("host", "device"), ("device", "host"), ("device", "device")])
+def test_checkpoint_goes_on_whichever_way_it_came(tiny, tmp_path, first, then):
+    """genbags draws at each step: a wrong count of the steps taken would show."""
+    config = tiny("method=genbags", "checkpoint_minutes=0", "trainer.max_epochs=3", "trainer.patience=4")
+    whole = stage_of(config, tmp_path / "whole", features_on="host")
+    with pytest.raises(CutOffError):
+        stage_of(config, tmp_path / "cut", features_on=first, on_row=cut_off_after(1))
+    assert_same(whole, stage_of(config, tmp_path / "cut", features_on=then))
+    with (tmp_path / "cut" / "metrics.csv").open() as file:
+        assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+
+
+class Dropped(torch.nn.Module):
+    """A model that draws from torch's own generator at each step."""
+
+    def __init__(self, *, vocab_sizes, n_numeric):
+        super().__init__()
+        self.embeddings = torch.nn.ModuleList(torch.nn.Embedding(size, 2) for size in vocab_sizes)
+        self.top = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(2 * len(vocab_sizes) + n_numeric, 1))
+
+    def forward(self, categorical, numeric):
+        parts = [embedding(codes.long()) for embedding, codes in zip(self.embeddings, categorical.T, strict=True)]
+        return self.top(torch.cat([*parts, numeric], 1)).squeeze(1)
+
+
+@pytest.mark.parametrize("way", ["host", "device"])
+def test_model_with_dropout_trains_the_same_either_way_and_resumed(tiny, tmp_path, way):
+    config = tiny("checkpoint_minutes=0", "trainer.patience=4", "trainer.max_epochs=3")
+    config.model = {"_target_": f"{__name__}.Dropped", "name": "dropped"}
+    whole = stage_of(config, tmp_path / "whole", features_on="host")
+    torch.rand(1)  # whatever else the process draws
+    assert_same(whole, stage_of(config, tmp_path / way, features_on=way))
+    with pytest.raises(CutOffError):
+        stage_of(config, tmp_path / "cut", features_on=way, on_row=cut_off_after(1))
+    assert_same(whole, stage_of(config, tmp_path / "cut", features_on=way))
+
+
+def test_value_that_a_method_logs_is_the_mean_over_minibatches_either_way(tiny, tmp_path, monkeypatch):
+    """Feature bags, so that minibatches have many sizes."""
+    config = tiny("grouping_key=C1_C23", "grouping_key.low_thresh=2", "trainer.max_epochs=2")
+    loss_of = DLLP.bag_loss
+
+    def logging_loss(self, scores, batch):
+        loss = loss_of(self, scores, batch)
+        self.log("own", loss, on_step=False, on_epoch=True)
+        return loss
+
+    monkeypatch.setattr(DLLP, "bag_loss", logging_loss)
+    host = stage_of(config, tmp_path / "host", features_on="host")
+    for row in host[0].rows:
+        assert row["own"] == pytest.approx(row["train_loss"], rel=1e-5)
+    assert_same(host, stage_of(config, tmp_path / "device", features_on="device"))
+
+
+def test_train_loss_that_nobody_summed_is_not_told_as_zero(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(DLLP, "training_step", lambda self, batch, batch_idx: self.batch_loss(batch), raising=False)
+    stage, _, _ = stage_of(tiny("trainer.max_epochs=1"), tmp_path)
+    assert np.isnan(stage.rows[0]["train_loss"])
+
+
+def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
+    """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
+    monkeypatch.setattr("llp.training.stage.fits_on", lambda table, device: True)
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
+    host, device = tiny("trainer.features_on=host"), tiny("trainer.features_on=device")
+    table, cuda = open_table(host), torch.device("cuda")
+    method = build_method(host, table)
+    assert auto.keeps_on(cuda, table, method)
+    check_build(device, table)
+    for hook in HOOKS_OF_A_STEP:
+        with monkeypatch.context() as patch:
+            patch.setattr(type(method), hook, lambda *args, hook=hook: getattr(LLPMethod, hook)(*args), raising=False)
+            assert not auto.keeps_on(cuda, table, method)
+            check_build(host, table)
+            with pytest.raises(InputError, match=rf" its own {hook}: .*; write trainer.features_on=host$"):
+                check_build(device, table)
+
+
+def test_every_method_of_the_package_may_train_on_chunks():
+    targets = [OmegaConf.load(CONF_DIR / "method" / f"{name}.yaml")["_target_"] for name in options("method")]
+    assert [target for target in targets if own_hooks(get_class(target))] == []
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 20), st.integers(0, 2**31))
+def test_minibatches_on_the_device_are_the_hosts(tables_of, sizes, padding, seed):
+    table = tables_of
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(table.n_rows)[: sum(sizes)]
+    bags = make_bags(rows, np.concatenate([[0], np.cumsum(sizes)]), table.label)
+    ids = rng.permutation(len(sizes))[: rng.integers(1, len(sizes) + 1)]
+    expected = gather_bags(table, bags, ids)
+    resident = ResidentBags(table_on(table, CPU), bags)
+    n = resident.n_instances(ids)
+    assert n == len(expected.segment)
+    filled = resident.gather(torch.from_numpy(ids), n + padding)
+    assert isinstance(filled, BagBatch)
+    for name in ("categorical", "numeric", "segment"):
+        assert torch.equal(getattr(filled, name)[:n], getattr(expected, name))
+        assert len(getattr(filled, name)) == n + padding
+    for name in ("size", "label_sum"):
+        assert torch.equal(getattr(filled, name), getattr(expected, name))
+    assert (filled.segment[n:] == len(ids)).all()
+    instances = ResidentInstances(table_on(table, CPU), rows).gather(torch.from_numpy(ids), len(ids))
+    assert isinstance(instances, InstanceBatch)
+    assert all(torch.equal(a, b) for a, b in zip(instances, gather_instances(table, rows[ids]), strict=True))
+
+
+@pytest.fixture(scope="module")
+def tables_of(tmp_path_factory):
+    return make_table(tmp_path_factory.mktemp("table") / "t", n_numeric=2)
+
+
+def test_runs_share_a_table_while_one_of_them_holds_it(tables_of):
+    first = table_on(tables_of, CPU)
+    assert table_on(tables_of, CPU) is first
+
+
+@given(st.integers(1, 10**6))
+def test_capacities_are_few_and_close(n):
+    capacity = capacity_for(n)
+    assert capacity >= n
+    assert capacity_for(capacity) == capacity
+    assert capacity <= max(256, 1.25 * n + 64)
+
+
+def test_minibatches_of_usual_sizes_need_few_capacities():
+    assert len({capacity_for(n) for n in range(1000, 8001)}) <= 14
+
+
+# ---- capturing: CUDA's graphs are played by a double that repeats the step it has recorded
+
+
+class Graph:
+    """A recorded step; it does at a replay what the device would do."""
+
+    recording = None
+
+    def __init__(self):
+        self.generators = set()
+
+    def register_generator_state(self, generator):
+        self.generators.add(generator)
+
+    def replay(self):
+        self.step()
+
+
+class RecordedStep(PlainStep):
+    """A step that a graph in capture records in place of taking it."""
+
+    def __call__(self, ids, n):
+        if Graph.recording is None:
+            super().__call__(ids, n)
+        else:
+            Graph.recording.step = partial(super().__call__, ids, n)
+
+
+@pytest.fixture
+def graphs(monkeypatch):
+    made = []
+
+    @contextmanager
+    def capture(graph, **options):
+        assert options["capture_error_mode"] == "thread_local"
+        Graph.recording = graph
+        try:
+            yield
+        finally:
+            Graph.recording = None
+
+    def new_graph():
+        made.append(Graph())
+        return made[-1]
+
+    monkeypatch.setattr(cuda_graphs.torch.cuda, "CUDAGraph", new_graph)
+    monkeypatch.setattr(cuda_graphs.torch.cuda, "graph", capture)
+    monkeypatch.setattr(cuda_graphs.torch.cuda, "graph_pool_handle", lambda: None)
+    return made
+
+
+def stage_with_steps(config, folder, monkeypatch, make_step):
+    """Train on chunks with steps of another kind."""
+
+    def replaced(self, make):
+        self._make_step = lambda method, optimizer: make_step(make(method, optimizer))
+
+    monkeypatch.setattr(ChunkTraining, "__init__", replaced)
+    return stage_of(config, folder, features_on="device")
+
+
+def static_methods():
+    return [name for name in options("method") if name not in ("group_prior", "mean_map", "instance_mse")]
+
+
+@pytest.mark.parametrize("name", static_methods())
+def test_captured_steps_train_as_plain_ones_do(tiny, tmp_path, monkeypatch, graphs, name):
+    """Feature bags, so that minibatches have many sizes and are filled up."""
+    config = tiny(f"method={name}", "grouping_key=C1_C23", "grouping_key.low_thresh=2", "trainer.max_epochs=2")
+    table = open_table(config)
+    if not build_method(config, table).static_shape:
+        pytest.skip("its steps are not captured")
+    if name == "sim_llp":
+        config.method.pair_instances = 2048  # all: of fewer, another minibatch length draws others
+    plain_stage, plain, _ = stage_of(config, tmp_path / "plain", features_on="device")
+
+    def captured(step):
+        recorded = RecordedStep(step.method, step.optimizer, step.gatherer)
+        n_ids = config.trainer.instances_per_batch if name == "instance_bce" else config.trainer.bags_per_batch
+        return CapturedStep(recorded, n_ids=n_ids, n_steps=1000)
+
+    stage, method, _ = stage_with_steps(config, tmp_path / "captured", monkeypatch, captured)
+    if name != "instance_bce":  # two minibatches an epoch, the second one smaller: the first is replayed once
+        assert graphs
+    for row, plain_row in zip(untimed(stage.rows), untimed(plain_stage.rows), strict=True):
+        assert row == pytest.approx(plain_row, rel=1e-3, abs=1e-3, nan_ok=True)
+    for name_, weight in method.model.state_dict().items():
+        torch.testing.assert_close(weight, plain.model.state_dict()[name_], rtol=1e-3, atol=1e-5)
+
+
+def test_step_that_cannot_be_captured_is_taken_plainly(tiny, tmp_path, monkeypatch, graphs, caplog):
+    config = tiny("method=dllp_bce", "trainer.max_epochs=2")
+    plain = stage_of(config, tmp_path / "plain", features_on="device")
+
+    @contextmanager
+    def fails(graph, **options):
+        raise RuntimeError("operation not permitted when stream is capturing")
+        yield
+
+    monkeypatch.setattr(cuda_graphs.torch.cuda, "graph", fails)
+    captured = stage_with_steps(
+        config, tmp_path / "captured", monkeypatch, lambda step: CapturedStep(step, n_ids=8, n_steps=1000)
+    )
+    assert "cannot be captured (operation not permitted when stream is capturing)" in caplog.text
+    assert captured[0].measures == pytest.approx(plain[0].measures, rel=1e-5)
+
+
+def test_graph_that_computes_something_else_ends_the_run(tiny, tmp_path, monkeypatch, graphs):
+    class Wrong(RecordedStep):
+        def __call__(self, ids, n):
+            if Graph.recording is None:
+                super().__call__(ids, n)
+            else:
+                Graph.recording.step = partial(PlainStep.__call__, self, torch.zeros_like(ids), n)
+
+    with pytest.raises(RuntimeError, match=r"write trainer\.cuda_graphs=false"):
+        stage_with_steps(
+            tiny("method=dllp_bce"), tmp_path, monkeypatch,
+            lambda step: CapturedStep(Wrong(step.method, step.optimizer, step.gatherer), n_ids=8, n_steps=1000),
+        )  # fmt: skip

@@ -1,0 +1,302 @@
+"""Training of a stage: the chosen epoch, the early stop, and a run that was cut off and goes on."""
+
+import csv
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+from llp.config.grouping_keys import options
+from llp.data.batch import BagBatch
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.runs.build import build_data, build_method, build_model, open_table
+from llp.runs.run import run_one
+from llp.training.callbacks import Monitor, write_csv
+from llp.training.stage import Hardware, StageFiles, evaluate, train_stage
+from tests.helpers.tables import make_table
+
+
+def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host", deterministic=False):
+    """Train a composed config outside a run's folder: the result, the method and its data."""
+    torch.set_num_threads(1)
+    table = table or open_table(config)
+    method = build_method(config, table)
+    if "first_stage" in config.method:
+        method.start_from(build_model(config, table))
+    data = build_data(config, table, instance_labels=method.sees_instance_labels)
+    files = StageFiles(folder / "metrics.csv", folder / "resume.ckpt")
+    stage = train_stage(
+        method,
+        data,
+        files,
+        max_epochs=config.trainer.max_epochs,
+        patience=config.trainer.patience,
+        hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
+        checkpoint_minutes=config.checkpoint_minutes,
+        on_row=on_row,
+    )
+    return stage, method, data
+
+
+def untimed(rows):
+    return [{name: value for name, value in row.items() if "second" not in name} for row in rows]
+
+
+def same_weights(first, second):
+    first, second = first.state_dict(), second.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def read_curve(path):
+    with path.open() as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize(("mode", "best"), [("max", 3.0), ("min", 1.0)])
+def test_monitor_knows_what_is_better(mode, best):
+    monitor = Monitor("x", mode)
+    assert monitor.better(best, 2.0)
+    assert not monitor.better(2.0, best)
+    assert not monitor.better(best, best)
+    assert not monitor.better(float("nan"), 2.0)
+    assert monitor.better(2.0, float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "name", "pick"),
+    [
+        ("synthetic", ["method=dllp_bce"], "test_auc", max),
+        ("synthetic_sscl", ["method=dllp_mse"], "test_mse", min),
+        ("synthetic", ["method=dllp_bce", "protocol=holdout"], "held_out_loss", min),
+    ],
+)
+def test_run_ends_patience_epochs_after_its_best_epoch_whose_weights_it_keeps(
+    tiny, tmp_path, dataset, options, name, pick
+):
+    patience = 2
+    config = tiny(
+        f"dataset={dataset}", *options, "trainer.max_epochs=60", f"trainer.patience={patience}", "optimizer.lr=0.02"
+    )
+    stage, method, data = stage_of(config, tmp_path)
+    values = [row[name] for row in stage.rows]
+    assert stage.early_stopped
+    assert values[stage.best_epoch] == pick(values)
+    assert len(values) == stage.best_epoch + 1 + patience < 60
+    assert evaluate(method, data) == stage.measures
+    if name in stage.rows[0] and name.startswith("test_"):
+        # an epoch is measured in other batches than the end, hence the tolerance
+        assert stage.measures[name.removeprefix("test_")] == pytest.approx(values[stage.best_epoch], rel=1e-6)
+        assert stage.untrained is not None
+
+
+def test_epoch_limit_is_not_an_early_stop(tiny, tmp_path):
+    stage, _, _ = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
+    assert len(stage.rows) == 2
+    assert not stage.early_stopped
+
+
+def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_path):
+    """One class in the test rows: the AUC is NaN from the first epoch on."""
+    config = tiny("trainer.patience=1")
+    source = open_table(config)
+    folder = tmp_path / "zeros"
+    shutil.copytree(source.folder, folder)
+    np.save(folder / "label.npy", np.zeros(source.n_rows, np.float32))
+    with pytest.warns(UserWarning, match=r"AUC is undefined: all 400 labels are negative"):
+        stage, _, _ = stage_of(config, tmp_path, InstanceTable.open(folder))
+    assert np.isnan(stage.measures["auc"])
+    assert (stage.early_stopped, len(stage.rows), stage.best_epoch) == (True, 1, 0)
+
+
+def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, monkeypatch):
+    from llp.data.datamodule import LLPDataModule
+
+    config = tiny("protocol=holdout", "trainer.max_epochs=3")
+    touched, selected_on = [], []
+    test_loader, val_loader = LLPDataModule.test_dataloader, LLPDataModule.val_dataloader
+
+    def test_dataloader(self):
+        touched.append(len(touched))
+        return test_loader(self)
+
+    def val_dataloader(self):
+        loader = val_loader(self)
+        selected_on.extend(loader)
+        return loader
+
+    monkeypatch.setattr(LLPDataModule, "test_dataloader", test_dataloader)
+    monkeypatch.setattr(LLPDataModule, "val_dataloader", val_dataloader)
+    stage, _, _ = stage_of(config, tmp_path)
+    assert len(touched) == 1
+    assert selected_on
+    assert all(isinstance(batch, BagBatch) for batch in selected_on)
+    assert all("test" not in name for row in stage.rows for name in row)
+    assert stage.untrained is None
+    assert 0 <= stage.measures["auc"] <= 1
+
+
+class CutOffError(Exception):
+    pass
+
+
+def cut_off_after(epoch):
+    def on_row(row):
+        if row["epoch"] == epoch:
+            raise CutOffError
+
+    return on_row
+
+
+METHODS = options("method")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_run_that_was_cut_off_ends_as_one_that_was_not(tiny, tmp_path, name):
+    """Whatever a method keeps beside the weights, every draw included, goes on from the checkpoint."""
+    config = tiny(f"method={name}", "checkpoint_minutes=0", "trainer.max_epochs=3", "trainer.patience=4")
+    if "binary" not in config.method.labels:
+        config = tiny("dataset=synthetic_sscl", f"method={name}", "checkpoint_minutes=0", "trainer.max_epochs=3")
+    whole, whole_method, _ = stage_of(config, tmp_path / "whole")
+    if whole_method.trains:
+        with pytest.raises(CutOffError):
+            stage_of(config, tmp_path / "cut", on_row=cut_off_after(1))
+    seen = []
+    resumed, method, _ = stage_of(config, tmp_path / "cut", on_row=seen.append)
+    assert same_weights(whole_method.model, method.model)
+    assert resumed.measures == whole.measures
+    assert resumed.best_epoch == whole.best_epoch
+    np.testing.assert_equal(untimed(resumed.rows), untimed(whole.rows))
+    if method.trains and not resumed.early_stopped:
+        assert [row["epoch"] for row in seen] == [0, 1, 2]  # who follows the second attempt sees all epochs
+        np.testing.assert_equal(untimed(read_curve(tmp_path / "cut" / "metrics.csv")), untimed(whole.rows))
+
+
+def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
+    stage_of(tiny(), tmp_path / "a")
+    assert not (tmp_path / "a" / "resume.ckpt").exists()
+    stage_of(tiny("checkpoint_minutes=0"), tmp_path / "b")
+    assert (tmp_path / "b" / "resume.ckpt").exists()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name not in ("instance_bce", "instance_mse", "group_prior")]
+)
+def test_no_instance_label_reaches_a_method(tiny, tmp_path, name):
+    """Labels shuffled inside the train bags leave the bags' sums, and so the weights, as they are."""
+    config = tiny(f"method={name}", "trainer.max_epochs=1")
+    table = open_table(config)
+    stage, method, data = stage_of(config, tmp_path / "first", table)
+    shuffled = tmp_path / "shuffled"
+    shutil.copytree(table.folder, shuffled)
+    label = np.load(shuffled / "label.npy")
+    before = label.copy()
+    bags, rng = data.train_bags, np.random.default_rng(0)
+    for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
+        label[bags.rows[start:stop]] = rng.permutation(label[bags.rows[start:stop]])
+    assert (label != before).mean() > 0.1
+    np.save(shuffled / "label.npy", label)
+    other_stage, other, _ = stage_of(config, tmp_path / "second", InstanceTable.open(shuffled))
+    assert same_weights(method.model, other.model)
+    assert stage.measures == other_stage.measures
+
+
+def test_instance_baseline_does_see_them(tiny, tmp_path):
+    config = tiny("method=instance_bce", "trainer.max_epochs=1")
+    table = open_table(config)
+    _, method, data = stage_of(config, tmp_path / "first", table)
+    shutil.copytree(table.folder, tmp_path / "other")
+    label = np.load(tmp_path / "other" / "label.npy")
+    label[data.train_bags.rows] = label[data.train_bags.rows][::-1]
+    np.save(tmp_path / "other" / "label.npy", label)
+    _, other, _ = stage_of(config, tmp_path / "second", InstanceTable.open(tmp_path / "other"))
+    assert not same_weights(method.model, other.model)
+
+
+@pytest.mark.parametrize("name", ["dllp_bce", "instance_bce", "genbags", "group_prior"])
+def test_same_config_is_the_same_run_to_the_last_bit_for_any_number_of_workers(tiny, tmp_path, name):
+    chosen = [f"method={name}", "trainer.max_epochs=2"]
+    results = {
+        run: stage_of(tiny(*chosen, *extra), tmp_path / run)
+        for run, extra in {"a": [], "b": [], "workers": ["num_workers=2"], "seed": ["seed=1"]}.items()
+    }
+    first, first_method, _ = results["a"]
+    for run in ("b", "workers"):
+        assert results[run][0].measures == first.measures
+        np.testing.assert_equal(untimed(results[run][0].rows), untimed(first.rows))
+        assert same_weights(results[run][1].model, first_method.model)
+    other = results["seed"][0].measures
+    assert (other == first.measures) is (name == "group_prior")
+
+
+def test_curve_has_what_a_dashboard_shows(tiny, tmp_path):
+    stage, _, data = stage_of(tiny("trainer.max_epochs=2"), tmp_path)
+    assert set(stage.rows[0]) == {
+        "epoch", "train_loss", "bag_error", "test_auc", "test_auc_200_thresholds", "epoch_seconds",
+        "instances_per_second",
+    }  # fmt: skip
+    assert [row["epoch"] for row in stage.rows] == [0, 1]
+    assert 0 < stage.rows[0]["bag_error"] < 1
+    assert all(row["instances_per_second"] * row["epoch_seconds"] >= len(data.train_bags.rows) for row in stage.rows)
+
+
+def test_csv_has_the_union_of_the_rows_columns(tmp_path):
+    write_csv(tmp_path / "a" / "m.csv", [{"x": 1, "y": 2}, {"x": 3, "z": 4}])
+    assert (tmp_path / "a" / "m.csv").read_text().split() == ["x,y,z", "1,2,", "3,,4"]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["m.csv"]
+
+
+def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny):
+    table = make_table(tmp_path / "t", n=900, sizes=(5, 7, 3))
+    config = tiny("method=group_prior")
+    config.dataset.key_columns = ["a", "b", "c"]
+    config.grouping_key = {"kind": "feature", "columns": ["a", "b"], "low_thresh": 24, "high_thresh": 10_000}
+    stage, method, data = stage_of(config, tmp_path, table)
+    train, keys = data.train_bags.rows, np.asarray(table.categorical[:, :2]) @ [10, 1]
+    batch = next(iter(data.test_dataloader()))
+    prediction = method.predict(method(batch.categorical, batch.numeric)).numpy()
+    expected = [table.label[train[keys[train] == keys[row]]].mean(dtype=np.float64) for row in data.test_rows]
+    np.testing.assert_allclose(prediction, expected, atol=1e-6)
+    assert stage.measures["auc"] == stage.untrained > 0.5
+    assert (stage.rows, stage.best_epoch) == ([], -1)
+    unknown = torch.zeros_like(batch.categorical)  # code 0 of a and b: is it in a kept bag?
+    unknown[:, 0] = 99
+    outside = method.predict(method(unknown, batch.numeric))
+    np.testing.assert_allclose(outside, data.train_bags.label_mean, atol=1e-6)
+
+
+def test_group_prior_of_random_bags_is_p_for_everyone(tiny):
+    record = run_one(tiny("method=group_prior"))
+    assert record["measures"]["auc"] == 0.5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_run_that_a_signal_stops_says_so_and_goes_on_later(tiny, tmp_path, monkeypatch, caplog, number):
+    config = tiny("checkpoint_minutes=0", "trainer.max_epochs=6")
+    whole, _, _ = stage_of(config, tmp_path / "whole")
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+    def on_row(row):
+        if row["epoch"] == 2:
+            os.kill(os.getpid(), number)
+
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            stage_of(config, tmp_path / "cut", on_row=on_row)
+    finally:
+        for one, handler in handlers.items():  # Lightning leaves SIGINT ignored
+            signal.signal(one, handler)
+    assert stopped.value.code == 128 + number
+    assert f"stopped by {number.name}; the same command goes on with the run" in caplog.text
+    stage, _, _ = stage_of(config, tmp_path / "cut")
+    assert stage.measures == whole.measures
+    np.testing.assert_equal(untimed(stage.rows), untimed(whole.rows))
+
+
+def test_share_that_leaves_no_bag_to_train_on(tiny, tmp_path):
+    config = tiny("protocol=holdout", "protocol.held_out=0.99")
+    with pytest.raises(InputError, match=r"protocol.held_out=0.99 leaves none of the 25 train bags to train on"):
+        stage_of(config, tmp_path)
