@@ -33,10 +33,11 @@ test-triton: $(READY)  ## Run the Triton kernels in Triton's interpreter (needs 
 	$(RUN) -c "import triton" 2>/dev/null || $(RUN) -m pip install --quiet --disable-pip-version-check triton==3.9.0
 	$(RUN) -m pytest tests/unit/optim/test_exact_adam_triton.py
 
-lint: $(READY)  ## Check style and types
+lint: $(READY)  ## Check style, types and what depends on what
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports --no-cache
 
 bench: $(READY)  ## Time the hot path: bags, data module, training step, evaluation, a whole run
 	$(RUN) -m llp.bench.speed

@@ -23,20 +23,21 @@ from llp.analysis.figures import draw_figures
 from llp.analysis.hardness import Measures
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
-from llp.analysis.space import make_space
-from llp.analysis.table import show
+from llp.analysis.space import Space, learned_space, multi_hot_space
+from llp.analysis.table import show_bag_datasets
 from llp.config.grouping_keys import CONF_DIR, grouping_key, register
 from llp.config.options import check_value
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
 from llp.files import write_atomically
+from llp.runs.build import load_model
 
 register()
 
 log = logging.getLogger(__name__)
 
-Row = dict[str, Any]
+BagDatasetRow = dict[str, Any]
 
 OPTIONS = {
     "low_thresh": int,
@@ -80,12 +81,12 @@ def analyze(config: DictConfig) -> Path:
     write_atomically(folder / "analysis.parquet", frame.write_parquet)
     write_atomically(folder / "analysis.csv", frame.write_csv)
     draw_figures(frame, folder / "figures", config.dataset.name)
-    show(frame, config.dataset.name)
+    show_bag_datasets(frame, config.dataset.name)
     log.info("written to %s", folder)
     return folder
 
 
-def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[Row]:
+def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[BagDatasetRow]:
     """One row for every bag dataset: feature keys by size, then random, then fixed-size bags."""
     space = make_space(str(config.space), table)
     measurer = Measurer(table, folder / "keys", config.threads)
@@ -111,12 +112,42 @@ def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[
     ]
 
 
+def make_space(name: str, table: InstanceTable) -> Space | None:
+    """Make the space in which bag separations are measured; None for 'none'.
+
+    Parameters
+    ----------
+    name : str
+        'multi_hot', 'none', or the folder of a finished run whose model has an embedding.
+    table : InstanceTable
+        The table.
+
+    Raises
+    ------
+    InputError
+        The folder holds no trained model with an embedding, or one of another table.
+    """
+    if name == "none":
+        return None
+    if name == "multi_hot":
+        return multi_hot_space(table)
+    folder = Path(name)
+    if not folder.is_dir():
+        raise InputError(f"space={name} is no folder; write space=multi_hot, or space=FOLDER of a finished run")
+    try:
+        model = load_model(folder, table)
+    except RuntimeError:  # torch's, on weights of other shapes
+        raise InputError(f"space={name}: that run was trained on another table than {table.folder}") from None
+    changed = (folder / "checkpoints" / "best.pt").stat().st_mtime_ns
+    return learned_space(f"{folder.resolve()} {changed}", table, model)
+
+
 def is_kept(counted: Measures, instance_thresh: float) -> bool:
     """Whether a key belongs to the benchmark: enough of the instances remain after the size filter."""
     return counted["n_bags_kept"] > 0 and counted["percent_instances_kept"] >= instance_thresh
 
 
-def add_clusters(rows: list[Row], label_kind: LabelKind, tail_named_by: Tail) -> None:
+def add_clusters(rows: list[BagDatasetRow], label_kind: LabelKind, tail_named_by: Tail) -> None:
     """Add the names of the three clusters to each row; None for rows that are not in the benchmark."""
     benchmark = [row for row in rows if row["in_benchmark"]]
     for clustering in clusterings(label_kind, tail_named_by):

@@ -22,10 +22,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from llp.analysis.hardness import Measures, spread
+from llp.data.bags import Rows
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.integer]
-Rows = NDArray[np.int64]
 Pairs = NDArray[np.uint32 | np.uint64]
 
 # A bag whose squared norms cancel to less than this share has equal points: what is left is rounding.
@@ -46,9 +44,9 @@ class Moments:
         float64 (K): ⟨m_B, Σ m_B'⟩ with the sum over all bags, B itself included.
     """
 
-    mean_square: Floats
-    square_of_mean: Floats
-    mean_dot_total: Floats
+    mean_square: NDArray[np.float64]
+    square_of_mean: NDArray[np.float64]
+    mean_dot_total: NDArray[np.float64]
 
     def __add__(self, other: "Moments") -> "Moments":
         return Moments(
@@ -63,13 +61,13 @@ def sum_of_moments(parts: Iterable[Moments]) -> Moments:
     return functools.reduce(operator.add, parts)
 
 
-class Block(Protocol):
+class VectorBlock(Protocol):
     """One column's part of the instance vectors."""
 
     def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
         """Moments of the bags `rows[offsets[b]:offsets[b + 1]]`."""
 
-    def vectors(self, rows: Rows) -> Floats:
+    def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """The block (m, width) of the given rows, for small data."""
 
 
@@ -85,11 +83,11 @@ class OneHot:
         Number of codes: the block's width.
     """
 
-    codes: Integers
+    codes: NDArray[np.integer]
     vocab_size: int
 
     def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """See `Block`: a bag's mean vector holds the shares of the codes in it, few of which are not zero."""
+        """See `VectorBlock`: a bag's mean vector holds the shares of the codes in it, few of which are not zero."""
         size = np.diff(offsets)
         bag = np.repeat(np.arange(len(size)), size)
         # the narrower type sorts twice as fast
@@ -99,7 +97,7 @@ class OneHot:
         pair.sort()
         end = np.append(np.flatnonzero(pair[1:] != pair[:-1]) + 1, len(pair))
         bag, code = np.divmod(pair[end - 1].astype(np.int64), self.vocab_size)
-        share: Floats = np.diff(end, prepend=0) / size[bag]
+        share: NDArray[np.float64] = np.diff(end, prepend=0) / size[bag]
         total = _sums(code, share, self.vocab_size)
         return Moments(
             mean_square=np.ones(len(size)),
@@ -107,14 +105,14 @@ class OneHot:
             mean_dot_total=_sums(bag, share * total[code], len(size)),
         )
 
-    def vectors(self, rows: Rows) -> Floats:
-        """See `Block`."""
+    def vectors(self, rows: Rows) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
         vectors = np.zeros((len(rows), self.vocab_size))
         vectors[np.arange(len(rows)), self.codes[rows]] = 1.0
         return vectors
 
 
-def _sums(group: NDArray[np.int64], values: Floats, n_groups: int) -> Floats:
+def _sums(group: NDArray[np.int64], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
     """Sum of the values of each group."""
     return np.bincount(group, weights=values, minlength=n_groups).astype(np.float64, copy=False)
 
@@ -131,11 +129,11 @@ class Embedded:
         Floating point (codes, D); sums are made in float64.
     """
 
-    codes: Integers
+    codes: NDArray[np.integer]
     embedding: NDArray[np.floating]
 
     def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """See `Block`."""
+        """See `VectorBlock`."""
         codes, size = self.codes[rows], np.diff(offsets)
         weight = self.embedding.astype(np.float64)
         members = csr_array((np.ones(len(rows)), codes, offsets), shape=(len(size), len(weight)))
@@ -147,9 +145,10 @@ class Embedded:
             mean_dot_total=mean @ mean.sum(axis=0),
         )
 
-    def vectors(self, rows: Rows) -> Floats:
-        """See `Block`."""
-        return self.embedding[self.codes[rows]].astype(np.float64)
+    def vectors(self, rows: Rows) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
+        vectors: NDArray[np.float64] = self.embedding[self.codes[rows]].astype(np.float64)
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ class Scaled:
     length: float
 
     def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """See `Block`; values are taken from their mean, which leaves distances and spares digits."""
+        """See `VectorBlock`; values are taken from their mean, which leaves distances and spares digits."""
         values = self.vectors(rows)[:, 0]
         values -= values.mean()
         size = np.diff(offsets)
@@ -179,16 +178,16 @@ class Scaled:
             mean_dot_total=mean * mean.sum(),
         )
 
-    def vectors(self, rows: Rows) -> Floats:
-        """See `Block`."""
+    def vectors(self, rows: Rows) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
         return self.values[rows, None].astype(np.float64) * self.length
 
 
 class Separations(NamedTuple):
     """IntraBagSep and InterBagSep of each of K bags, float64 (K); inter is NaN where there is one bag."""
 
-    intra: Floats
-    inter: Floats
+    intra: NDArray[np.float64]
+    inter: NDArray[np.float64]
 
 
 NO_BAGS = Separations(np.empty(0), np.empty(0))
@@ -206,7 +205,9 @@ def squared_euclidean(moments: Moments) -> Separations:
     return Separations(2 * variance, np.maximum(inter, 0.0))
 
 
-def bag_sep_matrix(vectors: Callable[[Rows], Floats], rows: Rows, offsets: NDArray[np.int64], metric: str) -> Floats:
+def bag_sep_matrix(
+    vectors: Callable[[Rows], NDArray[np.float64]], rows: Rows, offsets: NDArray[np.int64], metric: str
+) -> NDArray[np.float64]:
     """BagSepMatrix (K, K): BagSep of every pair of bags under any metric, from all O(m²) distances.
 
     Parameters
@@ -228,7 +229,7 @@ def bag_sep_matrix(vectors: Callable[[Rows], Floats], rows: Rows, offsets: NDArr
     return matrix
 
 
-def from_matrix(matrix: Floats) -> Separations:
+def from_matrix(matrix: NDArray[np.float64]) -> Separations:
     """Intra and inter separations of K bags from their BagSepMatrix (K, K)."""
     intra = np.diagonal(matrix).copy()
     if len(matrix) < 2:

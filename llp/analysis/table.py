@@ -25,7 +25,7 @@ WIDTH = 150  # squeezed into a narrow pipe, the numbers could not be read
 CLUSTERS = ("cluster_tail", "cluster_label_variation", "cluster_separation")
 
 
-def show(rows: pl.DataFrame, dataset: str) -> None:
+def show_bag_datasets(rows: pl.DataFrame, dataset: str) -> None:
     """Print the benchmark's keys (all keys that keep a bag, where there are none), then random and fixed-size bags."""
     table = Table(title=f"{dataset}: bag datasets", title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
     for name, (title, _) in SHOWN.items():

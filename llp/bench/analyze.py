@@ -16,8 +16,8 @@ import numpy as np
 from llp.analysis.counting import read_column
 from llp.analysis.measurer import Measurer, feature_keys
 from llp.analysis.separation import Embedded
-from llp.analysis.space import Space, make_space
-from llp.bench.measuring import Measured, compose_config, peak_anonymous, show
+from llp.analysis.space import Space, multi_hot_space
+from llp.bench.measuring import Measured, compose_config, peak_anonymous, show_measured
 from llp.config.grouping_keys import register
 from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
@@ -61,7 +61,7 @@ def measure_separations(store: Path) -> list[Measured]:
     width = f"{len(columns)} × {EMBEDDING_DIM}"
     key = GroupingKey("random", bag_size=256, seed=0)
     lines = []
-    for name, space in ((width, Space("embedded", embedded)), ("multi-hot", make_space("multi_hot", table))):
+    for name, space in ((width, Space("embedded", embedded)), ("multi-hot", multi_hot_space(table))):
         begin, busy = time.perf_counter(), time.process_time()
         with peak_anonymous() as peak:
             list(Measurer(table, store, THREADS).bag_all([key], space, "sqeuclidean", 0))
@@ -80,7 +80,7 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     with tempfile.TemporaryDirectory() as store:
         measured = [*measure_counting(rows, Path(store)), *measure_separations(Path(store))]
-    show(measured, Path(compose_config().outputs_dir) / "bench" / "analyze.json")
+    show_measured(measured, Path(compose_config().outputs_dir) / "bench" / "analyze.json")
 
 
 if __name__ == "__main__":

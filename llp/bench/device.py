@@ -20,7 +20,7 @@ import polars as pl
 import torch
 from omegaconf import DictConfig
 
-from llp.bench.measuring import Measured, best_seconds, compose_config, machine, show
+from llp.bench.measuring import Measured, best_seconds, compose_config, machine, show_measured
 from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
 from llp.config.grouping_keys import register
@@ -137,7 +137,7 @@ def main() -> None:
     register()
     out = Path(compose_config().outputs_dir) / "bench"
     done = measure_missing(sections(out / "device"), out / "device_sections.json")
-    show([Measured(**line) for lines in done.values() for line in lines], out / "device.json")
+    show_measured([Measured(**line) for lines in done.values() for line in lines], out / "device.json")
 
 
 def measure_missing(wanted: Mapping[str, Callable[[], Lines]], path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -80,7 +80,7 @@ def machine() -> dict[str, Any]:
     return {"device": device, "cores": os.cpu_count(), "versions": versions}
 
 
-def show(measured: Sequence[Measured], path: Path) -> None:
+def show_measured(measured: Sequence[Measured], path: Path) -> None:
     """Print the table and write it as JSON, with the machine that it was measured on."""
     here = machine()
     title = f"{here['device']}, {here['cores']} cores, torch {torch.__version__}"

@@ -104,7 +104,7 @@ def shortest_seconds(steps: dict[str, Callable[[], None]], rounds: int) -> dict[
     return seconds
 
 
-def show(seconds: dict[str, float]) -> None:
+def show_costs(seconds: dict[str, float]) -> None:
     """Print each method's milliseconds and its cost relative to the reference."""
     table = Table("method", "ms", f"× {REFERENCE}", "bar", title=f"{torch.get_num_threads()} threads")
     for name, value in seconds.items():
@@ -122,7 +122,7 @@ def main() -> None:
         methods = {name: ready_method(name, data) for name in options("method")}
         batch = gather_bags(data.table, data.train_bags, np.arange(len(SIZES)))
         learn_from_bags = {name: m for name, m in methods.items() if m.trains and not m.sees_instance_labels}
-        show(shortest_seconds({name: step_of(m, batch) for name, m in learn_from_bags.items()}, ROUNDS))
+        show_costs(shortest_seconds({name: step_of(m, batch) for name, m in learn_from_bags.items()}, ROUNDS))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llp.bench.measuring import Measured, anonymous_bytes, compose_config, peak_anonymous, show
+from llp.bench.measuring import Measured, anonymous_bytes, compose_config, peak_anonymous, show_measured
 from llp.config.grouping_keys import register
 from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
 
@@ -104,7 +104,7 @@ def main() -> None:
             measured = measure_ctr(scratch, ROWS)
             measured += measure_growth(scratch, ROWS, measured[3].value)
             measured += measure_sscl(scratch, SSCL_ROWS)
-    show(measured, Path(config.outputs_dir) / "bench" / "prepare.json")
+    show_measured(measured, Path(config.outputs_dir) / "bench" / "prepare.json")
 
 
 if __name__ == "__main__":

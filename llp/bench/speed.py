@@ -18,7 +18,7 @@ from llp.bench.measuring import (
     best_seconds,
     compose_config,
     peak_anonymous,
-    show,
+    show_measured,
 )
 from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
@@ -149,7 +149,7 @@ def main() -> None:
         *measure_small_vocabulary(out),
         *project(Rates(training, evaluation)),
     ]
-    show(measured, out / "speed.json")
+    show_measured(measured, out / "speed.json")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from llp.data.folds import fold_positions
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.int64]  # row numbers of a table
+Ids = NDArray[np.int64]  # positions in a list of bags, or of rows
 
 MIN_ROWS = 10  # five folds of at least two rows
 

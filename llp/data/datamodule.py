@@ -12,10 +12,9 @@ from typing import Any, Literal
 import lightning as L
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from llp.data.bags import Bags, FoldBags, GroupingKey, Rows, positions_of
+from llp.data.bags import Bags, FoldBags, GroupingKey, Ids, Rows, positions_of
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.on_device import (
     Chunks,
@@ -34,7 +33,7 @@ EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be
 EVALUATION_ROWS_ON_GPU = 2**18
 PER_CHUNK = 64  # minibatches of one step of Lightning where the table is on the device
 
-Ids = NDArray[np.int64]
+
 Loader = DataLoader[Any] | ResidentBatches | Chunks
 
 

@@ -14,16 +14,13 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from llp.data.bags import Bags, Rows
+from llp.data.bags import Bags, Ids, Rows
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.table import InstanceTable
 from llp.ops.segment import to_instances
-
-Ids = NDArray[np.int64]
 
 ROOM = 2**32  # bytes that a model of a large vocabulary, its moments and a minibatch need beside the table
 

@@ -60,7 +60,7 @@ class Model(NamedTuple):
     spread: float
 
 
-class Chunk(NamedTuple):
+class MadeRows(NamedTuple):
     """Some rows: categorical (m, Fc) int32, numeric (m, Fn) float32, standardised score (m,), label (m,)."""
 
     categorical: NDArray[np.int32]
@@ -68,9 +68,9 @@ class Chunk(NamedTuple):
     score: NDArray[np.float32]
     label: NDArray[np.float32]
 
-    def head(self, rows: int) -> "Chunk":
+    def head(self, rows: int) -> "MadeRows":
         """The first rows."""
-        return Chunk(self.categorical[:rows], self.numeric[:rows], self.score[:rows], self.label[:rows])
+        return MadeRows(self.categorical[:rows], self.numeric[:rows], self.score[:rows], self.label[:rows])
 
 
 Labeller = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]]
@@ -252,6 +252,6 @@ def _write(
     return {"label_mean": total / rows}
 
 
-def _chunk(model: Model, seed: int, label: Labeller, chunk: int) -> Chunk:
+def _chunk(model: Model, seed: int, label: Labeller, chunk: int) -> MadeRows:
     categorical, numeric, score = make_features(model, seed, chunk)
-    return Chunk(categorical, numeric, score, label(score, np.random.default_rng((seed, 2, chunk))))
+    return MadeRows(categorical, numeric, score, label(score, np.random.default_rng((seed, 2, chunk))))

@@ -22,8 +22,6 @@ from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.models.linear import Linear
 
-Floats = NDArray[np.float64]
-
 
 class MeanOperator(NamedTuple):
     """An estimate of E[y x] over the train instances, y = ±1.
@@ -36,11 +34,11 @@ class MeanOperator(NamedTuple):
         float64 (Fn).
     """
 
-    categorical: Floats
-    numeric: Floats
+    categorical: NDArray[np.float64]
+    numeric: NDArray[np.float64]
 
 
-def bag_coefficients(proportion: Floats, label_mean: float) -> Floats:
+def bag_coefficients(proportion: NDArray[np.float64], label_mean: float) -> NDArray[np.float64]:
     """Coefficients (K) with which the bags' mean vectors add up to μ_XY = p μ_+ - (1-p) μ_-.
 
     (μ_-, μ_+) = (πᵀπ)⁻¹ πᵀ μ_set with π = (1-α, α), the least-squares fit of the bags' mean vectors.
@@ -65,11 +63,11 @@ def bag_coefficients(proportion: Floats, label_mean: float) -> Floats:
             f"{len(proportion)} bags have about {proportion[0]:g}; take another grouping_key"
         )
     of_negative, of_positive = np.linalg.solve(gram, pi.T)
-    coefficients: Floats = label_mean * of_positive - (1 - label_mean) * of_negative
+    coefficients: NDArray[np.float64] = label_mean * of_positive - (1 - label_mean) * of_negative
     return coefficients
 
 
-def mean_operator(table: InstanceTable, bags: Bags, coefficients: Floats) -> MeanOperator:
+def mean_operator(table: InstanceTable, bags: Bags, coefficients: NDArray[np.float64]) -> MeanOperator:
     """Σ_B c_B times the bag's mean multi-hot (and numeric) vector: a weighted bincount per column.
 
     The memory map is read once, in row order; 2 million rows of 39 columns take a second or two.

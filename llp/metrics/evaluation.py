@@ -8,22 +8,22 @@ from sklearn.metrics import average_precision_score
 from llp.data.table import LabelKind
 from llp.metrics.ranking import auc_200_thresholds, exact_auc
 
-Floats = NDArray[np.floating]
-
 
 def main_metric(label_kind: LabelKind) -> tuple[str, str]:
     """Name of the metric that a run reports, and whether larger ('max') or smaller ('min') is better."""
     return ("auc", "max") if label_kind == "binary" else ("mse", "min")
 
 
-def epoch_measures(scores: Floats, labels: Floats, label_kind: LabelKind) -> dict[str, float]:
+def epoch_measures(
+    scores: NDArray[np.floating], labels: NDArray[np.floating], label_kind: LabelKind
+) -> dict[str, float]:
     """Measures of every epoch from raw scores z (n,) and labels (n,)."""
     if label_kind == "real":
         return {"mse": mean_squared_error(scores, labels)}
     return {"auc": exact_auc(scores, labels), "auc_200_thresholds": auc_200_thresholds(expit(scores), labels)}
 
 
-def all_measures(scores: Floats, labels: Floats, label_kind: LabelKind) -> dict[str, float]:
+def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], label_kind: LabelKind) -> dict[str, float]:
     """Every measure at the chosen epoch, from raw scores z (n,) and labels (n,).
 
     Returns
@@ -48,7 +48,7 @@ def all_measures(scores: Floats, labels: Floats, label_kind: LabelKind) -> dict[
     return {**measures, "mean_prediction_over_mean_label": float(ratio)}
 
 
-def mean_squared_error(prediction: Floats, labels: Floats) -> float:
+def mean_squared_error(prediction: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
     """Mean of the squared differences, summed in float64."""
     difference = np.asarray(prediction, np.float64) - labels
     return float(np.mean(difference * difference))

@@ -5,14 +5,12 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
-
 
 class OneClassWarning(UserWarning):
     """A ranking measure was asked of labels that are all equal."""
 
 
-def exact_auc(scores: Floats, labels: Floats) -> float:
+def exact_auc(scores: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
     """Probability that a positive scores above a negative; a tie counts half.
 
     Positives and negatives are sorted apart, so no permutation of the scores is held: 9 million scores take
@@ -43,7 +41,7 @@ def exact_auc(scores: Floats, labels: Floats) -> float:
     return (float(below) + float(not_above)) / (2.0 * len(positive) * len(negative))
 
 
-def auc_200_thresholds(probabilities: Floats, labels: Floats) -> float:
+def auc_200_thresholds(probabilities: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
     """AUC by the trapezoid over 200 fixed thresholds, as Keras computes it and the published tables report it.
 
     A probability counts as positive when strictly above a threshold. Far too low where scores are concentrated.

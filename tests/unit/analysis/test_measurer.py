@@ -11,9 +11,9 @@ from llp.analysis.figures import cluster_colours, draw_figures, shown_keys
 from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import Scaled, squared_euclidean, sum_of_moments
-from llp.analysis.space import make_space
-from llp.analysis.table import show
-from llp.analyze import add_clusters, check_analysis
+from llp.analysis.space import multi_hot_space
+from llp.analysis.table import show_bag_datasets
+from llp.analyze import add_clusters, check_analysis, make_space
 from llp.data.bags import build_all
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
@@ -93,7 +93,7 @@ def dense(table):
 
 def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
     key, *_ = keys_of(1)
-    (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], make_space("multi_hot", table), "sqeuclidean", 0)
+    (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], multi_hot_space(table), "sqeuclidean", 0)
     bags, points = build_all(table, key), dense(table)
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
     expected = squared_euclidean(sum_of_moments(block.moments(bags.rows, bags.offsets) for block in blocks))
@@ -102,7 +102,7 @@ def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
 
 
 def test_another_metric_takes_all_pairs_up_to_a_limit(table, tmp_path):
-    key, space, measurer = keys_of(1)[1], make_space("multi_hot", table), Measurer(table, tmp_path, threads=1)
+    key, space, measurer = keys_of(1)[1], multi_hot_space(table), Measurer(table, tmp_path, threads=1)
     (squared,) = measurer.bag_all([key], space, "sqeuclidean", N)
     (euclidean,) = measurer.bag_all([key], space, "euclidean", N)
     assert 0 < euclidean["mean_intra_separation"] < squared["mean_intra_separation"] ** 0.5  # the root is concave
@@ -192,7 +192,7 @@ def test_configs_that_do_not_fit_are_refused(change, message):
 def rows(table, tmp_path_factory):
     keys = keys_of(2)
     measurer = Measurer(table, tmp_path_factory.mktemp("store"), threads=1)
-    separated = measurer.bag_all(keys, make_space("multi_hot", table), "sqeuclidean", 0)
+    separated = measurer.bag_all(keys, multi_hot_space(table), "sqeuclidean", 0)
     counted = measurer.count_all(keys)
     rows = [
         {"grouping_key": key.name, "kind": "feature", "in_benchmark": True, **one, **two}
@@ -245,7 +245,7 @@ def test_keys_outside_the_benchmark_are_shown_where_none_is_inside(rows):
 
 
 def test_terminal_table_can_be_read_in_a_pipe(rows, capsys):
-    show(rows, "small")
+    show_bag_datasets(rows, "small")
     text = capsys.readouterr().out
     first = rows.row(0, named=True)
     assert "…" not in text

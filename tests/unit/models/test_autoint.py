@@ -1,17 +1,15 @@
 """AutoInt against its equations in numpy, and the space that its embedding makes."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
 
-from llp.analysis.counting import CodeColumn
 from llp.analysis.space import learned_space
 from llp.errors import InputError
 from llp.models.autoint import AttentionLayer, AutoInt
 from llp.models.embedding_mlp import EmbeddingMLP
 from llp.models.mlp import MLP
+from tests.helpers.tables import make_table
 
 VOCAB = [9, 5, 7]
 N = 6
@@ -99,13 +97,11 @@ def embedding_mlp(n_numeric):
 
 
 @pytest.mark.parametrize("make", [autoint, lambda: autoint(number_columns=0), lambda: embedding_mlp(2)])
-def test_learned_space_has_the_distances_of_embed(make):
+def test_learned_space_has_the_distances_of_embed(tmp_path, make):
     model = make()
-    categorical, numeric = instances(n=20)
-    table = SimpleNamespace(numeric=numeric.numpy(), n_numeric=numeric.shape[1])
-    columns = [CodeColumn(f"C{j}", categorical.numpy()[:, j], VOCAB[j]) for j in range(len(VOCAB))]
-    blocks = learned_space(table, columns, model)
-    vectors = np.concatenate([block.vectors(np.arange(20)) for block in blocks], axis=1)
+    table = make_table(tmp_path / "table", n=20, sizes=VOCAB, n_numeric=2)
+    vectors = learned_space("a run's", table, model).vectors(np.arange(20))
+    categorical, numeric = (torch.from_numpy(np.array(part)) for part in (table.categorical, table.numeric))
     embedded = model.embed(categorical, numeric).detach().numpy().astype(np.float64)
 
     def distances(points):
@@ -114,7 +110,7 @@ def test_learned_space_has_the_distances_of_embed(make):
     np.testing.assert_allclose(distances(vectors), distances(embedded), rtol=1e-4, atol=1e-7)
 
 
-def test_a_model_without_embedding_is_no_space():
+def test_a_model_without_embedding_is_no_space(tmp_path):
     model = MLP(vocab_sizes=VOCAB, n_numeric=0, hidden=[4, 4])
     with pytest.raises(InputError, match=r"MLP has no embedding; give the folder of a run with model=autoint"):
-        learned_space(SimpleNamespace(numeric=np.empty((1, 0)), n_numeric=0), [], model)
+        learned_space("a run's", make_table(tmp_path / "table", sizes=VOCAB), model)

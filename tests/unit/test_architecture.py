@@ -1,0 +1,37 @@
+"""What may depend on what, and that a name means one thing: see docs/architecture.md and pyproject.toml."""
+
+import ast
+import re
+from collections import defaultdict
+
+import pytest
+from importlinter.cli import lint_imports
+
+from llp.config.grouping_keys import CONF_DIR
+
+CHECKOUT = CONF_DIR.parent
+
+
+@pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")
+def test_imports_run_downwards_and_in_no_circle(monkeypatch, capsys):
+    monkeypatch.chdir(CHECKOUT)
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == 0, capsys.readouterr().out
+
+
+def types_of(module):
+    """Names of the public classes and type aliases that a module defines."""
+    for node in module.body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() | ast.BinOp()):
+                yield name
+
+
+def test_a_type_has_a_name_of_its_own():
+    homes = defaultdict(list)
+    for path in sorted((CHECKOUT / "llp").rglob("*.py")):
+        for name in types_of(ast.parse(path.read_text())):
+            if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name):
+                homes[name].append(str(path.relative_to(CHECKOUT)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
