@@ -3,7 +3,8 @@
 Rishi Saket, Aravindan Raghuveer and Balaraman Ravindran, "On combining bags to better learn from label proportions",
 AISTATS 2022. The bags of a minibatch form blocks; each block draws weight vectors w ~ N(0, Σ), and the loss is
 Σ (Σ_B w_B (ŷ_B - y_B))² over all of them. Σ has ones on its diagonal and equal off-diagonal entries that make its
-rows sum to zero, so equal residuals within a block cost nothing. The benchmark's authors' code uses a slightly
+rows sum to zero (`covariance: tetrahedron`), so equal residuals within a block cost nothing: with mean residuals, or
+bags of one size, a constant error of all predictions is never corrected. The benchmark's authors' code uses a slightly
 regularised Σ (`covariance: reference`) and, for real labels, mean residuals.
 """
 
@@ -15,10 +16,10 @@ from torch import Tensor
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.methods.dllp import residual
+from llp.methods.dllp import Target, residual
 from llp.ops.segment import segment_mean, segment_sum
 
-Residual = Literal["auto", "sum", "mean"]
+Residual = Literal["sum", "mean"]
 Covariance = Literal["tetrahedron", "reference"]
 
 
@@ -74,8 +75,8 @@ class GenBags(LLPMethod):
         Bags that are combined with each other.
     draws : int
         Weight vectors per block.
-    residual : {'auto', 'sum', 'mean'}
-        ŷ - y, or h̄ - α; `auto`: sums for binary labels, means for real ones.
+    residual : {'sum', 'mean'}
+        ŷ - y, or h̄ - α.
     covariance : {'tetrahedron', 'reference'}
         See `bag_weights`.
     """
@@ -88,12 +89,12 @@ class GenBags(LLPMethod):
         super().__init__(**shared)
         self.block_size = block_size
         self.draws = draws
-        self.sums = residual == "sum" or (residual == "auto" and self.label_kind == "binary")
+        self.target: Target = "sum" if residual == "sum" else "proportion"
         self.covariance: Covariance = covariance
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        error = residual(self.predict(scores), batch, target="sum" if self.sums else "proportion")
+        error = residual(self.predict(scores), batch, target=self.target)
         block, sizes = blocks_of(len(error), self.block_size, error.device)
         generator = self.generator("bag weights")
         normal = torch.randn(len(error), self.draws, generator=generator, device=error.device, dtype=error.dtype)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
 
-METADATA = ("name", "labels", "first_stage", "keep_model")  # of a method or model; not its constructor's
+# of a method or model; not its constructor's
+METADATA = ("name", "labels", "first_stage", "keep_model", "by_label_kind")
 
 
 def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:

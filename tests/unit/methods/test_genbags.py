@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from llp.methods.genbags import bag_weights, blocks_of, genbags_loss
+from tests.helpers.every_method import composed
 
 CPU = torch.device("cpu")
 DRAWS = 200_000
@@ -67,3 +68,16 @@ def test_bags_permuted_inside_a_block_with_their_draws_permute_the_gradient():
         return residual.grad
 
     np.testing.assert_allclose(gradient(d[order], normal[order]), gradient(d, normal)[order], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "residual", "covariance"),
+    [
+        (["dataset=flights", "dataset.label=late"], "sum", "tetrahedron"),
+        (["dataset=flights", "dataset.label=delay"], "mean", "reference"),
+        (["dataset=synthetic_sscl", "method.covariance=tetrahedron"], "mean", "tetrahedron"),
+    ],
+)
+def test_the_kind_of_label_chooses_what_is_not_given(dataset, residual, covariance):
+    method = composed("genbags", *dataset).method
+    assert (method.residual, method.covariance) == (residual, covariance)
