@@ -21,10 +21,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
-from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
+from llp.models.hidden_layers import hidden_layers_of
 from llp.ops.segment import mean_over_instances
+
+NEED = "llp_vat, which perturbs the first one,"
 
 
 def divergence(scores: Tensor, perturbed: Tensor) -> Tensor:
@@ -70,9 +72,7 @@ class LLPVAT(LLPMethod):
         self, *, radius: NonNegativeFloat, weight: NonNegativeFloat, ramp_epochs: NonNegativeInt, **shared: Any
     ) -> None:
         super().__init__(**shared)
-        if not hasattr(self.model, "first_layer"):
-            given = type(self.model).__name__
-            raise InputError(f"llp_vat perturbs the first hidden layer and {given} has none; write model=mlp")
+        hidden_layers_of(self.model, needed_by=NEED)
         self.radius = radius
         self.weight = weight
         self.ramp_epochs = ramp_epochs
@@ -90,8 +90,9 @@ class LLPVAT(LLPMethod):
 
     def batch_loss(self, batch: BagBatch) -> Tensor:
         """Bag loss and weighted penalty of one minibatch."""
-        layer: Tensor = self.model.first_layer(batch.categorical, batch.numeric)  # type: ignore[operator]
-        scores: Tensor = self.model.score_from_first_layer(layer)  # type: ignore[operator]
+        model = hidden_layers_of(self.model, needed_by=NEED)
+        layer = model.first_layer(batch.categorical, batch.numeric)
+        scores = model.score_from_first_layer(layer)
         self._count_bag_error(scores.detach(), batch)
         return self.bag_loss(scores, batch) + self.penalty_weight * self.penalty(layer, scores, batch)
 

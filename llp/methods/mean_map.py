@@ -126,18 +126,8 @@ class MeanMap(LLPMethod):
         """Twice the score: the exponential family has P(y | x) ∝ exp(y f) with y = ±1."""
         return 2 * scores
 
-    def mean_score(self) -> Tensor:
-        """<μ_XY, θ>, the score that the model gives to the mean operator: a scalar."""
-        first = self.model.first
-        score = self.mean_categorical @ first.weight[:, 0]
-        if first.numeric is not None:
-            score = score + self.mean_numeric @ first.numeric.weight[0]
-        return score if first.bias is None else score + first.bias[0]
-
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        loss = mean_map_loss(scores, self.mean_score())
-        if self.l2:
-            kernels = [p for name, p in self.model.named_parameters() if not name.endswith("bias")]
-            loss = loss + self.l2 * torch.stack([torch.square(kernel).sum() for kernel in kernels]).sum()
-        return loss
+        mean_score = self.model.score_of_mean(self.mean_categorical, self.mean_numeric)  # <μ_XY, θ>
+        loss = mean_map_loss(scores, mean_score)
+        return loss + self.l2 * self.model.squared_norm() if self.l2 else loss

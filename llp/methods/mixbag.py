@@ -23,7 +23,8 @@ from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
-from llp.ops.segment import rank_in_segment, segment_mean
+from llp.ops.sampling import draw_of_each_bag
+from llp.ops.segment import segment_mean
 
 Band = Literal["weighted", "authors_code"]
 
@@ -60,11 +61,11 @@ def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:
     share = torch.rand(n_bags, generator=generator, device=device)
     n_own = (share * size).round().long().clamp(min=1)
     n_partner = ((1 - share) * size[partner]).round().long().clamp(min=1)
-    order = torch.rand(2, len(segment), generator=generator, device=device)
-    own = rank_in_segment(order[0], segment, size) < n_own[segment]
-    lent = rank_in_segment(order[1], segment, size) < n_partner[mixed_into][segment]
-    taken = torch.cat([own.nonzero().squeeze(1), lent.nonzero().squeeze(1)])
-    return Mix(partner, n_own, n_partner, taken, torch.cat([segment[own], mixed_into[segment[lent]]]))
+    uniform = torch.rand(2, len(segment), generator=generator, device=device)
+    own = draw_of_each_bag(segment, size, n_own, uniform[0])
+    lent = draw_of_each_bag(segment, size, n_partner[mixed_into], uniform[1])
+    taken, mixed_bag = torch.cat([own, lent]), torch.cat([segment[own], mixed_into[segment[lent]]])
+    return Mix(partner, n_own, n_partner, taken, mixed_bag)
 
 
 def expectation_and_band(

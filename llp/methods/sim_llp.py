@@ -8,45 +8,27 @@ The benchmark's authors' code has two slips, which `squash: sigmoid` and `weight
 sigmoid on h, and a product of shapes in which the weight of a pair became the mean weight of one of its members.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field, NonNegativeFloat
 from torch import Tensor, nn
 
 from llp.data.batch import BagBatch
-from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import residual
+from llp.models.hidden_layers import hidden_layers_of
+from llp.ops.sampling import draw_instances
 
 Squash = Literal["none", "sigmoid"]
 Weighting = Literal["pairwise", "row_mean"]
-
-
-@runtime_checkable
-class HasRepresentation(Protocol):
-    """A model with a penultimate layer."""
-
-    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Output (n, D) of the last hidden layer."""
-
-
-def draw_instances(segment: Tensor, n_bags: int, n_drawn: int, generator: torch.Generator) -> Tensor:
-    """Positions (n_drawn,) of instances drawn without replacement; those of no bag come after all the others."""
-    order = torch.randperm(len(segment), generator=generator, device=segment.device)
-    return order[torch.argsort((segment[order] == n_bags).byte(), stable=True)[:n_drawn]]
-
-
-def shares(segment: Tensor, n_bags: int, dtype: torch.dtype) -> Tensor:
-    """Weight of each of m instances in a mean over those of a bag, times m: (m,); 1 where all are of a bag."""
-    in_a_bag = (segment < n_bags).to(dtype)
-    return in_a_bag * len(segment) / in_a_bag.sum()
+NEED = "sim_llp, which measures distances in the last one,"
 
 
 def pair_weights(representation: Tensor, *, weighting: Weighting, share: Tensor | float = 1.0) -> Tensor:
     """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row.
 
-    `share` (m,) weighs the instances in that mean, see `shares`.
+    `share` (m,) is what each instance counts in that mean, see `llp.ops.sampling.Drawn`.
     """
     r = representation - representation.mean(dim=0)  # short vectors keep the digits of their squared distances
     squared = torch.square(torch.cdist(r, r, compute_mode="use_mm_for_euclid_dist"))
@@ -55,8 +37,10 @@ def pair_weights(representation: Tensor, *, weighting: Weighting, share: Tensor 
     return weights if weighting == "pairwise" else (weights * share).mean(dim=1, keepdim=True)
 
 
-def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
+def similarity_loss(prediction: Tensor, weights: Tensor, *, share: Tensor | None = None) -> Tensor:
     """Mean over all pairs (i, j) of weights (m, m) or (m, 1) times (h_i - h_j)², from predictions h (m,)."""
+    if share is not None:
+        weights = weights * share[:, None] * share
     return (weights * torch.square(prediction[:, None] - prediction)).mean()
 
 
@@ -94,11 +78,7 @@ class SimLLP(LLPMethod):
 
     def start_from(self, trained: nn.Module) -> None:
         """Keep the first stage's model, frozen, as the metric; the own model keeps its fresh weights."""
-        if not isinstance(trained, HasRepresentation):
-            raise InputError(
-                f"sim_llp measures distances in the model's penultimate layer, which {type(trained).__name__} "
-                "lacks; write model=mlp"
-            )
+        hidden_layers_of(trained, needed_by=NEED)
         # in a tuple it is no submodule: not optimized, not in checkpoints, never set back to training mode
         self._metric = (trained.requires_grad_(False).eval(),)
 
@@ -106,24 +86,18 @@ class SimLLP(LLPMethod):
         """Bring the metric to the device of the model."""
         self._metric[0].to(self.device)
 
+    @torch.no_grad()
     def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """r(x) (m, D) of the frozen metric."""
-        with torch.no_grad():
-            out: Tensor = self._metric[0].representation(categorical, numeric)
-        return out
+        return hidden_layers_of(self._metric[0], needed_by=NEED).representation(categorical, numeric)
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        prediction = self.predict(scores)
-        bag_loss = torch.square(residual(prediction, batch, target="proportion")).mean()
-        categorical, numeric, segment, n_bags = batch.categorical, batch.numeric, batch.segment, len(batch.size)
-        if len(scores) > self.pair_instances:
-            drawn = draw_instances(segment, n_bags, self.pair_instances, self.generator("pair instances"))
-            prediction, segment = prediction[drawn], segment[drawn]
-            categorical, numeric = categorical[drawn], numeric[drawn]
-        if self.squash == "sigmoid":
-            prediction = torch.sigmoid(prediction)
-        share = shares(segment, n_bags, prediction.dtype)
-        weights = pair_weights(self.representation(categorical, numeric), weighting=self.weighting, share=share)
-        weights = weights * share[:, None] * share
-        return similarity_loss(prediction, weights) + self.bag_weight * bag_loss
+        h = self.predict(scores)
+        bag_loss = torch.square(residual(h, batch, target="proportion")).mean()
+        generator = self.generator("pair instances")
+        drawn, share = draw_instances(batch.segment, len(batch.size), self.pair_instances, generator, dtype=h.dtype)
+        r = self.representation(batch.categorical[drawn], batch.numeric[drawn])
+        h = torch.sigmoid(h[drawn]) if self.squash == "sigmoid" else h[drawn]
+        weights = pair_weights(r, weighting=self.weighting, share=share)
+        return similarity_loss(h, weights, share=share) + self.bag_weight * bag_loss

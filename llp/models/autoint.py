@@ -106,16 +106,27 @@ class AutoInt(nn.Module):
         """All columns' vectors side by side: (n, (Fn + Fc) · D)."""
         return self.embed_columns(categorical, numeric).flatten(1)
 
+    def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """All columns' vectors (n, (Fn + Fc) · D), see `embed`."""
+        return self.embed(categorical, numeric)
+
+    def score_from_first_layer(self, first: Tensor) -> Tensor:
+        """Raw scores (n,) from the columns' vectors (n, (Fn + Fc) · D)."""
+        out: Tensor = self.score(self._last_hidden(first)).squeeze(-1)
+        return out
+
     def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Output (n, hidden[-1]) of the last hidden layer."""
-        attended = self.attention(self.embed_columns(categorical, numeric))
+        return self._last_hidden(self.first_layer(categorical, numeric))
+
+    def _last_hidden(self, first: Tensor) -> Tensor:
+        attended = self.attention(first.reshape(len(first), -1, self.embedding.shape[1]))
         out: Tensor = self.body(attended.flatten(1))
         return out
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Raw scores (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
-        out: Tensor = self.score(self.representation(categorical, numeric)).squeeze(-1)
-        return out
+        return self.score_from_first_layer(self.first_layer(categorical, numeric))
 
 
 class BatchNorm(nn.BatchNorm1d):

@@ -109,7 +109,7 @@ def test_target_that_is_not_there(target):
     ("overrides", "message"),
     [
         (["method=soft_erot_llp", "method.reg=0"], "method.reg=0 does not fit: it should be greater than 0"),
-        (["method=sim_llp", "model=linear"], "lacks; write model=mlp"),
+        (["method=sim_llp", "model=linear"], "such as model=mlp"),
         (["method=rot", "optimizer.lr=foo"], "optimizer.lr=foo does not fit"),
         (["method=ot_llp", "optimizer=adam", "optimizer.lr=-1"], "optimizer: Invalid learning rate: -1"),
         (["method=ot_llp", "optimizer.lr=-1"], "exact Adam got lr=-1"),

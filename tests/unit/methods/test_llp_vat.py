@@ -91,5 +91,5 @@ def test_the_weight_rises_to_its_full_value():
 
 
 def test_a_model_without_a_hidden_layer_is_refused():
-    with pytest.raises(InputError, match="Linear has none; write model=mlp"):
+    with pytest.raises(InputError, match=r"Linear: llp_vat.* such as model=mlp"):
         make_method(LLPVAT, model=Linear(vocab_sizes=[3], n_numeric=0, bias=True), **OPTIONS)

@@ -9,7 +9,7 @@ import torch
 
 from llp.data.batch import BagBatch
 from llp.errors import InputError
-from llp.methods.sim_llp import SimLLP, draw_instances, pair_weights, similarity_loss
+from llp.methods.sim_llp import SimLLP, pair_weights, similarity_loss
 from llp.models.linear import Linear
 from llp.models.mlp import MLP
 
@@ -77,16 +77,6 @@ def filled_up(bags, n_more):
         categorical=torch.cat([bags.categorical, bags.categorical[first]]), numeric=torch.zeros(12 + n_more, 0),
         segment=torch.cat([bags.segment, torch.full((n_more,), len(bags.size))]),
     )  # fmt: skip
-
-
-def test_what_fills_a_minibatch_up_is_drawn_only_when_nothing_else_is_left():
-    segment = filled_up(batch(), 30).segment
-    drawn = [draw_instances(segment, 3, 5, torch.Generator().manual_seed(seed)).tolist() for seed in range(60)]
-    assert all(len(set(places)) == 5 and max(places) < 12 for places in drawn)
-    counts = np.bincount(np.concatenate(drawn), minlength=12)  # of mean 25 and standard deviation 3.8
-    assert counts.min() > 8
-    assert counts.max() < 42
-    assert set(range(12)) < set(draw_instances(segment, 3, 20, torch.Generator().manual_seed(0)).tolist())
 
 
 @pytest.mark.parametrize("weighting", ["pairwise", "row_mean"])
