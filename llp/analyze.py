@@ -30,7 +30,7 @@ from llp.config.options import check_value
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import folder_name, write_atomically
 from llp.runs.build import load_model
 
 register()
@@ -74,7 +74,7 @@ def analyze(config: DictConfig) -> Path:
     """
     check_analysis(config)
     table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
-    folder = Path(config.outputs_dir) / "analysis" / str(config.dataset.name)
+    folder = Path(config.outputs_dir) / "analysis" / folder_name(str(config.dataset.name))
     rows = measure_all(config, table, folder)
     add_clusters(rows, table.label_kind, config.tail_named_by)
     frame = pl.DataFrame(rows, infer_schema_length=None)
@@ -134,10 +134,7 @@ def make_space(name: str, table: InstanceTable) -> Space | None:
     folder = Path(name)
     if not folder.is_dir():
         raise InputError(f"space={name} is no folder; write space=multi_hot, or space=FOLDER of a finished run")
-    try:
-        model = load_model(folder, table)
-    except RuntimeError:  # torch's, on weights of other shapes
-        raise InputError(f"space={name}: that run was trained on another table than {table.folder}") from None
+    model = load_model(folder, table)
     changed = (folder / "checkpoints" / "best.pt").stat().st_mtime_ns
     return learned_space(f"{folder.resolve()} {changed}", table, model)
 

@@ -1,17 +1,26 @@
-"""Files that are whole or not there."""
+"""Atomic writes, locks and integrity checks of files, and bounds on what is read back."""
 
+import errno
+import hashlib
 import logging
 import os
+import re
+import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from llp import signals
 
 log = logging.getLogger(__name__)
+
+SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kilobytes
+YAML_DEPTH = 50
+NAME_BYTES = 150  # of a folder: file systems take 255, and endings and digests are added
 
 
 def is_whole(path: Path) -> bool:
@@ -56,3 +65,61 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def folder_name(name: str) -> str:
+    """Name a folder, or the stem of a file, after something that a user or a file names.
+
+    It is one path component, visible, and different for different names; usual names stay as they are.
+
+    >>> folder_name("C3_C11"), folder_name("../a/b"), folder_name("%")
+    ('C3_C11', '%2E.%2Fa%2Fb', '%25')
+    """
+    safe = re.sub(r"[/\\%\x00-\x1f\x7f\ud800-\udfff]|^\.|^$", _escaped, name)
+    if len(safe.encode()) <= NAME_BYTES:
+        return safe
+    digest = hashlib.sha256(safe.encode()).hexdigest()[:12]
+    return safe.encode()[: NAME_BYTES - 13].decode(errors="ignore") + "~" + digest
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "%" + "%".join(f"{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
+
+
+def read_small(path: Path) -> bytes:
+    """Read a record, a configuration or a counter; never waits for a pipe, never fills the memory.
+
+    Raises
+    ------
+    OSError
+        It is not there, is no regular file, or is larger than `SMALL_FILE`.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    if status.st_size > SMALL_FILE:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return path.read_bytes()
+
+
+def read_yaml(path: Path) -> Any:
+    """Read plain YAML as the program writes it: without anchors and aliases, which can stand for any amount of data.
+
+    Raises
+    ------
+    OSError
+        See `read_small`.
+    ValueError
+        It is no such YAML; says why.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    content, depth = read_small(path), 0
+    try:
+        for event in yaml.parse(content, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > YAML_DEPTH:
+                raise ValueError(f"{path} holds an alias or is nested too deeply")
+        return yaml.load(content, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import hydra
 import polars as pl
@@ -16,7 +17,7 @@ from rich.markup import escape
 
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import folder_name, write_atomically
 from llp.results.collect import Collected, Failure, collect
 from llp.results.figures import draw
 from llp.results.summary import summarize
@@ -110,10 +111,10 @@ def report(
     folder = outputs_dir / "report"
     written, pages = ReportFiles(folder / "report.md", folder / "results.csv", [], []), ["# Results\n"]
     for part in cells.partition_by("dataset", "protocol", maintain_order=True):
-        name = f"{part['dataset'][0]}_{part['protocol'][0]}"
-        figures = draw(part, folder / f"{name}_{part['metric'][0]}")
+        name = folder_name(f"{part['dataset'][0]}_{part['protocol'][0]}")
+        figures = draw(part, folder / folder_name(f"{part['dataset'][0]}_{part['protocol'][0]}_{part['metric'][0]}"))
         written.figures.extend(figures)
-        pages.append(f"## {heading(part)}\n\n![{heading(part)}]({figures[0].name})\n")
+        pages.append(f"## {heading(part)}\n\n![{heading(part)}]({quote(figures[0].name)})\n")
         for table, path in ((metric_table(part), f"{name}.csv"), (method_table(part), f"{name}_training.csv")):
             show(table, console)
             pages.append(to_markdown(table))

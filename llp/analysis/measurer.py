@@ -31,13 +31,14 @@ from llp.analysis.separation import (
     sum_of_moments,
 )
 from llp.analysis.space import Space
+from llp.analysis.stored import read_measures, write_measures
 from llp.data.bags import Bags, GroupingKey, build_all
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import folder_name
 
 CLOSED_FORM = "sqeuclidean"
-STORE_VERSION = 1  # raised when measures are added or change: what was stored before is measured again
+STORE_VERSION = 2  # raised when measures are added or change: what was stored before is measured again
 
 
 def feature_keys(columns: Sequence[str], size: int, low_thresh: int, high_thresh: int) -> list[GroupingKey]:
@@ -129,13 +130,12 @@ class Measurer:
         """The key's stored result of a stage, measured and stored if there is none."""
         identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **asdict(key), **options}
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
-        path = self.store / stage / f"{key.name}_{digest}.json"
-        if path.is_file():
-            stored: Measures = json.loads(path.read_text())
-            return stored
-        measures = measure()
-        write_atomically(path, lambda temporary: temporary.write_text(json.dumps(measures)))
-        return measures
+        path = self.store / stage / f"{folder_name(key.name)}_{digest}.json"
+        stored = read_measures(path)
+        if stored is None:
+            stored = measure()
+            write_measures(path, stored)
+        return stored
 
 
 def _separate(bags: Bags, space: Space, metric: str, limit: int, pool: ThreadPoolExecutor) -> Separations:

@@ -4,6 +4,7 @@ All of Hydra's `instantiate` calls are here.
 """
 
 import inspect
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ from llp.config.grouping_keys import grouping_key
 from llp.config.options import check_options, find_target
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError
-from llp.files import is_whole
+from llp.errors import InputError, first_line
+from llp.files import is_whole, read_yaml
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -159,21 +160,66 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
     )
 
 
-def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
-    """The trained model of a finished run whose weights were kept.
+def load_weights(model: "nn.Module", folder: Path) -> None:
+    """Put the kept weights of a finished run into a model of the same columns and options.
 
     Raises
     ------
     InputError
-        The folder holds no such run.
+        The folder holds no kept weights, or those of another model or table.
     """
     import torch
 
+    path = _weights_path(folder)
+    try:
+        weights = torch.load(path, weights_only=True)
+    except Exception as error:  # whatever torch makes of a foreign file
+        raise InputError(f"{path} holds no weights: {first_line(error)}") from None
+    try:
+        model.load_state_dict(weights)
+    except (RuntimeError, TypeError, AttributeError):
+        raise InputError(f"{folder} was trained on another table or with another model: its weights differ") from None
+
+
+def _weights_path(folder: Path) -> Path:
     path = folder / "checkpoints" / "best.pt"
     if not is_whole(path):
         raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
-    config = OmegaConf.load(folder / "config.yaml")
-    assert isinstance(config, DictConfig)
-    model = build_model(config, table)
-    model.load_state_dict(torch.load(path, weights_only=True))
+    return path
+
+
+def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
+    """The trained model of a run's folder, wherever the folder comes from: only models of `llp.models` are made.
+
+    A `config.yaml` could name any class or function in the place of a model or of an option, and would have it called.
+
+    Raises
+    ------
+    InputError
+        The folder holds no such run, or the run of another table.
+    """
+    from torch import nn
+
+    _weights_path(folder)
+    try:
+        node = read_yaml(folder / "config.yaml")["model"]
+        path, options = str(node.pop("_target_")), {name: node[name] for name in node if name not in METADATA}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
+    target: Any = find_target("model", path) if re.fullmatch(r"llp\.models\.\w+\.\w+", path) else None
+    if not (isinstance(target, type) and issubclass(target, nn.Module) and all(map(_is_plain, options.items()))):
+        raise InputError(
+            f"{folder}/config.yaml names the model {path}: a model is made from a run's folder only if it is a class "
+            "of llp.models and its options are numbers or lists of numbers"
+        )
+    given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
+    check_options("model", target, options, list(given))
+    model: nn.Module = target(**options, **given)
+    load_weights(model, folder)
     return model
+
+
+def _is_plain(option: tuple[str, Any]) -> bool:
+    name, value = option
+    values = value if isinstance(value, list) else [value]
+    return not name.startswith("_") and all(isinstance(one, int | float | None) for one in values)

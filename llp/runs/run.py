@@ -28,8 +28,8 @@ from llp.config.checks import check_config
 from llp.config.grouping_keys import grouping_key
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.files import is_whole, locked, write_atomically
-from llp.runs.build import build_data, build_method, check_build, load_model, open_table, resolved
+from llp.files import folder_name, is_whole, locked, write_atomically
+from llp.runs.build import build_data, build_method, build_model, check_build, load_weights, open_table, resolved
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training.callbacks import Row
@@ -70,8 +70,9 @@ class Run:
             identity["trainer"].pop(name)
         content = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:8]
-        point = (config.dataset.name, grouping_key(config).name, config.method.name)
-        folder = Path(config.outputs_dir).joinpath(*point, f"fold={config.fold}", f"seed={config.seed}", digest)
+        names = (config.dataset.name, grouping_key(config).name, config.method.name)
+        point = [*(folder_name(str(name)) for name in names), f"fold={config.fold}", f"seed={config.seed}"]
+        folder = Path(config.outputs_dir).joinpath(*point, digest)
         return cls(folder, digest, identity)
 
     @property
@@ -198,7 +199,9 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
     torch.set_num_threads(config.trainer.threads)
     method = build_method(config, table)
     if first_weights is not None:
-        method.start_from(load_model(first_weights, table))
+        first_model = build_model(config, table)
+        load_weights(first_model, first_weights)
+        method.start_from(first_model)
     data = build_data(config, table, instance_labels=method.sees_instance_labels)
     point = [config.dataset.name, grouping_key(config).name, config.method.name]
     log.info(

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from llp.analysis import figures as analysis_figures
@@ -13,11 +14,13 @@ from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import Scaled, squared_euclidean, sum_of_moments
 from llp.analysis.space import multi_hot_space
 from llp.analysis.table import show_bag_datasets
-from llp.analyze import add_clusters, check_analysis, make_space
+from llp.analyze import add_clusters, analyze, check_analysis, make_space
+from llp.config.grouping_keys import CONF_DIR, register
 from llp.data.bags import build_all
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.errors import InputError
+from tests.helpers.commands import TINY
 
 N = 900
 VOCAB = {"A": 6, "B": 40, "C": 300}
@@ -131,6 +134,67 @@ def test_a_finished_key_is_not_measured_again(table, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):  # other thresholds are another key
         list(measurer.count_all(keys_of(2, low=11)[:1]))
     assert len(counted) == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"3",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"measures": {"n_bags": 1}, "sha256": 0}',
+        b"[" * 100_000,
+        b"\xff",
+        "cut",
+        "digit",
+    ],
+)
+def test_point_12_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage):
+    keys = keys_of(1)
+    measurer = Measurer(table, tmp_path, threads=1)
+    first = list(measurer.count_all(keys))
+    (path,) = (tmp_path / "counting").glob("B_*.json")
+    whole = path.read_bytes()
+    changed = {"cut": whole[: len(whole) // 2], "digit": whole.replace(b'"n_instances": 9', b'"n_instances": 8')}
+    path.write_bytes(damage if isinstance(damage, bytes) else changed[damage])
+    assert path.read_bytes() != whole
+    np.testing.assert_equal(list(measurer.count_all(keys)), first)
+    assert path.read_bytes() == whole
+    [said] = caplog.messages
+    assert said.startswith(f"{path} is damaged (")
+    assert said.endswith("): the key is measured again")
+    np.testing.assert_equal(list(measurer.count_all(keys)), first)
+    assert len(caplog.messages) == 1
+
+
+def test_point_16_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
+    name = "../../c"
+    columns = [Column(name, "categorical", 3), Column("/x", "categorical", 2)]
+    with TableWriter(tmp_path / "table", columns, label_kind="binary", rows=60) as writer:
+        codes = np.column_stack([np.arange(60) % 3, np.arange(60) % 2]).astype(np.int32)
+        writer.write(0, codes, np.empty((60, 0), np.float32), np.arange(60) % 2)
+        writer.finish(made_by={}, source={}, facts={})
+    opened, store = InstanceTable.open(tmp_path / "table"), tmp_path / "a" / "b" / "keys"
+    measurer = Measurer(opened, store, threads=1)
+    before = set(tmp_path.rglob("*"))
+    list(measurer.count_all(feature_keys([name, "/x"], 2, 1, 100)))
+    written = {path for path in set(tmp_path.rglob("*")) - before if path.is_file()}
+    assert len(written) == 3
+    assert {path.parent for path in written} == {store / "counting"}
+
+
+def test_point_16_name_of_a_dataset_stays_in_the_outputs_folder(tmp_path, data_dir):
+    register()
+    outputs = tmp_path / "a" / "b" / "outputs"
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        options = ["key_size=1", "bag_sizes=[64]", "space=none", "dataset.name=../../../x", "grouping_key=C1_C2"]
+        tiny = [one for one in TINY if one.startswith("dataset")]
+        config = compose("analyze", [*tiny, *options, f"data_dir={data_dir}", f"outputs_dir={outputs}"])
+    assert analyze(config).is_relative_to(outputs / "analysis")
+    assert {path.name for path in tmp_path.iterdir()} == {"a"}
+    assert {path.name for path in outputs.iterdir()} == {"analysis"}
 
 
 def test_a_failed_key_leaves_nothing(table, tmp_path, monkeypatch):

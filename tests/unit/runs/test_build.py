@@ -1,0 +1,130 @@
+"""A model from a run's folder: nothing that the folder names is called but a model class of the program."""
+
+import pickle
+import shutil
+import zipfile
+
+import pytest
+import torch
+import yaml
+
+from llp.errors import InputError
+from llp.runs.build import load_model, open_table
+from llp.runs.run import Run, run_one
+from tests.unit.test_files import BOMB
+
+
+class Payload:
+    """Writes a file when it is unpickled, or called."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (str(self.marker), "w")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, data_dir):
+    """The folder of a run with kept weights, and its table."""
+    from hydra import compose, initialize_config_dir
+
+    from llp.config.grouping_keys import CONF_DIR, register
+    from tests.helpers.commands import TINY
+
+    register()
+    places = [f"data_dir={data_dir}", f"outputs_dir={tmp_path_factory.mktemp('outputs')}"]
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("train", [*TINY, *places, "trainer.max_epochs=1", "model=embedding_mlp", "save_model=true"])
+    run_one(config)
+    table = open_table(config)
+    return Run.of(config, table).folder, table
+
+
+@pytest.fixture
+def copied(trained, tmp_path):
+    """A copy of the run's folder, its table, and its config."""
+    folder = shutil.copytree(trained[0], tmp_path / "run")
+    return folder, trained[1], yaml.safe_load((folder / "config.yaml").read_text())
+
+
+def test_model_of_a_run(copied):
+    folder, table, config = copied
+    model = load_model(folder, table)
+    assert type(model).__name__ == "EmbeddingMLP"
+    kept = torch.load(folder / "checkpoints" / "best.pt")
+    assert all(torch.equal(kept[name], weight) for name, weight in model.state_dict().items())
+    assert config["model"]["embedding_dim"] == 16
+
+
+NESTED = {"_target_": "builtins.open", "_args_": ["MARKER", "w"]}
+NODES = {
+    "function": {"_target_": "builtins.open", "file": "MARKER", "mode": "w"},
+    "unpickler": {"_target_": "torch.load", "f": "PICKLE", "weights_only": False},
+    "joblib": {"_target_": "joblib.load", "filename": "PICKLE"},
+    "instantiate": {"_target_": "hydra.utils.instantiate", "config": NESTED},
+    "nested option": {"hidden": NESTED},
+    "nested in a list": {"hidden": [NESTED]},
+    "an option more": {"other": NESTED},
+    "hydra's own": {"_args_": [NESTED]},
+    "what a module of ours imports": {"_target_": "llp.models.autoint.torch.load", "f": "PICKLE"},
+    "a module": {"_target_": "llp.models.autoint.torch"},
+    "no model": {"_target_": "llp.models.initialisation.DrawFrom"},
+    "another package of ours": {"_target_": "llp.runs.build.load_model"},
+    "a user's module": {"_target_": "payload.Model"},
+    "interpolation": {"hidden": "${oc.env:HOME}"},
+    "number for a class": {"_target_": 3},
+    "text for widths": {"hidden": "abc"},
+    "negative width": {"hidden": [-1]},
+    "other width": {"embedding_dim": 8},
+}
+
+
+@pytest.mark.parametrize("case", NODES)
+def test_point_15_no_class_or_function_that_a_folder_names_is_called(copied, tmp_path, monkeypatch, case):
+    folder, table, config = copied
+    marker, pickled = tmp_path / "marker", tmp_path / "payload.pkl"
+    pickled.write_bytes(pickle.dumps(Payload(marker)))
+    (tmp_path / "payload.py").write_text(f"open({str(marker)!r}, 'w')\nclass Model: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    config["model"] |= NODES[case]
+    text = yaml.safe_dump(config).replace("MARKER", str(marker)).replace("PICKLE", str(pickled))
+    (folder / "config.yaml").write_text(text)
+    with pytest.raises(InputError) as error:
+        load_model(folder, table)
+    assert "\n" not in str(error.value)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "3", "[]", "null", "model: 3", "model: {}", "a: [", BOMB, "[" * 5000, "model: &m {a: *m}"]
+)
+def test_point_17_config_that_is_none_is_told_in_a_line(copied, text):
+    folder, table, _ = copied
+    path = folder / "config.yaml"
+    path.unlink() if text is None else path.write_text(text)
+    with pytest.raises(InputError, match=r"holds no config\.yaml of a run") as error:
+        load_model(folder, table)
+    assert "\n" not in str(error.value)
+
+
+def test_point_15_weights_are_not_unpickled(copied, tmp_path):
+    folder, table, _ = copied
+    marker, path = tmp_path / "marker", folder / "checkpoints" / "best.pt"
+    torch.save({"embedding": Payload(marker)}, path)
+    with pytest.raises(InputError, match="holds no weights"):
+        load_model(folder, table)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("content", [[1], {"a": 1}, {"embedding": torch.ones(2)}, 3])
+def test_point_12_weights_of_something_else_are_told_in_a_line(copied, content):
+    folder, table, _ = copied
+    path = folder / "checkpoints" / "best.pt"
+    torch.save(content, path)
+    with pytest.raises(InputError, match="was trained on another table or with another model"):
+        load_model(folder, table)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other", "content")
+    with pytest.raises(InputError, match=r"holds no (kept )?weights"):
+        load_model(folder, table)

@@ -1,0 +1,89 @@
+"""What is read back from a folder is bounded, and what names a folder stays inside it."""
+
+import os
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llp.files import SMALL_FILE, folder_name, read_small, read_yaml
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("C3_C11", "C3_C11"),
+        ("dllp_bce", "dllp_bce"),
+        ("Größe (m²)", "Größe (m²)"),
+        ("../../c", "%2E.%2F..%2Fc"),
+        ("..", "%2E."),
+        (".", "%2E"),
+        ("", "%"),
+        ("/etc", "%2Fetc"),
+        ("a\\b", "a%5Cb"),
+        ("a\x00b\n", "a%00b%0A"),
+        (".12.result.json", "%2E12.result.json"),
+        ("100%", "100%25"),
+        ("\udcff", "%ED%B3%BF"),
+    ],
+)
+def test_point_16_name_of_a_folder(name, expected):
+    assert folder_name(name) == expected
+
+
+@given(st.lists(st.text(max_size=300), min_size=2, max_size=6, unique=True))
+def test_point_16_any_name_is_one_visible_component_of_its_own(names):
+    made = [folder_name(name) for name in names]
+    assert len(set(made)) == len(names)
+    for name in made:
+        assert name
+        assert not name.startswith(".")
+        assert "/" not in name
+        assert "\x00" not in name
+        assert len(name.encode()) < 200
+
+
+def test_small_files(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_bytes(b"{}")
+    assert read_small(path) == b"{}"
+    with path.open("wb") as file:
+        file.truncate(SMALL_FILE + 1)
+    with pytest.raises(OSError, match="File too large"):
+        read_small(path)
+    with pytest.raises(FileNotFoundError):
+        read_small(tmp_path / "none")
+    with pytest.raises(OSError, match="Not a regular file"):
+        read_small(tmp_path)
+
+
+def test_pipe_is_not_waited_for(tmp_path):
+    path = tmp_path / "result.json"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="Not a regular file"):
+        read_small(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [BOMB, "a: &a [*a]", "[" * 5000 + "]" * 5000, "a: " * 2, "\x00", "a: [", "!!python/object/apply:os.system [x]"],
+    ids=["bomb", "recursive", "deep", "wrong", "binary", "cut", "object"],
+)
+def test_point_17_yaml_that_is_no_configuration_of_ours_is_refused_at_once(tmp_path, text):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    begin = time.monotonic()
+    with pytest.raises(ValueError, match=r"config\.yaml"):
+        read_yaml(path)
+    assert time.monotonic() - begin < 5
+
+
+def test_point_17_plain_yaml_is_read(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("a: {b: [1, 2.5, null, text]}\n")
+    assert read_yaml(path) == {"a": {"b": [1, 2.5, None, "text"]}}
