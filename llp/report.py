@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -106,7 +106,7 @@ def report(
     collected = _filtered(collect(outputs_dir), {name: names for name, names in filters.items() if names is not None})
     if not len(collected.runs):
         raise InputError(_nothing(outputs_dir, collected))
-    cells = summarize(collected.runs)
+    cells = summarize(collected.runs, collected.configs)
     console = console or _console()
     folder = outputs_dir / "report"
     written, pages = ReportFiles(folder / "report.md", folder / "results.csv", [], []), ["# Results\n"]
@@ -153,7 +153,7 @@ def _filtered(collected: Collected, filters: dict[str, Sequence[str]]) -> Collec
 
     failed = [failure for failure in collected.failed if kept(failure.point)]
     unfinished = [point for point in collected.unfinished if kept(point)]
-    return Collected(runs, failed, unfinished, collected.problems)
+    return replace(collected, runs=runs, failed=failed, unfinished=unfinished)
 
 
 def _as_option(names: list[str]) -> str:

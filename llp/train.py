@@ -25,7 +25,8 @@ def _train(config: DictConfig) -> float:
         record = run_one(config)
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
-    return float(record["metric"]["best"])
+    best = record.metric.best
+    return float("nan") if best is None else best
 
 
 if __name__ == "__main__":

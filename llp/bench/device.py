@@ -115,7 +115,9 @@ def measure_side_by_side(out: Path) -> Lines:
 
 
 def _metric(config: DictConfig) -> float:
-    return float(run_one(config)["metric"]["best"])
+    best = run_one(config).metric.best
+    assert best is not None
+    return best
 
 
 def sections(out: Path) -> dict[str, Callable[[], Lines]]:

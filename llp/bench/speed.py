@@ -116,10 +116,10 @@ def measure_run(outputs_dir: Path) -> list[Measured]:
     """A whole small run: flights, dllp_bce, one fold, to its early stop."""
     config = compose_config("dataset=flights", "method=dllp_bce", f"outputs_dir={outputs_dir}", "force=true")
     record = run_one(config)
-    stage = record["stages"][-1]
+    stage = record.stages[-1]
     return [
-        Measured(f"flights month_dest dllp_bce, {stage['epochs']} epochs", record["seconds"], "s"),
-        Measured("its training", stage["instances_per_second"] / 1e6, "million instances/s"),
+        Measured(f"flights month_dest dllp_bce, {stage.epochs} epochs", record.seconds, "s"),
+        Measured("its training", (stage.instances_per_second or 0.0) / 1e6, "million instances/s"),
     ]
 
 

@@ -1,5 +1,7 @@
 """Instance-level measures of a run: those of every epoch, and the full set at the chosen epoch."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlogy
@@ -9,7 +11,7 @@ from llp.data.table import LabelKind
 from llp.metrics.ranking import auc_200_thresholds, exact_auc
 
 
-def main_metric(label_kind: LabelKind) -> tuple[str, str]:
+def main_metric(label_kind: LabelKind) -> tuple[str, Literal["max", "min"]]:
     """Name of the metric that a run reports, and whether larger ('max') or smaller ('min') is better."""
     return ("auc", "max") if label_kind == "binary" else ("mse", "min")
 

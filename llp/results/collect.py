@@ -1,44 +1,45 @@
 """Finished, failed and cut-off runs of an outputs folder, as a data frame.
 
-A record that cannot be read, or is not one of ours, is named and left out: one bad file never hides the others.
+A record that cannot be used is named and left out: one bad file never hides the others.
 """
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from llp.runs.run import RESULT_SCHEMA
+from llp.runs.record import FailureRecord, RecordError, RunRecord
 
 # folders inside a run's folder that hold no runs
 _NOT_RUNS = frozenset({"checkpoints", "wandb"})
 
-RUN_COLUMNS = {
-    "dataset": pl.String,
-    "grouping_key": pl.String,
-    "method": pl.String,
-    "model": pl.String,
-    "protocol": pl.String,
-    "fold": pl.Int64,
-    "seed": pl.Int64,
-    "metric": pl.String,  # the run's own metric, auc or mse
-    "mode": pl.String,  # max | min
-    "best": pl.Float64,  # at the chosen epoch
-    "best_epoch": pl.Int64,
-    "untrained": pl.Float64,  # before the last stage
-    "epochs": pl.Int64,  # of the last stage
-    "first_stage_epochs": pl.Int64,  # of the stages before it
-    "early_stopped": pl.Boolean,
-    "seconds": pl.Float64,
-    "instance_labels": pl.Boolean,  # the method trained on instance labels
-    "measures": pl.String,  # JSON: name to value
-    "config": pl.String,  # JSON: path to value, of all that makes the run but fold and seed
-    "folder": pl.String,
+Config = dict[str, str]
+
+
+# the columns of `Collected.runs` that every run has, and what they are of its record
+RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
+    **{
+        name: (pl.String, attrgetter(name))
+        for name in ("dataset", "label_kind", "grouping_key", "bag_kind", "method", "model", "protocol", "config_hash")
+    },
+    "fold": (pl.Int64, attrgetter("fold")),
+    "seed": (pl.Int64, attrgetter("seed")),
+    "bag_size": (pl.Int64, attrgetter("bag_size")),  # of random and fixed-size bags
+    "metric": (pl.String, attrgetter("metric.name")),  # the run's own metric, auc or mse
+    "mode": (pl.String, attrgetter("metric.mode")),  # max | min
+    "best": (pl.Float64, attrgetter("metric.best")),  # at the chosen epoch; null where undefined
+    "best_epoch": (pl.Int64, attrgetter("metric.best_epoch")),
+    "untrained": (pl.Float64, attrgetter("metric.untrained")),  # before the last stage
+    "epochs": (pl.Int64, lambda record: record.stages[-1].epochs),
+    "first_stage_epochs": (pl.Int64, lambda record: sum(stage.epochs for stage in record.stages[:-1])),
+    "early_stopped": (pl.Boolean, lambda record: record.stages[-1].early_stopped),
+    "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
+    "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }
 
 
@@ -58,7 +59,10 @@ class Collected:
     Attributes
     ----------
     runs : pl.DataFrame
-        One row per finished run, columns `RUN_COLUMNS`.
+        One row per finished run: `RUN_COLUMNS`; `measures.<name>` for every measure; `config`, the number of its
+        configuration; `folder`.
+    configs : list of dict
+        Path to value of all that makes a run but fold and seed; each distinct configuration once.
     failed : list of Failure
         Runs that ended with an error.
     unfinished : list of tuple of str
@@ -68,13 +72,10 @@ class Collected:
     """
 
     runs: pl.DataFrame
-    failed: list[Failure]
-    unfinished: list[tuple[str, ...]]
-    problems: list[str]
-
-
-class _UnfitRecordError(Exception):
-    """A record that is left out; says why."""
+    configs: list[Config] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    unfinished: list[tuple[str, ...]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 def collect(outputs_dir: Path) -> Collected:
@@ -85,27 +86,38 @@ def collect(outputs_dir: Path) -> Collected:
     outputs_dir : Path
         The `outputs_dir` of the runs; a missing folder holds none.
     """
-    rows: dict[tuple[str, int, int], dict[str, Any]] = {}
-    failed, unfinished, problems = [], [], []
-    for folder, files in _folders(outputs_dir):
+    rows: dict[tuple[int, int, int], dict[str, Any]] = {}
+    numbers: dict[frozenset[tuple[str, str]], int] = {}
+    failed: list[Failure] = []
+    unfinished: list[tuple[str, ...]] = []
+    problems: list[str] = []
+    for folder, files in _folders(outputs_dir, problems):
         point = folder.relative_to(outputs_dir).parts[:-1]
         if "result.json" in files:
+            path = folder / "result.json"
             try:
-                row = _read_run(folder)
-                known = rows.setdefault((row["config"], row["fold"], row["seed"]), row)
-                if known is not row:
-                    raise _UnfitRecordError(f"is the same run as {known['folder']}/result.json")
-            except _UnfitRecordError as error:
-                problems.append(f"{folder / 'result.json'} {error}")
+                record = RunRecord.read(path)
+            except RecordError as error:
+                problems.append(str(error))
+                continue
+            config = numbers.setdefault(frozenset(_settings(record)), len(numbers))
+            row = {**_columns(record), "config": config, "folder": str(folder)}
+            known = rows.setdefault((config, record.fold, record.seed), row)
+            if known is not row:
+                problems.append(f"{path} is the same run as {known['folder']}/result.json")
         elif "error.json" in files:
             failed.append(Failure(point, folder, _reason(folder / "error.json")))
         elif "attempt" in files:
             unfinished.append(point)
-    return Collected(pl.DataFrame(list(rows.values()), schema=RUN_COLUMNS), failed, unfinished, problems)
+    return Collected(_frame(list(rows.values())), [dict(one) for one in numbers], failed, unfinished, problems)
 
 
-def _folders(outputs_dir: Path) -> Iterator[tuple[Path, set[str]]]:
-    for folder, below, files in os.walk(outputs_dir):
+def _folders(outputs_dir: Path, problems: list[str]) -> Iterator[tuple[Path, set[str]]]:
+    def unreadable(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            problems.append(f"{error.filename} cannot be read: {error.strerror}")
+
+    for folder, below, files in os.walk(outputs_dir, onerror=unreadable):
         below[:] = sorted(name for name in below if name not in _NOT_RUNS)
         yield Path(folder), set(files)
 
@@ -113,106 +125,31 @@ def _folders(outputs_dir: Path) -> Iterator[tuple[Path, set[str]]]:
 def _reason(path: Path) -> str:
     """First line of what a failed run says about itself."""
     try:
-        content = json.loads(path.read_text())
-        lines = str(content["error"]).strip().splitlines()
-        return f"{content['type']}: {lines[0] if lines else 'no message'}"
-    except (OSError, ValueError, KeyError, TypeError):
+        return FailureRecord.read(path).reason
+    except RecordError:
         return "its error.json cannot be read; see run.log beside it"
 
 
-def _read_run(folder: Path) -> dict[str, Any]:
-    try:
-        record = json.loads((folder / "result.json").read_text())
-    except (OSError, ValueError) as error:
-        raise _UnfitRecordError(f"cannot be read ({error})") from None
-    schema = _value(record, "schema", int)
-    if schema != RESULT_SCHEMA:
-        raise _UnfitRecordError(f"has schema {schema}, this version reads schema {RESULT_SCHEMA}")
-    *earlier, stage = _stages(record)
-    config = {**_config(folder / "config.yaml"), "table": _value(record, "table", str)}
-    measures = {name: _number(record, f"measures.{name}") for name in _value(record, "measures", dict)}
-    return {
-        **{name: _value(record, name, str) for name in ("dataset", "grouping_key", "method", "model", "protocol")},
-        "fold": _whole(record, "fold"),
-        "seed": _whole(record, "seed"),
-        "metric": _value(record, "metric.name", str),
-        "mode": _value(record, "metric.mode", str),
-        "best": _number(record, "metric.best"),
-        "best_epoch": _value(record, "metric.best_epoch", int),
-        "untrained": _number(record, "metric.untrained", missing=float("nan")),  # under protocol=holdout
-        "epochs": _value(stage, "epochs", int),
-        "first_stage_epochs": sum(_value(one, "epochs", int) for one in earlier),
-        "early_stopped": _value(stage, "early_stopped", bool),
-        "seconds": _number(stage, "seconds"),
-        "instance_labels": _value(record, "instance_labels", bool),
-        "measures": json.dumps(measures),
-        "config": json.dumps(config, sort_keys=True),
-        "folder": str(folder),
-    }
+def _columns(record: RunRecord) -> dict[str, Any]:
+    measures = {f"measures.{name}": value for name, value in record.measures.items()}
+    return {name: of(record) for name, (_, of) in RUN_COLUMNS.items()} | measures
 
 
-def _value(record: Any, path: str, kind: type) -> Any:
-    """The value at a dotted path, if it is of that kind."""
-    value = record
-    for name in path.split("."):
-        if not isinstance(value, dict) or name not in value:
-            raise _UnfitRecordError(f"is no result record: it has no {path}")
-        value = value[name]
-    if not isinstance(value, kind):
-        raise _UnfitRecordError(f"is no result record: {path} is {value!r}")
-    return value
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    measures = sorted({name for row in rows for name in row if name.startswith("measures.")})
+    schema = {name: dtype for name, (dtype, _) in RUN_COLUMNS.items()} | dict.fromkeys(measures, pl.Float64)
+    return pl.DataFrame(rows, schema={**schema, "config": pl.Int64, "folder": pl.String})
 
 
-def _whole(record: Any, path: str) -> int:
-    value: int = _value(record, path, int)
-    if value.bit_length() > 63:  # more than a data frame holds
-        raise _UnfitRecordError(f"is no result record: {path} is {value}")
-    return value
-
-
-def _number(record: Any, path: str, missing: float | None = None) -> float:
-    value = _value(record, path, object)
-    if value is None and missing is not None:
-        return missing
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _UnfitRecordError(f"is no result record: {path} is {value!r}")
-    return float(value)
-
-
-def _stages(record: Any) -> list[Any]:
-    stages: list[Any] = _value(record, "stages", list)
-    if not stages:
-        raise _UnfitRecordError("is no result record: stages is empty")
-    return stages
-
-
-def _config(path: Path) -> dict[str, str]:
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, ValueError):
-        raise _UnfitRecordError(
-            "has no readable config.yaml beside it, so nobody can tell what it is a run of"
-        ) from None
-    return _flat_config("\n".join(line for line in lines if not line.startswith(("fold:", "seed:"))))
-
-
-@cache  # the folds and seeds of a point share a text, and parsing YAML is the slow part
-def _flat_config(text: str) -> dict[str, str]:
-    import yaml  # type: ignore[import-untyped]
-
-    try:
-        plain = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        plain = None
-    if not isinstance(plain, dict):
-        raise _UnfitRecordError("has a config.yaml beside it that is no configuration")
-    return dict(_leaves(plain, ""))
+def _settings(record: RunRecord) -> Iterator[tuple[str, str]]:
+    config = {name: value for name, value in record.config.items() if name not in ("fold", "seed")}
+    return _leaves({**config, "table": record.table}, "")
 
 
 def _leaves(node: Any, path: str) -> Iterator[tuple[str, str]]:
     """Dotted paths and their values, written as on a command line."""
     if isinstance(node, dict):
         for name, value in node.items():
-            yield from _leaves(value, f"{path}.{name}" if path else str(name))
+            yield from _leaves(value, f"{path}.{name}" if path else name)
     else:
-        yield path, node if isinstance(node, str) else json.dumps(node, default=str).replace('"', "").replace(" ", "")
+        yield path, node if isinstance(node, str) else json.dumps(node).replace('"', "").replace(" ", "")

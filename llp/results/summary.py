@@ -1,85 +1,75 @@
 """From runs to cells: one row per dataset, protocol, bag dataset and method, over the runs of its folds and seeds."""
 
-import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
+from llp.results.collect import Config
 from llp.results.variants import name_variants
 
 CELL = ("dataset", "protocol", "row", "column")
+_OF_THE_CELL = (
+    *("grouping_key", "bag_kind", "bag_size", "method", "model", "metric", "mode", "label_kind", "instance_labels"),
+    "config",
+)
 _KINDS = ("feature", "fixed", "random")  # of grouping keys, in the order of the rows
 
 
-def summarize(runs: pl.DataFrame) -> pl.DataFrame:
+def summarize(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
     """Mean and spread of every cell, in the order in which tables and figures show them.
 
     Parameters
     ----------
-    runs : pl.DataFrame
-        See `llp.results.collect.RUN_COLUMNS`.
+    runs, configs
+        See `llp.results.collect.Collected`.
 
     Returns
     -------
     pl.DataFrame
-        `CELL` columns; `grouping_key` and its `kind`, `method`, `model`, `metric`, `mode`; `mean`, `std` (sample,
-        ddof 1; null for one run) of the metric over the runs where it is finite; `n_runs`, `n_folds`, `n_seeds`, and
-        `n_not_finite` of these runs; `untrained_mean`, `untrained_std`; `epochs_*` of the last stage,
-        `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`; `measures.<name>`, the mean of each measure;
-        `instance_labels`: trained on instance labels; `best`: see `_mark_best`; `rank` of the method, its mean over
-        the rows.
+        `CELL` columns; `grouping_key`, `bag_kind`, `bag_size`, `method`, `model`, `metric`, `mode`, `config`;
+        `mean`, `std` (sample, ddof 1; null for one run) of the metric over the runs where it is defined; `n_runs`,
+        `n_folds`, `n_seeds`, and `n_undefined` of these runs; `untrained_mean`, `untrained_std`; `epochs_*` of the
+        last stage, `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`; `measures.<name>`, the mean of each
+        measure; `instance_labels`: trained on instance labels; `best`: see `_mark_best`; `rank` of the method, its
+        mean over the rows.
     """
-    runs = name_variants(runs)
-    names = sorted({name for text in runs["measures"] for name in json.loads(text)})
-    measures = pl.DataFrame(
-        {f"measures.{name}": [json.loads(text).get(name) for text in runs["measures"]] for name in names},
-        schema_overrides={f"measures.{name}": pl.Float64 for name in names},
-    )
+    measures = [name for name in runs.columns if name.startswith("measures.")]
     cells = (
-        runs.drop("measures")
-        .hstack(measures)
+        name_variants(runs, configs)
         .group_by(*CELL, maintain_order=True)
         .agg(
-            *(
-                pl.col(name).first()
-                for name in ("grouping_key", "method", "model", "metric", "mode", "instance_labels", "config")
-            ),
-            _finite("best").mean().alias("mean"),
-            _finite("best").std(ddof=1).alias("std"),
+            *(pl.col(name).first() for name in _OF_THE_CELL),
+            pl.col("best").mean().alias("mean"),
+            pl.col("best").std(ddof=1).alias("std"),
             pl.len().alias("n_runs"),
             pl.col("fold").n_unique().alias("n_folds"),
             pl.col("seed").n_unique().alias("n_seeds"),
-            _finite("best").null_count().alias("n_not_finite"),
-            _finite("untrained").mean().alias("untrained_mean"),
-            _finite("untrained").std(ddof=1).alias("untrained_std"),
+            pl.col("best").null_count().alias("n_undefined"),
+            pl.col("untrained").mean().alias("untrained_mean"),
+            pl.col("untrained").std(ddof=1).alias("untrained_std"),
             pl.col("epochs").mean().alias("epochs_mean"),
             pl.col("epochs").min().alias("epochs_min"),
             pl.col("epochs").max().alias("epochs_max"),
             pl.col("first_stage_epochs").mean().alias("first_stage_epochs_mean"),
             pl.col("early_stopped").sum().alias("n_early_stopped"),
             pl.col("seconds").mean().alias("seconds_mean"),
-            *(_finite(f"measures.{name}").mean() for name in names),
+            *(pl.col(name).mean() for name in measures),
         )
     )
-    kinds = [json.loads(text).get("grouping_key.kind", "") for text in cells["config"]]
-    cells = cells.drop("config").with_columns(pl.Series("kind", kinds, pl.String))
     return _in_order(_mark_best(cells))
-
-
-def _finite(name: str) -> pl.Expr:
-    return pl.when(pl.col(name).is_finite()).then(pl.col(name))
 
 
 def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:
     """Mark the best mean of each row, among at least two that compare.
 
-    Methods on instance labels, cells with a run that has no finite metric, and cells with fewer runs than others of
+    Methods on instance labels, cells with a run whose metric is undefined, and cells with fewer runs than others of
     their row do not take part.
     """
     row = ("dataset", "protocol", "row")
-    fit = ~pl.col("instance_labels") & (pl.col("n_not_finite") == 0)
+    fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
     compared = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
     upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
     cells = cells.with_columns(compared.fill_null(False).alias("compared"), upwards.alias("upwards"))
@@ -95,7 +85,7 @@ def _in_order(cells: pl.DataFrame) -> pl.DataFrame:
     cells = cells.with_columns(pl.col("rank").mean().over("dataset", "protocol", "column"))
 
     def order(cell: dict[str, Any]) -> tuple[Any, ...]:
-        kind = _KINDS.index(cell["kind"]) if cell["kind"] in _KINDS else len(_KINDS)
+        kind = _KINDS.index(cell["bag_kind"]) if cell["bag_kind"] in _KINDS else len(_KINDS)
         rank = math.inf if cell["rank"] is None else cell["rank"]
         row = (cell["dataset"], cell["protocol"], kind, _natural(cell["row"]))
         return (*row, not cell["instance_labels"], rank, cell["column"])

@@ -120,11 +120,11 @@ def cell_text(cell: dict[str, object], decimals: int) -> str:
     """Text such as '0.6543 ± 0.0021', with the number of runs where it is not one per fold."""
     mean, std = cell["mean"], cell["std"]
     text = "NaN" if mean is None else f"{mean:.{decimals}f}" + ("" if std is None else f" ± {std:.{decimals}f}")
-    remark = _remark(*(int(str(cell[name])) for name in ("n_runs", "n_folds", "n_seeds", "n_not_finite")))
+    remark = _remark(*(int(str(cell[name])) for name in ("n_runs", "n_folds", "n_seeds", "n_undefined")))
     return f"{text} ({remark})" if remark else text
 
 
-def _remark(n_runs: int, n_folds: int, n_seeds: int, n_not_finite: int) -> str:
+def _remark(n_runs: int, n_folds: int, n_seeds: int, n_undefined: int) -> str:
     said = []
     if n_folds != N_FOLDS or n_runs != n_folds * n_seeds:
         said.append(f"{n_folds} fold{'s' if n_folds > 1 else ''}")
@@ -132,8 +132,8 @@ def _remark(n_runs: int, n_folds: int, n_seeds: int, n_not_finite: int) -> str:
         said.append(f"{n_seeds} seeds")
     if n_runs != n_folds * n_seeds:
         said.append(f"{n_runs} runs")
-    if n_not_finite:
-        said.append(f"{n_not_finite} of {n_runs} NaN")
+    if n_undefined:
+        said.append(f"{n_undefined} of {n_runs} NaN")
     return ", ".join(said)
 
 
@@ -149,9 +149,9 @@ def _notes(cells: pl.DataFrame) -> list[str]:
     on_instances = cells.filter("instance_labels")["column"].unique(maintain_order=True).to_list()
     if on_instances:
         notes.append(f"Trained on instance labels, for reference: {', '.join(on_instances)}.")
-    if cells["n_not_finite"].sum():
+    if cells["n_undefined"].sum():
         notes.append("NaN: runs whose metric is not finite are counted, and left out of the mean.")
-    if "feature" in cells["kind"] and cells["kind"].n_unique() > 1:
+    if "feature" in cells["bag_kind"].to_list() and cells["bag_kind"].n_unique() > 1:
         notes.append(
             "Feature bags are tested on the rows of the bags that are kept, random and fixed-size bags on all rows: "
             "compare methods within a row."

@@ -4,33 +4,32 @@ Other settings of a method (`method.reg=0.1`) give it a column of its own, all o
 `model=linear`, `grouping_key.low_thresh=10`) a row.
 """
 
-import json
 from collections import defaultdict
+from collections.abc import Sequence
 
 import polars as pl
+
+from llp.results.collect import Config
 
 # what a reader would name first; a setting that only repeats an earlier one is not named
 _ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "dataset", "table")
 
-Config = dict[str, str]
 
-
-def name_variants(runs: pl.DataFrame) -> pl.DataFrame:
+def name_variants(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
     """Add the columns `row` and `column`: grouping key and method, each with the settings that tell its runs apart.
 
     Runs that share (dataset, protocol, row, column) differ in fold and seed alone.
 
     Parameters
     ----------
-    runs : pl.DataFrame
-        See `llp.results.collect.RUN_COLUMNS`.
+    runs, configs
+        See `llp.results.collect.Collected`.
     """
-    configs = {text: json.loads(text) for text in runs["config"].unique()}
     row_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
     column_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
     points = runs.group_by("dataset", "protocol", "grouping_key", "method").agg(pl.col("config").unique())
-    for dataset, protocol, key, method, texts in points.iter_rows():
-        for path in telling_paths([configs[text] for text in texts]):
+    for dataset, protocol, key, method, numbers in points.iter_rows():
+        for path in telling_paths([configs[number] for number in sorted(numbers)]):
             paths, owner = (column_paths, method) if path.startswith("method.") else (row_paths, key)
             paths[dataset, protocol, owner].add(path)
     rows, columns = [], []

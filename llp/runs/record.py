@@ -1,109 +1,206 @@
-"""What a finished run leaves in `result.json`."""
+"""The records that runs leave, `result.json` and `error.json`: their fields and version, written and read here."""
 
-import importlib.metadata
-import platform
-import subprocess
+import math
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
 
-import torch
-from omegaconf import DictConfig
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
-from llp.config.grouping_keys import grouping_key
-from llp.data.datamodule import LLPDataModule
-from llp.methods.base import LLPMethod
-from llp.metrics.evaluation import main_metric
-from llp.runs.run import RESULT_SCHEMA, Record, Run
-from llp.training.stage import StageResult
+from llp.errors import InputError
+from llp.files import write_atomically
 
-VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
+SCHEMA: Final = 2
 
 
-def result_record(
-    config: DictConfig,
-    run: Run,
-    *,
-    method: LLPMethod,
-    data: LLPDataModule,
-    stage: StageResult,
-    first_stage: list[Record],
-) -> Record:
-    """Describe a finished run: which point it is, what it reached, how it got there and with what.
+def _defined(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    Parameters
+
+Number = Annotated[float | None, BeforeValidator(_defined)]
+"""A measured value; None, in JSON null, where it is undefined or not finite."""
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class RecordError(InputError):
+    """A file is no record that can be used; says in one line why."""
+
+
+class NewerRecordError(RecordError):
+    """A record was written by a later version of the program."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _File(_Part):
+    """A record that is a file of its own."""
+
+    def write(self, path: Path) -> None:
+        """Write the record atomically, as strict JSON."""
+        text = self.model_dump_json(indent=1)
+        write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a record.
+
+        Raises
+        ------
+        NewerRecordError
+            It was written by a later version of the program.
+        RecordError
+            It cannot be read, is damaged, is no record of a run, or was written by an earlier version.
+        """
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise RecordError(f"{path} cannot be read: {error.strerror}") from None
+        try:
+            return cls.model_validate_json(content)
+        except ValidationError as error:
+            raise _problem(path, content, error) from None
+
+
+class MetricRecord(_Part):
+    """The run's own metric on the test rows.
+
+    Attributes
     ----------
-    config : DictConfig
-        The composed config.
-    run : Run
-        The run's place.
-    method, data, stage
-        What was trained, on what, and what it came to.
-    first_stage : list of dict
-        The stages that came before, from the run that trained them.
+    name, mode : str
+        Such as auc; whether larger ('max') or smaller ('min') is better.
+    best : float or None
+        At the chosen epoch.
+    best_epoch : int
+        The chosen epoch, -1 where nothing is trained.
+    last, untrained : float or None
+        After the last epoch and before the first step; None where the protocol touches the test rows only once.
     """
-    name, mode = main_metric(method.label_kind)
-    return {
-        "schema": RESULT_SCHEMA,
-        "dataset": config.dataset.name,
-        "label_kind": method.label_kind,
-        "grouping_key": grouping_key(config).name,
-        "method": config.method.name,
-        "model": config.model.name,
-        "protocol": config.protocol.name,
-        "fold": config.fold,
-        "seed": config.seed,
-        "config_hash": run.hash,
-        "table": data.table.fingerprint,
-        "metric": {
-            "name": name,
-            "mode": mode,
-            "best": stage.measures[name],
-            "best_epoch": stage.best_epoch,
-            "last": stage.rows[-1].get(f"test_{name}") if stage.rows else None,
-            "untrained": stage.untrained,
-        },
-        "measures": stage.measures,
-        "stages": [*first_stage, _stage_summary(config, stage)],
-        "n_train_bags": len(data.train_bags),
-        "n_train_instances": len(data.train_bags.rows),
-        "n_test_instances": len(data.test_rows),
-        "instance_labels": method.sees_instance_labels,
-        **_provenance(stage),
-    }
+
+    name: str
+    mode: Literal["max", "min"]
+    best: Number
+    best_epoch: Annotated[int, Field(ge=-1, lt=2**63)]
+    last: Number
+    untrained: Number
 
 
-def _stage_summary(config: DictConfig, stage: "StageResult") -> Record:
-    rates = [row["instances_per_second"] for row in stage.rows]
-    return {
-        "method": config.method.name,
-        "epochs": len(stage.rows),
-        "early_stopped": stage.early_stopped,
-        "seconds": stage.seconds,
-        "instances_per_second": sum(rates) / len(rates) if rates else None,
-        "run": None,
-        "reused": False,
-    }
+class StageRecord(_Part):
+    """What training of one stage took.
+
+    Attributes
+    ----------
+    early_stopped : bool
+        Whether the curve, and not the epoch limit, ended it.
+    seconds : float
+        Wall-clock time.
+    run : str or None
+        Folder of the run that trained it; None for the record's own.
+    reused : bool
+        Whether that run was finished before.
+    """
+
+    method: str
+    epochs: Count
+    early_stopped: bool
+    seconds: float
+    instances_per_second: Number
+    run: str | None = None
+    reused: bool = False
 
 
-def _provenance(stage: "StageResult") -> Record:
-    cuda = stage.device.type == "cuda"
-    return {
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
-        "device": torch.cuda.get_device_name(stage.device) if cuda else platform.processor() or platform.machine(),
-        "git_commit": _git_commit(),
-    }
+class RunRecord(_File):
+    """A finished run: which point of the grid it is, what it reached, how it got there and with what.
+
+    Attributes
+    ----------
+    bag_kind : str
+        Of the grouping key: feature, random, fixed.
+    bag_size : int or None
+        Of random and fixed-size bags.
+    config : dict
+        The resolved config groups that identify the run.
+    config_hash : str
+        Digest of `config` and `table`; name of the run's folder.
+    table : str
+        Fingerprint of the prepared table.
+    measures : dict
+        Every measure on the test rows at the chosen epoch.
+    stages : list of StageRecord
+        In order; the last one's outcome is the run's.
+    instance_labels : bool
+        Whether the method was given instance labels.
+    attempt : int
+        How often the run was started.
+    started : str
+        ISO 8601, UTC.
+    seconds : float
+        Wall-clock time of this attempt.
+    """
+
+    schema_version: Literal[2] = SCHEMA
+    dataset: str
+    label_kind: Literal["binary", "real"]
+    grouping_key: str
+    bag_kind: str
+    bag_size: Count | None
+    method: str
+    model: str
+    protocol: str
+    fold: Count
+    seed: Count
+    config: dict[str, JsonValue]
+    config_hash: str
+    table: str
+    metric: MetricRecord
+    measures: Mapping[str, Number]
+    stages: Annotated[list[StageRecord], Field(min_length=1)]
+    n_train_bags: Count
+    n_train_instances: Count
+    n_test_instances: Count
+    instance_labels: bool
+    versions: dict[str, str | None]
+    device: str
+    git_commit: str | None
+    attempt: Count
+    started: str
+    seconds: float
 
 
-def _version(package: str) -> str | None:
+class FailureRecord(_File):
+    """Why a run failed; removed when it is tried again."""
+
+    error: str
+    type: str
+    traceback: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Self:
+        """Describe the exception that is being handled."""
+        return cls(error=str(error), type=type(error).__name__, traceback=traceback.format_exc())
+
+    @property
+    def reason(self) -> str:
+        """Type and first line of the error."""
+        lines = self.error.strip().splitlines()
+        return f"{self.type}: {lines[0] if lines else 'no message'}"
+
+
+class _Versioned(BaseModel):
+    schema_version: int = Field(validation_alias=AliasChoices("schema_version", "schema"))  # schema: before 2
+
+
+def _problem(path: Path, content: bytes, error: ValidationError) -> RecordError:
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _git_commit() -> str | None:
-    """The checkout's commit; None for an installed package."""
-    here = Path(__file__).resolve().parents[1]
-    if not (here.parent / ".git").exists():
-        return None
-    answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None
+        version = _Versioned.model_validate_json(content, strict=True).schema_version
+    except ValidationError:
+        version = SCHEMA
+    if version != SCHEMA:
+        kind = NewerRecordError if version > SCHEMA else RecordError
+        return kind(f"{path} has schema {version}: this version of llp-bench reads schema {SCHEMA}")
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return RecordError(f"{path} is damaged: {place}{': ' if place else ''}{first['msg']}")

@@ -14,7 +14,6 @@ import json
 import logging
 import threading
 import time
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,18 +29,16 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name, is_whole, locked, write_atomically
 from llp.runs.build import build_data, build_method, build_model, check_build, load_weights, open_table, resolved
+from llp.runs.record import FailureRecord, NewerRecordError, RecordError, RunRecord, StageRecord
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training.callbacks import Row
 
 log = logging.getLogger(__name__)
 
-RESULT_SCHEMA = 1
 # what makes a run that run; folders, logger, hardware and how it is watched do not
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
 HARDWARE = ("accelerator", "deterministic", "features_on", "cuda_graphs")  # of the trainer
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,19 +82,27 @@ class Run:
         """The best weights, where they are kept: the model's state_dict."""
         return self.folder / "checkpoints" / "best.pt"
 
-    def finished(self, need_weights: bool = False) -> Record | None:
-        """The result record, or None while there is none (or none of the weights that are needed)."""
+    def finished(self, need_weights: bool = False, *, warn: bool = True) -> RunRecord | None:
+        """The result record, or None while there is none (or none of the weights that are needed).
+
+        Raises
+        ------
+        NewerRecordError
+            A later version of the program has finished the run.
+        """
         if not self.result_path.is_file() or (need_weights and not is_whole(self.weights_path)):
             return None
         try:
-            record: Record = json.loads(self.result_path.read_text())
-            return record if "metric" in record else None
-        except ValueError as error:
-            log.warning("%s is damaged (%s): the run is done again", self.result_path, error)
+            return RunRecord.read(self.result_path)
+        except NewerRecordError as error:
+            raise NewerRecordError(f"{error}; write force=true to train the run again") from None
+        except RecordError as error:
+            if warn:
+                log.warning("%s: the run is done again", error)
             return None
 
 
-def run_one(config: DictConfig) -> Record:
+def run_one(config: DictConfig) -> RunRecord:
     """Run one point of the grid, unless it is finished; returns its result record.
 
     Parameters
@@ -113,13 +118,13 @@ def run_one(config: DictConfig) -> Record:
     return _run(config)[0]
 
 
-def _run(config: DictConfig) -> tuple[Record, bool]:
+def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     """The point's record, and whether another call made it: earlier, or while this one waited."""
     check_config(config)
     table = open_table(config)
     run = Run.of(config, table)
     keep = bool(config.save_model or config.method.get("keep_model", False))
-    record = None if config.force else run.finished(need_weights=keep)
+    record = None if config.force else run.finished(need_weights=keep, warn=False)  # under the lock it will
     if record is not None:
         log.info("%s: finished before, skipped", describe(run))
         return record, True
@@ -161,9 +166,8 @@ def _error_file(path: Path) -> Iterator[None]:
         yield
     except Exception as error:
         log.error("failed: %s", error, exc_info=not isinstance(error, InputError | OSError))
-        content = {"error": str(error), "type": type(error).__name__, "traceback": traceback.format_exc()}
         with suppress(OSError):  # on a full disk the error itself is what counts
-            write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=1)))
+            FailureRecord.of(error).write(path)
         raise
 
 
@@ -184,10 +188,10 @@ def _checkpoint_path(run: Run) -> Path:
     return run.folder / "checkpoints" / "resume.ckpt"
 
 
-def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Record:
+def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> RunRecord:
     import torch
 
-    from llp.runs.record import result_record
+    from llp.runs.outcome import run_record
     from llp.runs.tracking import track
     from llp.training.stage import Hardware, StageFiles, train_stage
 
@@ -195,7 +199,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     attempt = _attempt(run, config.force)
     write_atomically(run.folder / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
-    first_stage, first_weights = _first_stage(config, table)
+    first_stages, first_weights = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
     method = build_method(config, table)
     if first_weights is not None:
@@ -237,17 +241,29 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Re
         )
         if keep:
             write_atomically(run.weights_path, lambda path: torch.save(method.model.state_dict(), path))
-        record = {
-            **result_record(config, run, method=method, data=data, stage=stage, first_stage=first_stage),
-            "attempt": attempt,
-            "started": started,
-            "seconds": time.perf_counter() - begin,
-        }
-        tracker.summarize({"measures": stage.measures, "metric": record["metric"]})
-    write_atomically(run.result_path, lambda path: path.write_text(json.dumps(record, indent=1)))
+        record = run_record(
+            config,
+            run.config,
+            run.hash,
+            method=method,
+            data=data,
+            stage=stage,
+            first_stages=first_stages,
+            attempt=attempt,
+            started=started,
+            seconds=time.perf_counter() - begin,
+        )
+        tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
+    record.write(run.result_path)
     _checkpoint_path(run).unlink(missing_ok=True)
-    metric = record["metric"]
-    log.info("%s: %s %.4f (epoch %d)", describe(run), metric["name"], metric["best"], metric["best_epoch"])
+    metric = record.metric
+    log.info(
+        "%s: %s %s (epoch %d)",
+        describe(run),
+        metric.name,
+        "undefined" if metric.best is None else f"{metric.best:.4f}",
+        metric.best_epoch,
+    )
     return record
 
 
@@ -258,7 +274,7 @@ def _row_line(row: "Row") -> str:
     return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
 
 
-def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record], Path | None]:
+def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[StageRecord], Path | None]:
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
     if "first_stage" not in config.method:
         return [], None
@@ -268,4 +284,4 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[Record]
     earlier.save_model = True
     record, reused = _run(earlier)
     folder = Run.of(earlier, table).folder
-    return [{**stage, "run": str(folder), "reused": reused} for stage in record["stages"]], folder
+    return [stage.model_copy(update={"run": str(folder), "reused": reused}) for stage in record.stages], folder

@@ -19,7 +19,7 @@ from llp.results.figures import draw
 from llp.results.summary import summarize
 from llp.results.tables import Table, metric_table, show
 from llp.results.variants import telling_paths
-from tests.helpers.records import record, run_folder, write_folds, write_run
+from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
 
@@ -31,7 +31,8 @@ def shown(outputs_dir: Path, width: int = 400, **filters: list[str]) -> tuple[Re
 
 
 def cells_of(outputs_dir: Path) -> pl.DataFrame:
-    return summarize(collect(outputs_dir).runs)
+    collected = collect(outputs_dir)
+    return summarize(collected.runs, collected.configs)
 
 
 def texts(table: Table) -> dict[tuple[str, str], str]:
@@ -172,9 +173,8 @@ def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> N
 
 
 def test_training_table_and_long_form(tmp_path: Path) -> None:
-    first = record("auc", 0.6)["stages"][0]
     for fold, epochs in enumerate((3, 8)):
-        stages = [first, {**first, "epochs": epochs, "early_stopped": fold == 0}]
+        stages = [stage(), stage(epochs=epochs, early_stopped=fold == 0)]
         write_run(tmp_path, 0.6, fold=fold, stages=stages, method="sim_llp")
     files, _ = shown(tmp_path)
     training = next(path for path in files.tables if "training" in path.name).read_text().splitlines()
@@ -189,9 +189,9 @@ def test_training_table_and_long_form(tmp_path: Path) -> None:
 def test_markdown_shows_tables_figures_and_failures(tmp_path: Path) -> None:
     write_folds(tmp_path, FIVE)
     write_folds(tmp_path, [0.5] * 5, method="dsq")
-    folder = run_folder(tmp_path, record("auc", 0.5) | {"method": "upm"})
+    folder = run_folder(tmp_path, record("auc", 0.5, method="upm"))
     folder.mkdir(parents=True)
-    (folder / "error.json").write_text(json.dumps({"error": "no [bags] left", "type": "InputError"}))
+    (folder / "error.json").write_text(json.dumps({"error": "no [bags] left", "type": "InputError", "traceback": ""}))
     (tmp_path / "result.json").write_text("{}")
     files, text = shown(tmp_path)
     page = files.markdown.read_text()
@@ -238,7 +238,7 @@ def test_no_runs_says_which_command_makes_some(tmp_path: Path) -> None:
         report(tmp_path)
     folder = run_folder(tmp_path, record("auc", 0.5))
     folder.mkdir(parents=True)
-    (folder / "error.json").write_text(json.dumps({"error": "disk full", "type": "OSError"}))
+    (folder / "error.json").write_text(json.dumps({"error": "disk full", "type": "OSError", "traceback": ""}))
     with pytest.raises(InputError, match="1 failed: flights month_dest dllp_bce fold=0 seed=0: OSError: disk full"):
         report(tmp_path)
     assert not (tmp_path / "report").exists()

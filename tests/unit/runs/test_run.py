@@ -10,12 +10,14 @@ import torch
 from filelock import FileLock
 from omegaconf import OmegaConf
 
+import llp.runs.record
 import llp.runs.run
 import llp.training.callbacks
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import write_atomically
 from llp.runs.build import load_model, open_table
+from llp.runs.record import SCHEMA, RunRecord
 from llp.runs.run import Run, run_one
 
 
@@ -24,7 +26,7 @@ def run_of(config):
 
 
 def record_of(config):
-    return json.loads(run_of(config).result_path.read_text())
+    return RunRecord.read(run_of(config).result_path)
 
 
 class CutOffError(Exception):
@@ -103,25 +105,23 @@ def test_record_and_files_of_a_finished_run(tiny):
     assert sorted(path.name for path in run.folder.rglob("*") if path.is_file()) == [
         ".lock", "attempt", "config.yaml", "metrics.csv", "result.json", "run.log",
     ]  # fmt: skip
-    point = {name: record[name] for name in ("dataset", "grouping_key", "method", "model", "protocol", "fold", "seed")}
-    assert point == {
-        "dataset": "synthetic", "grouping_key": "random_64", "method": "dllp_mae", "model": "mlp",
-        "protocol": "paper", "fold": 2, "seed": 0,
-    }  # fmt: skip
-    assert (record["label_kind"], record["schema"], record["attempt"]) == ("binary", 1, 1)
-    assert (record["n_train_bags"], record["n_train_instances"], record["n_test_instances"]) == (25, 1600, 400)
-    assert record["config_hash"] == run.hash
-    metric, rows = record["metric"], (run.folder / "metrics.csv").read_text().splitlines()
-    assert (metric["name"], metric["mode"]) == ("auc", "max")
-    assert metric["best"] == record["measures"]["auc"] >= metric["last"] - 1e-7  # an epoch's measure is float32
-    assert metric["last"] == float(rows[-1].split(",")[rows[0].split(",").index("test_auc")])
-    [stage] = record["stages"]
-    assert stage["epochs"] == len(rows) - 1
-    assert (stage["method"], stage["reused"], stage["run"]) == ("dllp_mae", False, None)
-    assert stage["seconds"] < record["seconds"] < 60
-    assert set(record["versions"]) >= {"python", "torch", "lightning", "polars"}
-    assert None not in record["versions"].values()
-    assert record["device"]
+    assert (record.dataset, record.grouping_key, record.method) == ("synthetic", "random_64", "dllp_mae")
+    assert (record.model, record.protocol, record.fold, record.seed) == ("mlp", "paper", 2, 0)
+    assert record.config == run.config
+    assert (record.label_kind, record.schema_version, record.attempt) == ("binary", SCHEMA, 1)
+    assert (record.n_train_bags, record.n_train_instances, record.n_test_instances) == (25, 1600, 400)
+    assert record.config_hash == run.hash
+    metric, rows = record.metric, (run.folder / "metrics.csv").read_text().splitlines()
+    assert (metric.name, metric.mode) == ("auc", "max")
+    assert metric.best == record.measures["auc"] >= metric.last - 1e-7  # an epoch's measure is float32
+    assert metric.last == float(rows[-1].split(",")[rows[0].split(",").index("test_auc")])
+    [stage] = record.stages
+    assert stage.epochs == len(rows) - 1
+    assert (stage.method, stage.reused, stage.run) == ("dllp_mae", False, None)
+    assert stage.seconds < record.seconds < 60
+    assert set(record.versions) >= {"python", "torch", "lightning", "polars"}
+    assert None not in record.versions.values()
+    assert record.device
     text = (run.folder / "config.yaml").read_text()
     assert "${" not in text
     assert OmegaConf.create(text).method.loss == "mae"
@@ -136,7 +136,7 @@ def test_finished_run_is_skipped_and_done_again_with_force(tiny, monkeypatch, ca
     assert "synthetic random_64 dllp_bce fold=0 seed=0: finished before, skipped" in caplog.text
     assert path.stat().st_mtime_ns == before
     again = run_one(tiny("force=true"))
-    assert (again["attempt"], again["measures"]) == (2, first["measures"])
+    assert (again.attempt, again.measures) == (2, first.measures)
     assert path.stat().st_mtime_ns > before
 
 
@@ -156,7 +156,7 @@ def test_run_that_another_process_is_at_is_waited_for(tiny, caplog):
         assert waiting.wait(30)
         assert not run.result_path.exists()
         logging.getLogger("llp.files").removeHandler(heard)
-    assert second.result()["attempt"] == 1
+    assert second.result().attempt == 1
     assert "synthetic random_64 group_prior fold=0 seed=0: another process or thread is at it (lock " in caplog.text
 
 
@@ -169,7 +169,7 @@ def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):
     run_one(base)
     run_one(plain)
     assert [run_of(config).weights_path.exists() for config in (asked, base, plain)] == [True, True, False]
-    assert record_of(asked)["attempt"] == 2
+    assert record_of(asked).attempt == 2
     assert not list(run_of(base).folder.rglob("*.ckpt"))
 
 
@@ -182,7 +182,7 @@ def test_kept_weights_give_the_reported_metric(tiny, tmp_path):
     table = open_table(config)
     method = build_method(config, table)
     method.start_from(load_model(run_of(config).folder, table))
-    assert evaluate(method, build_data(config, table, instance_labels=False)) == record["measures"]
+    assert evaluate(method, build_data(config, table, instance_labels=False)) == record.measures
     with pytest.raises(InputError, match=r"holds no kept weights .* train that run with save_model=true"):
         load_model(tmp_path, table)
 
@@ -190,13 +190,13 @@ def test_kept_weights_give_the_reported_metric(tiny, tmp_path):
 def test_first_stage_is_trained_once_and_reused(tiny):
     config = tiny("method=hard_erot_llp")
     record = run_one(config)
-    base, stage = record["stages"]
+    base, stage = record.stages
     first = run_of(tiny("method=dllp_bce"))
-    assert base["run"] == str(first.folder)
-    assert (base["method"], base["reused"], stage["reused"]) == ("dllp_bce", False, False)
+    assert base.run == str(first.folder)
+    assert (base.method, base.reused, stage.reused) == ("dllp_bce", False, False)
     finished = first.result_path.stat().st_mtime_ns
-    other = run_one(tiny("method=soft_erot_llp", "force=true"))["stages"]
-    assert [(stage["method"], stage["reused"]) for stage in other] == [("dllp_bce", True), ("soft_erot_llp", False)]
+    other = run_one(tiny("method=soft_erot_llp", "force=true")).stages
+    assert [(stage.method, stage.reused) for stage in other] == [("dllp_bce", True), ("soft_erot_llp", False)]
     assert first.result_path.stat().st_mtime_ns == finished
     trained = torch.load(first.weights_path)
     assert all(torch.isfinite(weight).all() for weight in trained.values())
@@ -213,7 +213,7 @@ def test_failed_run_says_why_and_is_tried_again(tiny, failing, caplog):
     assert not run.result_path.exists()
     assert "no space left" in (run.folder / "run.log").read_text()
     failing.undo()
-    assert run_one(config)["attempt"] == 2
+    assert run_one(config).attempt == 2
     assert not (run.folder / "error.json").exists()
 
 
@@ -248,31 +248,53 @@ def test_half_written_files_of_a_killed_attempt_are_removed(tiny):
 @pytest.mark.parametrize("text", ["", '{"metric": {"name"', "[]", "{}"])
 def test_run_with_a_damaged_record_is_done_again(tiny, text):
     config = tiny("method=group_prior")
-    measures = run_one(config)["measures"]
+    measures = run_one(config).measures
     run_of(config).result_path.write_text(text)
     again = run_one(config)
-    assert (again["attempt"], again["measures"]) == (2, measures)
+    assert (again.attempt, again.measures) == (2, measures)
     assert record_of(config) == again
+
+
+@pytest.mark.parametrize("text", ['{"schema": 1, "metric": {}}', "3", "null", '{"metric":{}}', "[" * 100_000, "\x00"])
+def test_record_of_an_earlier_version_or_of_something_else_is_said_and_done_again(tiny, text, caplog):
+    config = tiny("method=group_prior")
+    measures = run_one(config).measures
+    run_of(config).result_path.write_text(text)
+    assert run_one(config).measures == measures
+    said = [entry.message for entry in caplog.records if "the run is done again" in entry.message]
+    assert len(said) == 1
+    assert said[0].startswith(str(run_of(config).result_path))
+
+
+def test_record_of_a_later_version_is_not_overwritten(tiny):
+    config = tiny("method=group_prior")
+    path = run_of(config).result_path
+    newer = run_one(config).model_dump() | {"schema_version": SCHEMA + 1, "more": 1}
+    path.write_text(json.dumps(newer))
+    with pytest.raises(InputError, match=rf"has schema {SCHEMA + 1}: .* reads schema {SCHEMA}; write force=true"):
+        run_one(config)
+    assert json.loads(path.read_text()) == newer
+    assert run_one(tiny("method=group_prior", "force=true")).attempt == 2
 
 
 def test_first_stage_with_damaged_weights_is_done_again(tiny):
     first = run_of(tiny("method=dllp_mse"))
-    measures = run_one(tiny("method=sim_llp"))["measures"]
+    measures = run_one(tiny("method=sim_llp")).measures
     whole = first.weights_path.read_bytes()
     first.weights_path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="holds no kept weights"):
         load_model(first.folder, open_table(tiny()))
     again = run_one(tiny("method=sim_llp", "force=true"))
-    assert (again["stages"][0]["reused"], again["measures"]) == (False, measures)
+    assert (again.stages[0].reused, again.measures) == (False, measures)
     assert first.weights_path.stat().st_size == len(whole)
 
 
 def test_damaged_checkpoint_is_not_gone_on_from(tiny, caplog):
-    measures = run_one(tiny("force=true"))["measures"]
+    measures = run_one(tiny("force=true")).measures
     run = run_of(tiny())
     run.result_path.unlink()
     (run.folder / "checkpoints" / "resume.ckpt").write_bytes(b"PK" * 100)
-    assert run_one(tiny())["measures"] == measures
+    assert run_one(tiny()).measures == measures
     assert "resume.ckpt is damaged: training starts from the first epoch" in caplog.text
 
 
@@ -283,17 +305,17 @@ def test_full_disk_is_told_in_a_line_and_costs_no_later_attempt(tiny, monkeypatc
             raise OSError(28, "No space left on device", str(path))
         write_atomically(path, content)
 
-    for module in (llp.runs.run, llp.training.callbacks):
+    for module in (llp.runs.record, llp.runs.run, llp.training.callbacks):
         monkeypatch.setattr(module, "write_atomically", write)
     if full == "error.json":
-        assert run_one(tiny())["attempt"] == 1
+        assert run_one(tiny()).attempt == 1
         return
     with pytest.raises(OSError, match="No space left on device"):
         run_one(tiny())
     assert "No space left on device" in caplog.text
     assert "Traceback" not in caplog.text
     monkeypatch.undo()
-    assert run_one(tiny())["attempt"] == (1 if full == "attempt" else 2)
+    assert run_one(tiny()).attempt == (1 if full == "attempt" else 2)
 
 
 def test_table_that_the_yaml_file_does_not_describe(tiny):

@@ -77,7 +77,7 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
         run_one(tiny("logger=wandb", "fold=2"))
 
     runs = runs_in(tmp_path)
-    hashes = [result["config_hash"] for result in results]
+    hashes = [result.config_hash for result in results]
     assert [told["run"].run_id for told in runs][:3] == [f"{hashes[0]}-1", f"{hashes[1]}-1", f"{hashes[0]}-2"]
     assert len({told["run"].run_id for told in runs}) == 4
     assert [told["exit_code"] for told in runs] == [0, 0, 0, 1]
@@ -94,7 +94,7 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
     curves = {"train_loss", "bag_error", "test_auc", "epoch_seconds", "instances_per_second"}
     assert len(first["history"]) == 2
     assert all(curves <= set(row) for row in first["history"])
-    assert str(results[0]["metric"]["best"]) in str(first["summary"])
+    assert str(results[0].metric.best) in str(first["summary"])
     assert not runs[3]["history"]
 
     written = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
@@ -104,13 +104,13 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
 def test_runs_in_threads_are_told_apart(tiny, tmp_path, wandb_offline):
     configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=3") for fold in range(3)]
     with ThreadPoolExecutor(3) as pool:
-        records = {f"{record['config_hash']}-1": record for record in pool.map(run_one, configs)}
+        records = {f"{record.config_hash}-1": record for record in pool.map(run_one, configs)}
     runs = {told["run"].run_id: told for told in runs_in(tmp_path)}
     assert runs.keys() == records.keys()
     for name, told in runs.items():
         assert told["exit_code"] == 0
         assert len(told["history"]) == 3
-        assert str(records[name]["metric"]["best"]) in str(told["summary"])
+        assert str(records[name].metric.best) in str(told["summary"])
 
 
 def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):

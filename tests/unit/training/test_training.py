@@ -270,7 +270,7 @@ def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny
 
 def test_group_prior_of_random_bags_is_p_for_everyone(tiny):
     record = run_one(tiny("method=group_prior"))
-    assert record["measures"]["auc"] == 0.5
+    assert record.measures["auc"] == 0.5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -19,7 +19,7 @@ def measures(tiny, outputs_dir, *overrides):
     config = tiny("trainer.accelerator=gpu", f"outputs_dir={outputs_dir}", "trainer.max_epochs=2", *overrides)
     record = run_one(config)
     assert record["attempt"] == 1
-    return record["measures"]
+    return record.measures
 
 
 def binary_methods():

@@ -1,0 +1,119 @@
+"""Fills the record of a run that has just been trained."""
+
+import importlib.metadata
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import DictConfig
+
+from llp.config.grouping_keys import grouping_key
+from llp.data.datamodule import LLPDataModule
+from llp.methods.base import LLPMethod
+from llp.metrics.evaluation import main_metric
+from llp.runs.record import MetricRecord, RunRecord, StageRecord
+from llp.training.stage import StageResult
+
+VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
+
+
+def run_record(
+    config: DictConfig,
+    identity: dict[str, Any],
+    config_hash: str,
+    *,
+    method: LLPMethod,
+    data: LLPDataModule,
+    stage: StageResult,
+    first_stages: list[StageRecord],
+    attempt: int,
+    started: str,
+    seconds: float,
+) -> RunRecord:
+    """Describe a finished run.
+
+    Parameters
+    ----------
+    config : DictConfig
+        The composed config.
+    identity, config_hash
+        What of it identifies the run, resolved, and the digest of that.
+    method, data, stage
+        What was trained, on what, and what it came to.
+    first_stages : list of StageRecord
+        The stages that came before, from the run that trained them.
+    attempt, started, seconds
+        See `RunRecord`.
+    """
+    key = grouping_key(config)
+    name, mode = main_metric(method.label_kind)
+    return RunRecord(
+        dataset=config.dataset.name,
+        label_kind=method.label_kind,
+        grouping_key=key.name,
+        bag_kind=key.kind,
+        bag_size=key.bag_size,
+        method=config.method.name,
+        model=config.model.name,
+        protocol=config.protocol.name,
+        fold=config.fold,
+        seed=config.seed,
+        config=identity,
+        config_hash=config_hash,
+        table=data.table.fingerprint,
+        metric=MetricRecord(
+            name=name,
+            mode=mode,
+            best=stage.measures[name],
+            best_epoch=stage.best_epoch,
+            last=stage.rows[-1].get(f"test_{name}") if stage.rows else None,
+            untrained=stage.untrained,
+        ),
+        measures=stage.measures,
+        stages=[*first_stages, _stage_record(config.method.name, stage)],
+        n_train_bags=len(data.train_bags),
+        n_train_instances=len(data.train_bags.rows),
+        n_test_instances=len(data.test_rows),
+        instance_labels=method.sees_instance_labels,
+        versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
+        device=_device_name(stage.device),
+        git_commit=_git_commit(),
+        attempt=attempt,
+        started=started,
+        seconds=seconds,
+    )
+
+
+def _stage_record(method: str, stage: StageResult) -> StageRecord:
+    rates = [row["instances_per_second"] for row in stage.rows]
+    return StageRecord(
+        method=method,
+        epochs=len(stage.rows),
+        early_stopped=stage.early_stopped,
+        seconds=stage.seconds,
+        instances_per_second=sum(rates) / len(rates) if rates else None,
+    )
+
+
+def _device_name(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _git_commit() -> str | None:
+    """The checkout's commit; None for an installed package."""
+    package = Path(__file__).resolve().parents[1]
+    if not (package.parent / ".git").exists():
+        return None
+    answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=package, capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or None
