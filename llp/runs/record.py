@@ -18,10 +18,10 @@ def _defined(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-Number = Annotated[float | None, BeforeValidator(_defined)]
+MeasuredValue = Annotated[float | None, BeforeValidator(_defined)]
 """A measured value; None, in JSON null, where it is undefined or not finite."""
 
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+NaturalNumber = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class RecordError(InputError):
@@ -82,10 +82,10 @@ class MetricRecord(_Part):
 
     name: str
     mode: Literal["max", "min"]
-    best: Number
+    best: MeasuredValue
     best_epoch: Annotated[int, Field(ge=-1, lt=2**63)]
-    last: Number
-    untrained: Number
+    last: MeasuredValue
+    untrained: MeasuredValue
 
 
 class StageRecord(_Part):
@@ -104,10 +104,10 @@ class StageRecord(_Part):
     """
 
     method: str
-    epochs: Count
+    epochs: NaturalNumber
     early_stopped: bool
     seconds: float
-    instances_per_second: Number
+    instances_per_second: MeasuredValue
     run: str | None = None
     reused: bool = False
 
@@ -146,26 +146,26 @@ class RunRecord(_File):
     label_kind: Literal["binary", "real"]
     grouping_key: str
     bag_kind: str
-    bag_size: Count | None
+    bag_size: NaturalNumber | None
     method: str
     model: str
     protocol: str
-    fold: Count
-    seed: Count
+    fold: NaturalNumber
+    seed: NaturalNumber
     config: dict[str, JsonValue]
     config_hash: str
     table: str
     metric: MetricRecord
-    measures: Mapping[str, Number]
+    measures: Mapping[str, MeasuredValue]
     stages: Annotated[list[StageRecord], Field(min_length=1)]
-    n_train_bags: Count
-    n_train_instances: Count
-    n_test_instances: Count
+    n_train_bags: NaturalNumber
+    n_train_instances: NaturalNumber
+    n_test_instances: NaturalNumber
     instance_labels: bool
     versions: dict[str, str | None]
     device: str
     git_commit: str | None
-    attempt: Count
+    attempt: NaturalNumber
     started: str
     seconds: float
 
