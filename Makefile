@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-triton lint bench bench-prepare bench-analyze bench-methods device-check clean
+.PHONY: help setup demo test test-fast test-slow test-triton lint bench bench-prepare bench-analyze bench-methods device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -25,6 +25,9 @@ demo: $(READY)  ## Train a small grid on real data and show its table and figure
 
 test: $(READY)  ## Run the tests that need minutes at most
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu and not slurm"
+
+test-fast: $(READY)  ## Run the tests that train nothing and start no process: under a minute
+	$(RUN) -m pytest -q -n 2 --dist worksteal -m "not run and not slow and not gpu and not slurm"
 
 test-slow: $(READY)  ## Run the tests that need longer
 	$(RUN) -m pytest -m "slow and not gpu and not slurm" --timeout 3600

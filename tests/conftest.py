@@ -6,6 +6,15 @@ from hydra import compose, initialize_config_dir
 from llp.config.grouping_keys import CONF_DIR, register
 from tests.helpers.commands import TINY, Command
 
+TRAINING = ("tests/end_to_end/", "tests/unit/training/", "tests/unit/runs/")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that `make test-fast` leaves out: those that train runs, or start processes."""
+    for item in items:
+        if item.nodeid.startswith(TRAINING) or "command" in item.fixturenames or hasattr(item.module, "subprocess"):
+            item.add_marker("run")
+
 
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory):

@@ -37,10 +37,15 @@ class TableWriter:
 
     Examples
     --------
-    >>> with TableWriter(folder, columns, label_kind="binary", rows=N) as writer:   # doctest: +SKIP
-    ...     for start, categorical, numeric, label in chunks:
-    ...         writer.write(start, categorical, numeric, label)
-    ...     writer.finish(made_by=..., source=..., facts=...)
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "visits"
+    >>> columns = [Column("clinic", "categorical", 40)]
+    >>> with TableWriter(folder, columns, label_kind="binary", rows=3) as writer:
+    ...     writer.write(0, np.array([[0], [39]]), None, np.array([0, 1]))
+    ...     writer.write(2, np.array([[7]]), None, np.array([1]))
+    ...     writer.finish(made_by={}, source={}, facts={})
+    >>> sorted(path.name for path in folder.iterdir())
+    ['categorical.npy', 'columns.parquet', 'label.npy', 'numeric.npy', 'schema.json']
     """
 
     def __init__(self, folder: Path, columns: list[Column], *, label_kind: LabelKind, rows: int) -> None:
