@@ -8,6 +8,7 @@ from omegaconf import DictConfig, ListConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.config.command_line import quote_texts
 from llp.config.grouping_keys import CONF_DIR, register
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
@@ -33,8 +34,14 @@ def describe(table: InstanceTable, console: Console) -> None:
         console.print(f"{name.replace('_', ' ')}: {text}", soft_wrap=True, highlight=False)
 
 
+def main() -> None:
+    """Prepare a dataset's table."""
+    quote_texts()
+    _main()
+
+
 @hydra.main(config_path=str(CONF_DIR), config_name="prepare", version_base="1.3")
-def main(config: DictConfig) -> None:
+def _main(config: DictConfig) -> None:
     """Prepare a dataset's table and say what was found."""
     given = list(config.raw) if isinstance(config.raw, ListConfig) else [config.raw]
     raw = None if config.raw is None else [str(name) for name in given]

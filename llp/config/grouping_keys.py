@@ -16,6 +16,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.options import check_options
+from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
 from llp.data.bags import GroupingKey
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -110,7 +111,7 @@ class GroupingKeySearchPath(SearchPathPlugin):
 
 def register() -> None:
     """Make the grouping keys and the resolvers known to Hydra; every command calls it before `hydra.main`."""
-    for plugin in (GroupingKeySource, GroupingKeySearchPath):
+    for plugin in (GroupingKeySource, GroupingKeySearchPath, OwnDatasetSource, OwnDatasetSearchPath):
         Plugins.instance().register(plugin)
     OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
 

@@ -67,6 +67,10 @@ class Schema:
         The raw file: name, bytes and checksum, or whatever else identifies it.
     facts : dict
         What preparing found and a reader wants to know (label rate, missing share, best reachable AUC, ...).
+    test_rows : int
+        So many rows at the end are a given test split; 0 where folds split the rows.
+    weighted : bool
+        Whether `weight.npy` weighs the instances in the evaluation.
     format_version : int
         Raised when the layout of the folder changes.
     """
@@ -77,6 +81,8 @@ class Schema:
     made_by: dict[str, Any]
     source: dict[str, Any]
     facts: dict[str, Any]
+    test_rows: int = 0
+    weighted: bool = False
     format_version: int = FORMAT_VERSION
 
     @property
@@ -137,7 +143,7 @@ class InstanceTable:
             "categorical.npy": ((rows, len(schema.categorical)), np.int32),
             "numeric.npy": ((rows, len(schema.numeric)), np.float32),
             "label.npy": ((rows,), np.float32),
-        }
+        } | ({"weight.npy": ((rows,), np.float32)} if schema.weighted else {})
         for name, (shape, dtype) in expected.items():
             try:
                 array = np.load(self.folder / name, mmap_mode="r")
@@ -172,6 +178,11 @@ class InstanceTable:
     def label(self) -> NDArray[np.float32]:
         """(N,) float32 memory map."""
         return self._map("label.npy")
+
+    @cached_property
+    def weight(self) -> NDArray[np.float32] | None:
+        """(N,) float32 memory map of the instances' weights in the evaluation; None where all count alike."""
+        return self._map("weight.npy") if self.schema.weighted else None
 
     def _map(self, name: str) -> NDArray[Any]:
         array: NDArray[Any] = np.load(self.folder / name, mmap_mode="r")

@@ -67,6 +67,7 @@ class TableWriter:
         except OSError as error:
             shutil.rmtree(self._temporary, ignore_errors=True)
             raise OSError(error.errno, error.strerror, str(folder)) from error
+        self._weight: NDArray[np.float32] | None = None
         self._written = 0
         self._least = np.full(len(self._names), np.iinfo(np.int32).max, np.int32)  # code of each column
         self._largest = np.full(len(self._names), -1, np.int32)
@@ -84,13 +85,27 @@ class TableWriter:
     def __enter__(self) -> Self:
         return self
 
-    def write(self, start: int, categorical: NDArray[Any], numeric: NDArray[Any] | None, label: NDArray[Any]) -> None:
-        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label (m,).
+    @property
+    def temporary(self) -> Path:
+        """The folder that takes the table's place in the end, for further files of its own."""
+        return self._temporary
+
+    def write(
+        self,
+        start: int,
+        categorical: NDArray[Any],
+        numeric: NDArray[Any] | None,
+        label: NDArray[Any],
+        *,
+        weight: NDArray[Any] | None = None,
+    ) -> None:
+        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label, weight (m,).
 
         Raises
         ------
         InputError
-            A label or a numeric value is not a finite number, or a label not 0 or 1 in a table of binary labels.
+            A label or a numeric value is not a finite number, a label not 0 or 1 in a table of binary labels, or a
+            weight not a finite number from 0.
         """
         fits = np.isin(label, (0, 1)) if self._label_kind == "binary" else np.isfinite(label)
         if not fits.all():
@@ -109,6 +124,17 @@ class TableWriter:
                 )
             self._numeric[start:stop] = numeric
         self._label[start:stop] = label
+        if weight is not None:
+            self._write_weight(start, stop, weight)
+
+    def _write_weight(self, start: int, stop: int, weight: NDArray[Any]) -> None:
+        fits = np.isfinite(weight) & (weight >= 0)
+        if not fits.all():
+            row = int(np.argmin(fits))
+            raise InputError(f"row {start + row} (from 0) has the weight {weight[row]}: expected a number from 0")
+        if self._weight is None:
+            self._weight = self._create("weight.npy", np.float32, (self._rows,))
+        self._weight[start:stop] = weight
 
     def finish(
         self,
@@ -117,6 +143,7 @@ class TableWriter:
         source: Mapping[str, Any],
         facts: Mapping[str, Any],
         vocab_sizes: Mapping[str, int] | None = None,
+        test_rows: int = 0,
     ) -> None:
         """Write `columns.parquet` and `schema.json`, flush everything to disk and put the folder in its place.
 
@@ -143,10 +170,12 @@ class TableWriter:
             made_by=dict(made_by),
             source=dict(source),
             facts=dict(facts),
+            test_rows=test_rows,
+            weighted=self._weight is not None,
         )
         self._check_codes(schema.categorical)
         (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1))
-        for array in (self._categorical, self._numeric, self._label):
+        for array in (self._categorical, self._numeric, self._label, self._weight):
             if isinstance(array, np.memmap):
                 array.flush()
         for path in self._temporary.iterdir():

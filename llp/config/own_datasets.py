@@ -1,0 +1,94 @@
+"""Datasets that were made from own files, found by their names: a table in `data_dir` says what it is.
+
+Hydra composes a config before it knows `data_dir`, so the folder is taken from the command line, or from the
+environment, as `conf/train.yaml` does.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.object_type import ObjectType
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import OmegaConf
+
+from llp.data.table import Schema, read_schema
+
+MADE_BY = "llp.datasets.files.prepare"
+LEARNING_RATE, PATIENCE = 1e-3, 3
+
+_GROUP = "dataset"
+
+
+def data_dir() -> Path:
+    """Where the prepared tables are, by the command line or the environment."""
+    given = [word.partition("=")[2] for word in sys.argv[1:] if word.startswith("data_dir=")]
+    return Path((given or [os.environ.get("LLP_DATA_DIR", "data")])[-1].strip("'\"")).absolute()
+
+
+def own_names(folder: Path) -> list[str]:
+    """Names of the datasets in a folder that were made from own files."""
+    return sorted(path.parent.name for path in folder.glob("[!.]*/recipe.json"))
+
+
+def dataset_node(name: str, schema: Schema) -> dict[str, Any]:
+    """The `dataset` group of a table that was made from own files."""
+    parts = [column for column in schema.categorical if not column.name.endswith(".missing")]
+    return {
+        "name": name,
+        "table": name,
+        "label_kind": schema.label_kind,
+        "key_columns": [column.name for column in parts],
+        "embedded": False,
+        "learning_rate": LEARNING_RATE,
+        "patience": PATIENCE,
+        "source": "your own files",
+        "prepare": schema.made_by,
+    }
+
+
+class OwnDatasetSource(ConfigSource):
+    """A Hydra config source that holds every own dataset of a folder of tables by its name."""
+
+    @staticmethod
+    def scheme() -> str:
+        """Scheme of its search path entry."""
+        return "llp-data"
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Make the node of `dataset/<name>`."""
+        name = self._name(config_path)
+        node = OmegaConf.create(dataset_node(name, read_schema(Path(self.path) / name)))
+        return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
+
+    def available(self) -> bool:
+        """Say that the source is there."""
+        return True
+
+    def is_group(self, config_path: str) -> bool:
+        """Whether the path is the group of datasets."""
+        return config_path.strip("/") in ("", _GROUP)
+
+    def is_config(self, config_path: str) -> bool:
+        """Whether the path names an own dataset."""
+        return config_path.startswith(f"{_GROUP}/") and self._name(config_path) in own_names(Path(self.path))
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        """Name the own datasets."""
+        if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
+            return []
+        return own_names(Path(self.path))
+
+    def _name(self, config_path: str) -> str:
+        return self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
+
+
+class OwnDatasetSearchPath(SearchPathPlugin):
+    """Appends the own datasets to Hydra's search path."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """See `SearchPathPlugin`."""
+        search_path.append("llp", f"{OwnDatasetSource.scheme()}://{data_dir()}")

@@ -1,0 +1,163 @@
+"""What kind each column of own files is: given by the user, or inferred from all of its values.
+
+Numbers are numeric, dates dates, everything else is categorical. A text column whose numbers begin with zeros (postal
+codes) is categorical.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import polars as pl
+from rich.table import Table
+
+from llp.datasets.files_options import Coding, FilesOptions, Reading, Roles
+from llp.datasets.files_values import date, number
+from llp.errors import InputError
+
+Kind = Literal["categorical", "numeric", "date"]
+MANY = 1000  # different values from which on a column in which nearly all differ is told
+SHOWN = 3
+COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are not estimated
+
+
+class RawColumn(NamedTuple):
+    """A raw column: its kind, who says so, and what its values look like."""
+
+    name: str
+    kind: Kind
+    given: bool
+    values: int
+    missing: int
+    examples: tuple[str, ...]
+    note: str
+
+
+def check_names(columns: Sequence[str], roles: Roles) -> None:
+    """Refuse options that name columns which are not there, or one column for two things.
+
+    Raises
+    ------
+    InputError
+        Says which.
+    """
+    used: dict[str, str] = {}
+    by_option = {"categorical": roles.categorical, "numeric": roles.numeric, "dates": roles.dates}
+    named = [(option, name) for option, names in by_option.items() for name in names]
+    named += [(option, name) for name, option in roles.not_features.items()]
+    for option, name in named:
+        if name not in columns:
+            raise InputError(f"Invalid {option}={name}: the files have no such column; they have {', '.join(columns)}")
+        if used.setdefault(name, option) != option:
+            raise InputError(f"Invalid {option}={name}: the column stands in {used[name]}= too; name it once")
+    if len(roles.not_features) == len(columns):
+        raise InputError("no column is left for the features: every one is the label, ignored, an id, a weight or a bag")
+
+
+def find_kinds(lazy: pl.LazyFrame, options: FilesOptions) -> list[RawColumn]:
+    """The kinds of the feature columns of all rows, in the files' order.
+
+    Raises
+    ------
+    InputError
+        A column that is said to be numeric, or a date, holds other values.
+    """
+    schema = lazy.collect_schema()
+    names = [name for name in schema.names() if name not in options.roles.not_features]
+    found = _counts(lazy, {name: schema[name] for name in names}, options.reading, options.coding)
+    return [_column(name, schema[name], found[name], options.roles) for name in names]
+
+
+class _Counts(NamedTuple):
+    values: int
+    missing: int
+    numbers: int
+    zeros: int
+    dates: int
+    rows: int
+    examples: tuple[str, ...]
+    unlike: tuple[str | None, str | None]
+
+
+def _counts(
+    lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], reading: Reading, coding: Coding
+) -> dict[str, _Counts]:
+    """Per column: how many values there are, miss, are numbers, begin with a zero, are dates; and examples."""
+    exact = lazy.select(pl.len()).collect(engine="streaming").item() <= COUNTED_EXACTLY
+    wanted = [pl.len().alias("rows")]
+    for i, (name, kind) in enumerate(schema.items()):
+        x = pl.col(name)
+        is_number = number(name, kind, decimal=reading.decimal).is_not_null()
+        is_date = date(name, kind, date_format=coding.date_format).is_not_null()
+        zeros = x.str.contains(r"^[+-]?0\d") if kind == pl.String else pl.lit(False)
+        wanted += [
+            (x.n_unique() if exact else x.approx_n_unique()).alias(f"{i} values"),
+            x.null_count().alias(f"{i} missing"),
+            is_number.sum().alias(f"{i} numbers"),
+            zeros.sum().alias(f"{i} zeros"),
+            is_date.sum().alias(f"{i} dates"),
+            x.filter(x.is_not_null() & ~is_number).first().cast(pl.String).alias(f"{i} no number"),
+            x.filter(x.is_not_null() & ~is_date).first().cast(pl.String).alias(f"{i} no date"),
+        ]
+    counted = lazy.select(wanted).collect(engine="streaming").row(0, named=True)
+    head = lazy.head(1000).collect()
+    found = {}
+    for i, name in enumerate(schema):
+        values = counted[f"{i} values"] - (counted[f"{i} missing"] > 0)
+        examples = head[name].drop_nulls().unique(maintain_order=True).head(SHOWN).cast(pl.String).to_list()
+        found[name] = _Counts(
+            values, counted[f"{i} missing"], counted[f"{i} numbers"], counted[f"{i} zeros"] or 0, counted[f"{i} dates"],
+            counted["rows"], tuple(examples), (counted[f"{i} no number"], counted[f"{i} no date"]),
+        )  # fmt: skip
+    return found
+
+
+def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles) -> RawColumn:
+    present = found.rows - found.missing
+    if name in roles.numeric:
+        if found.numbers < present:
+            raise InputError(
+                f"Invalid numeric={name}: {present - found.numbers} of its values are no numbers, such as "
+                f"{found.unlike[0]!r}; write categorical=[{name}], or missing=[...] if they mean a missing value"
+            )
+        kind: Kind = "numeric"
+    elif name in roles.dates:
+        if found.dates < present:
+            raise InputError(
+                f"Invalid dates={name}: {present - found.dates} of its values are no dates, such as "
+                f"{found.unlike[1]!r}; say how they are written, such as date_format=%d.%m.%Y"
+            )
+        kind = "date"
+    elif name in roles.categorical or present == 0:
+        kind = "categorical"
+    elif dtype.is_temporal() or (dtype == pl.String and found.dates == present):
+        kind = "date"
+    elif found.numbers == present and not found.zeros:
+        kind = "numeric"
+    else:
+        kind = "categorical"
+    given = name in (*roles.numeric, *roles.dates, *roles.categorical)
+    return RawColumn(name, kind, given, found.values, found.missing, found.examples, _note(kind, found, present))
+
+
+def _note(kind: Kind, found: _Counts, present: int) -> str:
+    if present == 0:
+        return "no value at all"
+    if found.values <= 1:
+        return "one value only"
+    if kind == "categorical" and found.values > MANY and found.values > 0.9 * present:
+        return "nearly all values differ: an id?"
+    if kind == "categorical" and found.numbers and found.numbers == present:
+        return "numbers"
+    if kind == "categorical" and found.numbers > present / 2:
+        return f"mostly numbers; not {found.unlike[0]!r}"
+    return ""
+
+
+def kinds_table(columns: Sequence[RawColumn], rows: int) -> Table:
+    """The kinds for the user to look at."""
+    shown = Table("column", "kind", "values", "missing", "such as", "note", title="Kinds of the columns")
+    for one in columns:
+        kind = one.kind + (" (given)" if one.given else "")
+        share = f"{one.missing / rows:.2%}" if one.missing else ""
+        shown.add_row(one.name, kind, f"{one.values:,}", share, ", ".join(one.examples), one.note)
+    return shown

@@ -1,0 +1,180 @@
+"""The options of own files: how they are read, what their columns are for, how values become codes and numbers."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import Field as Constraint
+
+from llp.errors import InputError
+
+DatePart = Literal["year", "month", "day", "weekday", "hour"]
+
+
+def _as_text(value: Any) -> Any:
+    """What YAML reads as a number or a truth value is a text here: positive=1, columns=[1,2]."""
+    return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | float) else value
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) or value is None else [value]
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Names = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Reading(_Options):
+    """How text files are written; Parquet, Arrow and ARFF files say it themselves.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        Names of the columns of files without a header (or instead of theirs).
+    header : bool or 'auto'
+        Whether the first line names the columns; `auto`: unless `columns` names others.
+    separator : str
+        One character, or auto, comma, semicolon, tab, pipe, space.
+    quote : str
+        The character around fields that hold separators; none.
+    decimal : {'point', 'comma'}
+        What stands before the decimals of a number.
+    encoding : str
+        A Python codec.
+    comment : str or None
+        What lines that are to be left out begin with.
+    missing : tuple of str
+        Texts that mean a missing value, beside the empty one.
+    """
+
+    columns: Names | None
+    header: bool | Literal["auto"]
+    separator: Annotated[str, Constraint(pattern=r"^(auto|comma|semicolon|tab|pipe|space|[^\n]|\\t)$")]
+    quote: Annotated[str, Constraint(pattern="^(none|.)$")]
+    decimal: Literal["point", "comma"]
+    encoding: str
+    comment: Annotated[str, Constraint(min_length=1)] | None
+    missing: Names
+
+
+class Roles(_Options):
+    """What the columns are for.
+
+    Attributes
+    ----------
+    label : str or None
+        The label's column; None where only bags have labels.
+    positive : str or None
+        The text that means 1; every other one means 0.
+    label_kind : {'auto', 'binary', 'real'}
+        `auto`: binary where the values are 0 and 1, or `positive` is given.
+    categorical, numeric, dates, ignore : tuple of str
+        Columns whose kind is given, and columns that are left out; kinds of others are inferred.
+    id_column, weight_column, bag_column : str or None
+        Names each instance; weighs it in the evaluation; says in which bag it is.
+    """
+
+    label: Text | None
+    positive: Text | None
+    label_kind: Literal["auto", "binary", "real"]
+    categorical: Names
+    numeric: Names
+    dates: Names
+    ignore: Names
+    id_column: Text | None
+    weight_column: Text | None
+    bag_column: Text | None
+
+    @property
+    def not_features(self) -> dict[str, str]:
+        """Columns that are no features, and the option that says so."""
+        single = {"label": self.label, "id_column": self.id_column, "weight_column": self.weight_column}
+        single["bag_column"] = self.bag_column
+        return {column: option for option, column in single.items() if column is not None} | dict.fromkeys(
+            self.ignore, "ignore"
+        )
+
+
+class Coding(_Options):
+    """How values become codes and numbers.
+
+    Attributes
+    ----------
+    rare_threshold : int
+        Categorical values seen at most this often share one code.
+    numeric_as : {'standardised', 'bins', 'both'}
+        Numbers with mean 0 and standard deviation 1, as quantile bins, or as both.
+    bins : int
+        Quantile bins of a number.
+    missing_as : {'indicator', 'mean'}
+        A missing standardised number is the mean, and with `indicator` a column beside it says that it was missing.
+    date_parts : tuple of {'year', 'month', 'day', 'weekday', 'hour'}
+        What a date becomes.
+    date_format : str
+        iso, or a pattern such as %d.%m.%Y.
+    """
+
+    rare_threshold: NonNegativeInt
+    numeric_as: Literal["standardised", "bins", "both"]
+    bins: Annotated[int, Constraint(ge=2)]
+    missing_as: Literal["indicator", "mean"]
+    date_parts: tuple[DatePart, ...]
+    date_format: str
+
+
+EXAMPLES: Mapping[str, str] = {
+    "columns": "columns=[age,income]",
+    "header": "header=false",
+    "separator": "separator=semicolon",
+    "quote": "quote=none",
+    "decimal": "decimal=comma",
+    "encoding": "encoding=latin-1",
+    "comment": "comment=#",
+    "missing": "missing=[?,NA]",
+    "label": "label=clicked",
+    "positive": "positive=yes",
+    "label_kind": "label_kind=real",
+    "categorical": "categorical=[shop,town]",
+    "numeric": "numeric=[age,price]",
+    "dates": "dates=[day]",
+    "ignore": "ignore=[comment]",
+    "id_column": "id_column=id",
+    "weight_column": "weight_column=weight",
+    "bag_column": "bag_column=campaign",
+    "rare_threshold": "rare_threshold=10",
+    "numeric_as": "numeric_as=both",
+    "bins": "bins=32",
+    "missing_as": "missing_as=indicator",
+    "date_parts": f"date_parts=[{','.join(get_args(DatePart))}]",
+    "date_format": "date_format=iso",
+}
+
+
+class FilesOptions(_Options):
+    """All of them."""
+
+    reading: Reading
+    roles: Roles
+    coding: Coding
+
+
+def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
+    """Check the options of own files.
+
+    Raises
+    ------
+    InputError
+        Says what was given, what is expected, and how to write it.
+    """
+    try:
+        return FilesOptions.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][1]) if len(first["loc"]) > 1 else str(first["loc"][0])
+        expected = first["msg"].replace("Input should be ", "").replace("String should match", "text that matches")
+        example = f", such as {EXAMPLES[name]}" if name in EXAMPLES else ""
+        raise InputError(f"Invalid {name}={first['input']!r}: expected {expected}{example}") from None

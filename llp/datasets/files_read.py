@@ -1,0 +1,177 @@
+"""Own files of any format as a stream of frames with the same columns.
+
+Text (CSV, TSV, ARFF) comes as strings; Parquet and Arrow files bring their types. Then all are alike: text without
+spaces around it and null where a value is missing, numbers, dates. Memory holds a few blocks, whatever the rows.
+"""
+
+import codecs
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from llp.data.table_writer import CHUNK_ROWS
+from llp.datasets.files_arff import quote_of, read_head
+from llp.datasets.files_content import OwnFiles
+from llp.datasets.files_options import Reading
+from llp.datasets.files_text import Dialect, blocks, detect, parse, utf8
+from llp.datasets.ordered_map import ordered_map
+from llp.datasets.raw_lines import BadLines
+from llp.errors import InputError
+
+THREADS = 2
+PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
+ARFF_COMMENT = "%"
+
+
+@dataclass
+class FilesReader:
+    """Reads own files, one after another.
+
+    Attributes
+    ----------
+    files : OwnFiles
+        The files.
+    reading : Reading
+        How text files are written.
+    bad_lines : BadLines
+        What a record that does not fit does, and how many there were.
+    choose : callable
+        Given the names of the first file's columns, says which of them are read.
+    columns, wanted : list of str
+        Names of the first file's columns, and of those that are read; once it is opened.
+    repeated_headers : int
+        Headers that stood among the records, and were left out.
+    """
+
+    files: OwnFiles
+    reading: Reading
+    bad_lines: BadLines
+    choose: Callable[[list[str]], list[str]]
+    columns: list[str] = field(default_factory=list)
+    wanted: list[str] = field(default_factory=list)
+    repeated_headers: int = 0
+
+    def __post_init__(self) -> None:
+        try:
+            codecs.lookup(self.reading.encoding)
+        except LookupError:
+            raise InputError(
+                f"Invalid encoding={self.reading.encoding!r}: expected a text encoding, such as encoding=latin-1"
+            ) from None
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """All records in order, in frames of the first file's columns.
+
+        Raises
+        ------
+        InputError
+            A file is empty, damaged, of an unknown format, or has other columns than the first.
+        """
+        for path in self.files.paths:
+            rows = 0
+            for frame in self._file(path):
+                rows += frame.height
+                yield frame
+            if rows == 0:
+                raise InputError(f"{path} holds no record.")
+
+    def _file(self, path: Path) -> Iterator[pl.DataFrame]:
+        with path.open("rb") as file:
+            magic = file.read(6)
+        if magic.startswith((PARQUET, ARROW)):
+            yield from self._typed(path, parquet=magic.startswith(PARQUET))
+            return
+        if magic.startswith(FEATHER_1):
+            raise InputError(f"{path} is a Feather file of version 1: write it as Arrow (Feather version 2) or Parquet")
+        yield from self._text(path)
+
+    def _typed(self, path: Path, *, parquet: bool) -> Iterator[pl.DataFrame]:
+        for _ in self.files.content(path):  # for the checksum and the progress
+            pass
+        try:
+            lazy = (pl.scan_parquet if parquet else pl.scan_ipc)(path)
+            self._same_columns(path, lazy.collect_schema().names())
+            kept = lazy.select(self.wanted)
+            for frame in kept.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=True):
+                yield normalised(frame, self.reading)
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.") from None
+
+    def _text(self, path: Path) -> Iterator[pl.DataFrame]:
+        reading = self.reading
+        content = utf8(path, self.files.content(path), reading.encoding)
+        first_line = 1
+        if _name_without_compression(path).endswith(".arff"):
+            columns, first_line, rest = read_head(path, content)
+            dialect = Dialect(columns, ",", quote_of(rest), ARFF_COMMENT, None)
+            texts = blocks(path, itertools.chain([rest], content), dialect.quote)
+        else:
+            texts = blocks(path, content, None if reading.quote == "none" else reading.quote)
+            first = next(texts, b"")
+            dialect = detect(path, first, reading)
+            texts = itertools.chain([first], texts)
+        self._same_columns(path, list(dialect.columns))
+
+        def numbered() -> Iterator[tuple[int, bytes]]:
+            line = first_line
+            for text in texts:
+                yield line, text
+                line += text.count(b"\n")
+
+        def parsed(block: tuple[int, bytes]) -> tuple[pl.DataFrame, int, list[str]]:
+            frame, headers, messages = parse(path, block[1], block[0], dialect)
+            return normalised(frame.select(self.wanted), reading), headers, messages
+
+        in_file = 0
+        for frame, headers, messages in ordered_map(parsed, numbered(), threads=THREADS):
+            in_file += headers
+            self.bad_lines.add(messages)
+            if frame.height:
+                yield frame
+        self.repeated_headers += max(0, in_file - 1)
+
+    def _same_columns(self, path: Path, names: list[str]) -> None:
+        if not self.columns:
+            self.columns, self.wanted = names, self.choose(names)
+        first = self.files.paths[0]
+        if missing := [name for name in self.wanted if name not in names]:
+            raise InputError(f"{path} has no column {missing[0]!r}, which {first} has; it has {', '.join(names)}")
+        if further := [name for name in names if name not in self.columns]:
+            raise InputError(f"{path} has the column {further[0]!r}, which {first} lacks")
+
+
+def _name_without_compression(path: Path) -> str:
+    name = path.name.lower()
+    for ending in (".gz", ".zst", ".zip"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:
+    """A frame whose text has no spaces around it and null for a missing value; other columns keep their types.
+
+    Raises
+    ------
+    InputError
+        A column holds lists, structures or bytes.
+    """
+    columns = []
+    for name, kind in frame.schema.items():
+        x = pl.col(name)
+        if isinstance(kind, pl.List | pl.Array | pl.Struct) or kind in (pl.Binary, pl.Object):
+            raise InputError(f"column {name!r} holds {kind}: leave it out with ignore=[{name}]")
+        if kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum):
+            text = x.cast(pl.String).str.strip_chars()
+            columns.append(pl.when(text.is_in(["", *reading.missing])).then(None).otherwise(text).alias(name))
+        elif kind in (pl.Boolean, pl.Time, pl.Null) or isinstance(kind, pl.Duration):
+            columns.append(x.cast(pl.String))
+        elif kind.is_float():
+            columns.append(x.fill_nan(None))
+        elif kind.is_decimal():
+            columns.append(x.cast(pl.Float64))
+        else:
+            columns.append(x)
+    return frame.select(columns)

@@ -1,0 +1,94 @@
+"""How the rows of own files become codes, numbers and labels: kept with the table, read again by what scores new rows."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.data.table import Column
+from llp.datasets.files_features import Feature, encode_features, table_columns
+from llp.datasets.files_label import Label
+from llp.datasets.files_options import FilesOptions, check_files_options
+from llp.errors import InputError
+
+FILE = "recipe.json"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """From raw rows to the table's columns.
+
+    Attributes
+    ----------
+    options : FilesOptions
+        How the files are read, and what their columns are.
+    label : Label or None
+        How the label is made; None where only bags have labels.
+    features : list of Feature
+        The table's columns, in order.
+    vocabularies : Mapping
+        By feature: the values of codes 1, 2, ...
+    """
+
+    options: FilesOptions
+    label: Label | None
+    features: list[Feature]
+    vocabularies: Mapping[str, pl.Series]
+
+    @property
+    def raw_columns(self) -> list[str]:
+        """The raw columns that features are made of."""
+        return list(dict.fromkeys(feature.column for feature in self.features))
+
+    @property
+    def table_columns(self) -> list[Column]:
+        """The table's columns."""
+        return table_columns(self.features, self.vocabularies)
+
+    def encode(self, frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Codes (Fc, n) int32 and numbers (n, Fn) float32 of raw rows: see `encode_features`."""
+        return encode_features(frame, self.features, self.vocabularies, self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write it into a table's folder: `recipe.json` and a Parquet file per vocabulary."""
+        content = {
+            "format_version": FORMAT_VERSION,
+            "options": self.options.model_dump(mode="json"),
+            "label": self.label and self.label._asdict(),
+            "features": [feature.model_dump(mode="json") for feature in self.features],
+        }
+        (folder / FILE).write_text(json.dumps(content, indent=1))
+        for i, known in enumerate(self.vocabularies.values()):
+            known.alias("value").to_frame().write_parquet(folder / f"vocabulary_{i}.parquet")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a table's recipe.
+
+        Raises
+        ------
+        InputError
+            The table has none, or it is damaged.
+        """
+        path = folder / FILE
+        try:
+            content: dict[str, Any] = json.loads(path.read_text())
+            if content["format_version"] != FORMAT_VERSION:
+                raise InputError(f"{path} has another format than this version reads; prepare {folder} again.")
+            features = [Feature.model_validate(one) for one in content["features"]]
+            names = [feature.name for feature in features if feature.has_vocabulary]
+            known = {
+                name: pl.read_parquet(folder / f"vocabulary_{i}.parquet")["value"] for i, name in enumerate(names)
+            }
+            label = content["label"] and Label(**content["label"])
+            return cls(check_files_options(content["options"]), label, features, known)
+        except FileNotFoundError as error:
+            raise InputError(f"{folder} has no {error.filename}: the table was not made from own files") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path} is damaged ({error}); prepare {folder} again.") from None

@@ -1,0 +1,40 @@
+"""A raw column as text, as a number or as a date: polars expressions that every use of own files shares."""
+
+import polars as pl
+
+from llp.datasets.files_options import DatePart
+
+ISO = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+SECONDS = len("2013-01-31 23:59:59")
+
+
+def text(column: str, kind: pl.DataType) -> pl.Expr:
+    """The column's values as text."""
+    return pl.col(column) if kind == pl.String else pl.col(column).cast(pl.String)
+
+
+def number(column: str, kind: pl.DataType, *, decimal: str) -> pl.Expr:
+    """The column's values as finite Float64; null where there is none."""
+    x = pl.col(column)
+    if kind == pl.String:
+        x = x.str.replace(",", ".", literal=True) if decimal == "comma" else x
+        x = x.cast(pl.Float64, strict=False)
+        return pl.when(x.is_finite()).then(x)
+    return x.cast(pl.Float64) if kind.is_numeric() else pl.lit(None, pl.Float64)
+
+
+def date(column: str, kind: pl.DataType, *, date_format: str) -> pl.Expr:
+    """The column's values as dates with times; null where there is none."""
+    x = pl.col(column)
+    if kind == pl.String:
+        if date_format != "iso":
+            return x.str.to_datetime(date_format, strict=False)
+        iso = x.str.slice(0, SECONDS).str.replace("T", " ", literal=True)
+        return pl.coalesce(iso.str.to_datetime(one, strict=False) for one in ISO)
+    return x.cast(pl.Datetime) if kind.is_temporal() else pl.lit(None, pl.Datetime)
+
+
+def date_part(value: pl.Expr, part: DatePart) -> pl.Expr:
+    """One part of a date as text: months from 1, weekdays from 1 (Monday), hours from 0."""
+    found: pl.Expr = getattr(value.dt, part)()
+    return found.cast(pl.String)

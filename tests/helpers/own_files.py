@@ -1,0 +1,22 @@
+"""Own files prepared as the command does it, without a process."""
+
+from hydra import compose, initialize_config_dir
+
+from llp.config.grouping_keys import CONF_DIR, register
+from llp.data.table import InstanceTable
+from llp.datasets.preparation import prepare_table
+
+
+def prepare_files(data_dir, files, *options, name="mine", **given):
+    """Prepare `dataset=files name=NAME files=...` with options as on the command line; returns the table."""
+    register()
+    words = [f"{key}={value}" for key, value in {"name": name, "files": f"'{files}'", **given}.items()]
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("prepare", ["dataset=files", *words, *options])
+    return InstanceTable.open(prepare_table(config.dataset, data_dir))
+
+
+def values_of(table, recipe, column):
+    """A text column's values as they come back from the codes; None for the rare code and for a missing value."""
+    known = [None, *recipe.vocabularies[column].to_list()]
+    return [known[code] for code in table.codes(column)]

@@ -1,0 +1,279 @@
+"""Own files of every shape become the same table as their values say."""
+
+import datetime
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llp.datasets import files_text
+from llp.datasets.files_recipe import Recipe
+from llp.errors import InputError
+from tests.helpers.own_files import prepare_files, values_of
+
+FRAME = pl.DataFrame(
+    {
+        "shop": ["a", 'b "best", really', "c;d", None, "e f"] * 12,
+        "price": [1.5, -2.25, None, 1000.0, 0.125] * 12,
+        "clicked": [0, 1, 1, 0, 1] * 12,
+    }
+)
+
+
+def as_csv(frame=FRAME, **options):
+    return frame.write_csv(**options).encode()
+
+
+def as_zip(content, name="mine.csv"):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return file.getvalue()
+
+
+def as_arff():
+    head = "% made\n@relation mine\n@attribute shop string\n@ATTRIBUTE 'price' numeric\n@attribute clicked {0,1}\n@data\n"
+    lines = [
+        ",".join("?" if value is None else f"'{value}'" if isinstance(value, str) else str(value) for value in row)
+        for row in FRAME.iter_rows()
+    ]
+    return (head + "\n".join(lines) + "\n").encode()
+
+
+def as_binary(write):
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
+
+
+SHAPES = {
+    "comma.csv": (as_csv(), []),
+    "semicolon.csv": (as_csv(separator=";", decimal_comma=True), ["decimal=comma"]),
+    "tab.tsv": (as_csv(separator="\t"), []),
+    "pipe.txt": (as_csv(separator="|"), ["separator=pipe"]),
+    "apostrophes.csv": (as_csv(quote_char="'"), ["quote=\"'\""]),
+    "windows.csv": (b"\xef\xbb\xbf" + as_csv().replace(b"\n", b"\r\n"), []),
+    "latin.csv": (as_csv(FRAME).decode().replace("e f", "é f").encode("latin-1"), ["encoding=latin-1"]),
+    "utf16.csv": (as_csv().decode().encode("utf-16"), ["encoding=utf-16"]),
+    "no_header.csv": (as_csv(include_header=False), ["columns=[shop,price,clicked]"]),
+    "comments.csv": (b"# made by hand\n" + as_csv().replace(b"\ne f,", b"\n# odd,\n\ne f,"), ["comment='#'"]),
+    "no_last_feed.csv": (as_csv().removesuffix(b"\n"), []),
+    "header_twice.csv": (as_csv(FRAME[:20]) + as_csv(FRAME[20:]), []),
+    "packed.csv.gz": (gzip.compress(as_csv()), []),
+    "packed.csv.zst": (zstandard.compress(as_csv()), []),
+    "packed.zip": (as_zip(as_csv()), []),
+    "mine.parquet": (as_binary(FRAME.write_parquet), []),
+    "mine.feather": (as_binary(FRAME.write_ipc), []),
+    "enums.parquet": (as_binary(FRAME.with_columns(pl.col("shop").cast(pl.Categorical)).write_parquet), []),
+    "mine.arff": (as_arff(), []),
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "mine.csv").write_bytes(as_csv())
+    return prepare_files(folder / "data", folder / "mine.csv", label="clicked")
+
+
+def test_table_holds_the_values(plain):
+    recipe = Recipe.load(plain.folder)
+    assert values_of(plain, recipe, "shop") == FRAME["shop"].to_list()
+    price = FRAME["price"].to_numpy()
+    known = price[~np.isnan(price)]
+    expected = np.where(np.isnan(price), 0, (price - known.mean()) / known.std())
+    np.testing.assert_allclose(plain.numeric[:, 0], expected, rtol=1e-5)
+    bins = plain.codes("price.bins")
+    assert set(bins[np.isnan(price)]) == {0}
+    assert list(np.argsort(known[:4])) == list(np.argsort(bins[~np.isnan(price)][:4]))
+    assert plain.label.tolist() == FRAME["clicked"].to_list()
+    assert plain.label_kind == "binary"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_is_the_same_table(tmp_path, plain, shape):
+    content, options = SHAPES[shape]
+    (tmp_path / shape).write_bytes(content)
+    table = prepare_files(tmp_path / "data", tmp_path / shape, *options, label="clicked")
+    assert [column.name for column in table.schema.columns] == [column.name for column in plain.schema.columns]
+    assert table.n_rows == plain.n_rows
+    np.testing.assert_array_equal(table.categorical, plain.categorical)
+    np.testing.assert_array_equal(table.numeric, plain.numeric)
+    np.testing.assert_array_equal(table.label, plain.label)
+    repeated = table.schema.facts["repeated_headers"]
+    assert repeated == (shape == "header_twice.csv")
+
+
+def test_a_folder_of_files_with_columns_in_another_order(tmp_path, plain):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "1.csv").write_bytes(as_csv(FRAME[:17]))
+    (folder / "2.csv").write_bytes(as_csv(FRAME[17:].select("clicked", "shop", "price"), separator=";"))
+    table = prepare_files(tmp_path / "data", folder, label="clicked")
+    np.testing.assert_array_equal(table.categorical, plain.categorical)
+    np.testing.assert_array_equal(table.label, plain.label)
+
+
+fields = st.text(st.sampled_from('ab,\n";\' é'), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(fields, fields), min_size=1, max_size=30),
+    read=st.integers(1, 50),
+    block=st.integers(1, 60),
+)
+def test_blocks_hold_whole_records_wherever_the_file_is_cut(rows, read, block):
+    frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row").with_row_index("row")
+    content = frame.write_csv(quote_style="non_numeric").encode()
+    pieces = (content[i : i + read] for i in range(0, len(content), read))
+    dialect = files_text.Dialect(("row", "x", "y"), ",", '"', None, ("row", "x", "y"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files_text, "BLOCK_BYTES", block)
+        texts = list(files_text.blocks("mine.csv", files_text.utf8("mine.csv", pieces, "utf-8"), '"'))
+    parsed = [files_text.parse("mine.csv", text, 1, dialect) for text in texts]
+    assert all(messages == [] for _, _, messages in parsed)
+    found = pl.concat([part for part, _, _ in parsed]).fill_null("")
+    assert found.rows() == [(str(row), x, y) for row, x, y in frame.rows()]
+
+
+def test_kinds_are_inferred_and_can_be_corrected(tmp_path):
+    n = 300
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "zip": [f"{i % 7:05}" for i in range(n)],
+            "code": [i % 5 for i in range(n)],
+            "day": [datetime.date(2024, 1 + i % 12, 3) for i in range(n)],
+            "at": [f"2024-02-0{1 + i % 9}T{i % 24:02}:30:00" for i in range(n)],
+            "german": [f"{1 + i % 28:02}.11.2024" for i in range(n)],
+            "id": [f"user{i}" for i in range(n)],
+            "free": ["text"] * n,
+            "y": rng.normal(size=n),
+        }
+    )
+    frame.write_csv(tmp_path / "mine.csv")
+    table = prepare_files(
+        tmp_path / "data", tmp_path / "mine.csv", label="y", categorical="[code]", dates="[german]", ignore="[free]",
+        date_format="%d.%m.%Y", date_parts="[month,day]", numeric_as="standardised",
+    )  # fmt: skip
+    assert table.label_kind == "real"
+    names = [column.name for column in table.schema.columns]
+    assert names == ["zip", "code", "day", "at", "german.month", "german.day", "id"]  # those in ISO do not fit the format
+    iso = prepare_files(
+        tmp_path / "data", tmp_path / "mine.csv", name="iso", label="y", ignore="[free,german,id]",
+        date_parts="[month,weekday,hour]",
+    )  # fmt: skip
+    recipe = Recipe.load(iso.folder)
+    assert values_of(iso, recipe, "day.month") == [str(1 + i % 12) for i in range(n)]
+    assert values_of(iso, recipe, "at.hour") == [str(i % 24) for i in range(n)]
+    assert values_of(iso, recipe, "at.weekday") == [
+        str(datetime.date(2024, 2, 1 + i % 9).isoweekday()) for i in range(n)
+    ]
+
+
+def test_typed_dates_and_booleans_of_parquet(tmp_path):
+    n = 60
+    frame = pl.DataFrame(
+        {
+            "day": [None if i % 10 == 0 else datetime.date(2024, 1 + i % 12, 3) for i in range(n)],
+            "sold": [i % 3 == 0 for i in range(n)],
+            "x": np.arange(n),
+        }
+    )
+    frame.write_parquet(tmp_path / "mine.parquet")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="sold")
+    assert table.label.tolist() == [float(i % 3 == 0) for i in range(n)]
+    months = values_of(table, Recipe.load(table.folder), "day.month")
+    assert months == [None if i % 10 == 0 else str(1 + i % 12) for i in range(n)]
+
+
+def test_a_column_of_many_ids_is_bounded_by_the_rare_code(tmp_path):
+    n = 100_000
+    frame = pl.DataFrame({"id": [f"u{i if i % 10 else 0}" for i in range(n)], "y": [i % 2 for i in range(n)]})
+    frame.write_csv(tmp_path / "mine.csv")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y")
+    assert table.vocab_sizes == [2]
+    assert table.codes("id").sum() == n // 10
+
+
+def test_all_numeric_without_a_categorical_column(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({f"x{i}": rng.normal(i, 2, 500) for i in range(4)} | {"y": rng.normal(size=500)})
+    frame.write_csv(tmp_path / "mine.csv")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", numeric_as="standardised")
+    assert table.categorical.shape == (500, 0)
+    np.testing.assert_allclose(table.numeric.mean(0), 0, atol=1e-5)
+    np.testing.assert_allclose(table.numeric.std(0), 1, rtol=1e-5)
+
+
+def test_missing_numbers_have_an_indicator_or_the_mean(tmp_path):
+    for way, names in (("indicator", ["price", "price.missing"]), ("mean", ["price"])):
+        (tmp_path / "mine.csv").write_bytes(as_csv(FRAME.select("price", "clicked")))
+        table = prepare_files(
+            tmp_path / "data", tmp_path / "mine.csv", name=way, label="clicked", numeric_as="standardised", missing_as=way
+        )
+        assert [column.name for column in table.schema.columns] == names
+
+
+def test_weights_ids_and_a_given_test_split(tmp_path):
+    n = 200
+    frame = pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(n)],
+            "w": np.arange(n) / 10,
+            "a": [f"v{i % 3}" if i < 150 else f"new{i % 3}" for i in range(n)],
+            "x": np.arange(n, dtype=float),
+            "y": ["yes" if i % 4 == 0 else "no" for i in range(n)],
+        }
+    )
+    frame[:150].write_csv(tmp_path / "train.csv")
+    frame[150:].write_csv(tmp_path / "test.csv")
+    table = prepare_files(
+        tmp_path / "data", tmp_path / "train.csv", label="y", positive="yes", id_column="who", weight_column="w",
+        test_files=f"'{tmp_path / 'test.csv'}'", numeric_as="standardised",
+    )  # fmt: skip
+    assert [column.name for column in table.schema.columns] == ["a", "x"]
+    assert table.schema.test_rows == 50
+    np.testing.assert_allclose(table.weight, frame["w"].to_numpy(), rtol=1e-6)
+    assert pl.read_parquet(table.folder / "ids.parquet")["who"].to_list() == frame["who"].to_list()
+    assert set(table.codes("a")[150:]) == {0}  # values that the train rows lack
+    assert table.numeric[:150].mean() == pytest.approx(0, abs=1e-6)  # statistics of the train rows alone
+    assert table.numeric[150:].mean() > 1
+
+
+def test_records_that_do_not_fit_are_told_with_their_line_or_left_out(tmp_path):
+    lines = as_csv().split(b"\n")
+    lines[7] = b"too,many,fields,here"
+    lines[9] = b"too few,1"
+    (tmp_path / "mine.csv").write_bytes(b"\n".join(lines))
+    with pytest.raises(InputError, match=r"mine.csv, line 8: 4 fields instead of 3.*errors=skip"):
+        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", errors="skip")
+    assert table.n_rows == FRAME.height - 2
+    assert table.schema.facts["lines_left_out"] == 2
+
+
+def test_rows_without_a_label_are_told_or_left_out(tmp_path):
+    frame = FRAME.with_columns(pl.when(pl.int_range(60) == 5).then(None).otherwise("clicked").alias("clicked"))
+    (tmp_path / "mine.csv").write_bytes(as_csv(frame))
+    with pytest.raises(InputError, match=r"^1 of the 60 rows of files have no label in 'clicked'.*errors=skip$"):
+        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked")
+    assert prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", errors="skip").n_rows == 59
+
+
+def test_recipe_codes_new_rows_as_the_table_has_them(plain):
+    recipe = Recipe.load(plain.folder)
+    codes, numbers = recipe.encode(FRAME)
+    np.testing.assert_array_equal(codes.T, plain.categorical)
+    np.testing.assert_array_equal(numbers, plain.numeric)
+    new = pl.DataFrame({"shop": ["never seen"], "price": [3.0]})
+    assert recipe.encode(new)[0][0, 0] == 0
+    with pytest.raises(InputError, match=r"column 'price' holds 'dear', which is no number"):
+        recipe.encode(pl.DataFrame({"shop": ["a"], "price": ["dear"]}))
