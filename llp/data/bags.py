@@ -175,8 +175,11 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     Raises
     ------
     InputError
-        The table has, or the size filter leaves, too few rows for five folds.
+        The table has, or the size filter leaves, too few rows for five folds; or it has a given test split and the
+        fold is not 0.
     """
+    if table.schema.test_rows:
+        return _given_split(table, key, fold)
     if key.kind == "feature":
         rows, codes = kept_rows(table, key)
         if len(rows) < MIN_ROWS:
@@ -193,6 +196,22 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     return FoldBags(_runs(table, key, train, np.random.default_rng([key.seed or 0, fold])), test)
 
 
+def _given_split(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
+    """Bags of the train rows of a table with a given test split; all of its test rows."""
+    if fold != 0:
+        raise InputError(f"Invalid fold={fold}: {table.folder.name} has a given test split, expected fold=0")
+    train, test = np.split(np.arange(table.n_rows), [table.n_rows - table.schema.test_rows])
+    if key.kind == "feature":
+        kept, codes = _within_thresholds(key_codes(table, key.columns)[train], train, key)
+        if not len(kept):
+            raise InputError(
+                f"grouping_key={key.name} leaves no bag of {key.low_thresh} to {key.high_thresh} instances. Use "
+                "another key, or widen grouping_key.low_thresh and grouping_key.high_thresh."
+            )
+        return FoldBags(make_bags(*group_rows(codes, kept), table.label), test)
+    return FoldBags(_runs(table, key, train, np.random.default_rng([key.seed or 0, fold])), test)
+
+
 def build_all(table: InstanceTable, key: GroupingKey) -> Bags:
     """Build the bags that a grouping key makes of the whole table, without folds: what an analysis looks at."""
     if key.kind == "feature":
@@ -203,11 +222,15 @@ def build_all(table: InstanceTable, key: GroupingKey) -> Bags:
 
 def kept_rows(table: InstanceTable, key: GroupingKey) -> tuple[Rows, NDArray[np.uint64]]:
     """Rows of feature bags whose size on the whole table is within the thresholds, rising, and their keys."""
-    codes = key_codes(table, key.columns)
-    rows, offsets = group_rows(codes, np.arange(table.n_rows))
+    return _within_thresholds(key_codes(table, key.columns), np.arange(table.n_rows), key)
+
+
+def _within_thresholds(codes: NDArray[np.uint64], rows: Rows, key: GroupingKey) -> tuple[Rows, NDArray[np.uint64]]:
+    """Those of `rows` (m,), rising from 0, whose key's bag is within the thresholds; their keys (m,) likewise."""
+    grouped, offsets = group_rows(codes, rows)
     sizes = np.diff(offsets)
-    keep = (sizes >= (key.low_thresh or 0)) & (sizes <= (key.high_thresh or table.n_rows))
-    kept = np.sort(rows[np.repeat(keep, sizes)])
+    keep = (sizes >= (key.low_thresh or 0)) & (sizes <= (key.high_thresh or len(rows)))
+    kept = np.sort(grouped[np.repeat(keep, sizes)])
     return kept, codes[kept]
 
 

@@ -157,7 +157,7 @@ def _same_kinds(frame: pl.DataFrame, kinds: pl.Schema) -> pl.DataFrame:
         found = frame.schema[name]
         if found != kind and not (found.is_numeric() and kind == pl.Float64):
             raise InputError(f"column {name!r} is {kind} in the first file and {found} in another: write them alike")
-    return frame.cast(dict(kinds))
+    return frame.cast(kinds)
 
 
 def _labelled(staged: Staged, recipe: Recipe, option: str) -> tuple[pl.LazyFrame, int]:

@@ -126,7 +126,7 @@ def _value(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.Exp
         return text(name, kind)
     if feature.value == "missing":
         return pl.col(name).is_null().cast(pl.String)
-    if feature.value in ("bins", "number"):
+    if feature.value == "bins" or feature.value == "number":
         return number(name, kind, decimal=options.reading.decimal)
     return date_part(date(name, kind, date_format=options.coding.date_format), feature.value)
 

@@ -50,7 +50,9 @@ def check_names(columns: Sequence[str], roles: Roles) -> None:
         if used.setdefault(name, option) != option:
             raise InputError(f"Invalid {option}={name}: the column stands in {used[name]}= too; name it once")
     if len(roles.not_features) == len(columns):
-        raise InputError("no column is left for the features: every one is the label, ignored, an id, a weight or a bag")
+        raise InputError(
+            "no column is left for the features: every one is the label, ignored, an id, a weight or a bag"
+        )
 
 
 def find_kinds(lazy: pl.LazyFrame, options: FilesOptions) -> list[RawColumn]:

@@ -1,4 +1,4 @@
-"""How the rows of own files become codes, numbers and labels: kept with the table, read again by what scores new rows."""
+"""How the rows of own files become codes, numbers and labels: kept with the table, and used again for new rows."""
 
 import json
 from collections.abc import Mapping
@@ -83,9 +83,7 @@ class Recipe:
                 raise InputError(f"{path} has another format than this version reads; prepare {folder} again.")
             features = [Feature.model_validate(one) for one in content["features"]]
             names = [feature.name for feature in features if feature.has_vocabulary]
-            known = {
-                name: pl.read_parquet(folder / f"vocabulary_{i}.parquet")["value"] for i, name in enumerate(names)
-            }
+            known = {name: pl.read_parquet(folder / f"vocabulary_{i}.parquet")["value"] for i, name in enumerate(names)}
             label = content["label"] and Label(**content["label"])
             return cls(check_files_options(content["options"]), label, features, known)
         except FileNotFoundError as error:

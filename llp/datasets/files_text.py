@@ -9,9 +9,10 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -68,7 +69,9 @@ def utf8(path: Path, pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
             first = False
         yield held + (b"" if encoding == "utf-8" else decode.decode(b"", final=True).encode())
     except UnicodeError as error:
-        raise InputError(f"{path} is no text in {encoding} ({error}): name its encoding, such as encoding=latin-1") from None
+        raise InputError(
+            f"{path} is no text in {encoding} ({error}): name its encoding, such as encoding=latin-1"
+        ) from None
 
 
 def blocks(path: Path, pieces: Iterator[bytes], quote: str | None) -> Iterator[bytes]:
@@ -162,8 +165,13 @@ def _separator(path: Path, lines: list[str], reading: Reading, quote: str | None
 
 
 def _fields(line: str, separator: str, quote: str | None) -> list[str]:
-    quoting = csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL
-    return next(csv.reader([line], delimiter=separator, quotechar=quote or '"', quoting=quoting), [""])
+    return next(_records([line], separator, quote), [""])
+
+
+def _records(lines: Iterable[str], separator: str, quote: str | None) -> Any:
+    if quote is None:
+        return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=separator, quotechar=quote)
 
 
 def _header(path: Path, first: tuple[str, ...], reading: Reading) -> tuple[str, ...] | None:
@@ -233,9 +241,10 @@ def _one_by_one(path: Path, text: bytes, first_line: int, dialect: Dialect) -> t
         lines = io.StringIO(text.decode(), newline="")
     except UnicodeDecodeError as error:
         line = first_line + text[: error.start].count(b"\n")
-        raise InputError(f"{path}, line {line}: no text in UTF-8; name its encoding, such as encoding=latin-1") from None
-    quoting = csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL
-    reader = csv.reader(lines, delimiter=dialect.separator, quotechar=dialect.quote or '"', quoting=quoting)
+        raise InputError(
+            f"{path}, line {line}: no text in UTF-8; name its encoding, such as encoding=latin-1"
+        ) from None
+    reader = _records(lines, dialect.separator, dialect.quote)
     good: list[list[str]] = []
     messages: list[str] = []
     wanted, line = len(dialect.columns), first_line

@@ -38,7 +38,9 @@ def as_zip(content, name="mine.csv"):
 
 
 def as_arff():
-    head = "% made\n@relation mine\n@attribute shop string\n@ATTRIBUTE 'price' numeric\n@attribute clicked {0,1}\n@data\n"
+    head = (
+        "% made\n@relation mine\n@attribute shop string\n@ATTRIBUTE 'price' numeric\n@attribute clicked {0,1}\n@data\n"
+    )
     lines = [
         ",".join("?" if value is None else f"'{value}'" if isinstance(value, str) else str(value) for value in row)
         for row in FRAME.iter_rows()
@@ -57,7 +59,7 @@ SHAPES = {
     "semicolon.csv": (as_csv(separator=";", decimal_comma=True), ["decimal=comma"]),
     "tab.tsv": (as_csv(separator="\t"), []),
     "pipe.txt": (as_csv(separator="|"), ["separator=pipe"]),
-    "apostrophes.csv": (as_csv(quote_char="'"), ["quote=\"'\""]),
+    "apostrophes.csv": (as_csv(quote_char="'"), ['quote="\'"']),
     "windows.csv": (b"\xef\xbb\xbf" + as_csv().replace(b"\n", b"\r\n"), []),
     "latin.csv": (as_csv(FRAME).decode().replace("e f", "é f").encode("latin-1"), ["encoding=latin-1"]),
     "utf16.csv": (as_csv().decode().encode("utf-16"), ["encoding=utf-16"]),
@@ -120,7 +122,7 @@ def test_a_folder_of_files_with_columns_in_another_order(tmp_path, plain):
     np.testing.assert_array_equal(table.label, plain.label)
 
 
-fields = st.text(st.sampled_from('ab,\n";\' é'), max_size=6)
+fields = st.text(st.sampled_from("ab,\n\";' é"), max_size=6)
 
 
 @settings(max_examples=60, deadline=None)
@@ -165,7 +167,15 @@ def test_kinds_are_inferred_and_can_be_corrected(tmp_path):
     )  # fmt: skip
     assert table.label_kind == "real"
     names = [column.name for column in table.schema.columns]
-    assert names == ["zip", "code", "day", "at", "german.month", "german.day", "id"]  # those in ISO do not fit the format
+    assert names == [
+        "zip",
+        "code",
+        "day",
+        "at",
+        "german.month",
+        "german.day",
+        "id",
+    ]  # those in ISO do not fit the format
     iso = prepare_files(
         tmp_path / "data", tmp_path / "mine.csv", name="iso", label="y", ignore="[free,german,id]",
         date_parts="[month,weekday,hour]",
@@ -217,7 +227,12 @@ def test_missing_numbers_have_an_indicator_or_the_mean(tmp_path):
     for way, names in (("indicator", ["price", "price.missing"]), ("mean", ["price"])):
         (tmp_path / "mine.csv").write_bytes(as_csv(FRAME.select("price", "clicked")))
         table = prepare_files(
-            tmp_path / "data", tmp_path / "mine.csv", name=way, label="clicked", numeric_as="standardised", missing_as=way
+            tmp_path / "data",
+            tmp_path / "mine.csv",
+            name=way,
+            label="clicked",
+            numeric_as="standardised",
+            missing_as=way,
         )
         assert [column.name for column in table.schema.columns] == names
 

@@ -1,0 +1,103 @@
+"""Own files from the raw file to a report, by commands alone."""
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.helpers.commands import Command
+
+ADULT = Path(os.environ.get("LLP_REAL_DATA", Path(__file__).parents[3] / "shared" / "data")) / "adult.data.gz"
+NAMES = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
+    "capital-loss,hours-per-week,native-country,income"
+)
+SHORT = ("trainer.max_epochs=2", "trainer.accelerator=cpu")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def command(home):
+    return Command(home / "data", home / "outputs", home)
+
+
+def made(n=1500, seed=0):
+    """Rows whose label depends on a text and on a number."""
+    rng = np.random.default_rng(seed)
+    shop, price = rng.integers(0, 6, n), rng.normal(size=n).round(3)
+    bought = rng.random(n) < 1 / (1 + np.exp(2.0 - shop / 2 - price))
+    return pl.DataFrame(
+        {
+            "shop": [f"shop {i}" for i in shop],
+            "town": [f"town {i}" for i in rng.integers(0, 4, n)],
+            "price": price,
+            "bought": np.where(bought, ">0 euro", "nothing"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def mine(command, home):
+    """Prepared own files with a given test split; the answer of the command."""
+    made().write_csv(home / "mine (1).csv", separator=";", decimal_comma=True)
+    made(600, seed=1).write_parquet(home / "later.parquet")
+    return command(
+        "dataset=files", "name=mine", f"files={home}/mine (1).csv", "label=bought", "positive=>0 euro", "decimal=comma",
+        f"test_files={home}/later.parquet", module="llp.prepare",
+    )  # fmt: skip
+
+
+def test_prepare_shows_the_kinds(mine):
+    assert mine.returncode == 0, mine.stderr
+    assert "numeric" in mine.stdout
+    assert "mine: 2,100 rows" in mine.stdout
+
+
+def test_every_command_takes_the_name(mine, command):
+    base = ("dataset=mine", "method=dllp_bce", *SHORT)
+    answers = command.many([*base, "grouping_key=shop_town", "fold=0"], [*base, "grouping_key=random_64", "fold=0"])
+    assert [answer.returncode for answer in answers] == [0, 0], answers[0].stderr + answers[1].stderr
+    records = [record for record in command.results().values() if record["dataset"] == "mine"]
+    assert {record["grouping_key"] for record in records} == {"shop_town", "random_64"}
+    assert {record["n_test_instances"] for record in records} == {600}
+    assert {record["n_train_instances"] for record in records if record["grouping_key"] == "random_64"} == {1500}
+    analysis = command("dataset=mine", "low_thresh=10", module="llp.analyze")
+    assert analysis.returncode == 0, analysis.stderr
+
+
+def test_data_dir_of_the_command_line_is_where_own_datasets_are(mine, command, home):
+    (answer,) = command.many(
+        ["dataset=mine", f"data_dir={home}/data", "method=group_prior", "fold=0", *SHORT], LLP_DATA_DIR=str(home / "no")
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.skipif(not ADULT.is_file(), reason="the Adult file is not there")
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_adult_from_the_raw_file_to_a_report_of_three_methods_and_five_folds(command, home):
+    prepared = command(
+        "dataset=files", "name=adult", f"files={ADULT}", f"columns=[{NAMES}]", "label=income", "positive=>50K",
+        module="llp.prepare",
+    )  # fmt: skip
+    assert prepared.returncode == 0, prepared.stderr
+    trained = command(
+        "-m", "dataset=adult", "grouping_key=education_occupation", "method=dllp_bce,dllp_mse,group_prior", *SHORT
+    )
+    assert trained.returncode == 0, trained.stderr
+    records = [record for record in command.results().values() if record["dataset"] == "adult"]
+    assert len(records) == 15
+    assert min(record["metric"]["best"] for record in records) > 0.6
+    report = command("dataset=adult", module="llp.report")
+    assert report.returncode == 0, report.stderr
+    assert "adult" in (home / "outputs" / "report" / "report.md").read_text()
+    with gzip.open(ADULT, "rt") as file:
+        rows = sum(1 for line in file if line.strip())
+    assert f"{rows:,} rows" in prepared.stdout
