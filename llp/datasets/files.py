@@ -91,7 +91,7 @@ def _listed(files: FilesGiven) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedFiles:
     """Files that were read: Arrow files in the rows' order, and what is known of them."""
 
     parts: list[Path]
@@ -111,7 +111,7 @@ class Staged:
 def stage_files(
     names: Sequence[str], option: str, options: FilesOptions, errors: Literal["stop", "skip"], folder: Path,
     progress: Progress,
-) -> Staged:  # fmt: skip
+) -> StagedFiles:  # fmt: skip
     """Read files into Arrow files.
 
     Raises
@@ -142,7 +142,7 @@ def stage_files(
         log.warning("%d record(s) left out, such as: %s", reader.bad_lines.count, "; ".join(reader.bad_lines.shown))
     if reader.repeated_headers:
         log.warning("%d repeated header(s) left out", reader.repeated_headers)
-    return Staged(parts, rows, reader)
+    return StagedFiles(parts, rows, reader)
 
 
 def _same_kinds(frame: pl.DataFrame, kinds: pl.Schema) -> pl.DataFrame:
@@ -160,7 +160,7 @@ def _same_kinds(frame: pl.DataFrame, kinds: pl.Schema) -> pl.DataFrame:
     return frame.cast(kinds)
 
 
-def _labelled(staged: Staged, recipe: Recipe, option: str) -> tuple[pl.LazyFrame, int]:
+def _labelled(staged: StagedFiles, recipe: Recipe, option: str) -> tuple[pl.LazyFrame, int]:
     """The rows that have a label, with the label in `LABEL`, and how many they are.
 
     Raises
@@ -185,7 +185,7 @@ def _labelled(staged: Staged, recipe: Recipe, option: str) -> tuple[pl.LazyFrame
 
 
 def _write(
-    folder: Path, made_by: Mapping[str, Any], staged: Mapping[str, Staged], recipe: Recipe,
+    folder: Path, made_by: Mapping[str, Any], staged: Mapping[str, StagedFiles], recipe: Recipe,
     raw_columns: Sequence[RawColumn], progress: Progress,
 ) -> None:  # fmt: skip
     """Code the rows of the files, and of the test files behind them, and write the table."""
@@ -215,7 +215,7 @@ def _write(
 
 
 def _facts(
-    staged: Mapping[str, Staged], raw_columns: Sequence[RawColumn], *, label_mean: float, rows: int
+    staged: Mapping[str, StagedFiles], raw_columns: Sequence[RawColumn], *, label_mean: float, rows: int
 ) -> dict[str, Any]:
     n_train = staged["files"].rows
     missing = {one.name: one.missing / n_train for one in raw_columns}

@@ -14,7 +14,7 @@ from llp.datasets.files_options import Coding, FilesOptions, Reading, Roles
 from llp.datasets.files_values import date, number
 from llp.errors import InputError
 
-Kind = Literal["categorical", "numeric", "date"]
+ColumnKind = Literal["categorical", "numeric", "date"]
 MANY = 1000  # different values from which on a column in which nearly all differ is told
 SHOWN = 3
 COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are not estimated
@@ -24,7 +24,7 @@ class RawColumn(NamedTuple):
     """A raw column: its kind, who says so, and what its values look like."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     given: bool
     values: int
     missing: int
@@ -121,7 +121,7 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles) -> RawC
                 f"Invalid numeric={name}: {present - found.numbers} of its values are no numbers, such as "
                 f"{found.unlike[0]!r}; write categorical=[{name}], or missing=[...] if they mean a missing value"
             )
-        kind: Kind = "numeric"
+        kind: ColumnKind = "numeric"
     elif name in roles.dates:
         if found.dates < present:
             raise InputError(
@@ -141,7 +141,7 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles) -> RawC
     return RawColumn(name, kind, given, found.values, found.missing, found.examples, _note(kind, found, present))
 
 
-def _note(kind: Kind, found: _Counts, present: int) -> str:
+def _note(kind: ColumnKind, found: _Counts, present: int) -> str:
     if present == 0:
         return "no value at all"
     if found.values <= 1:

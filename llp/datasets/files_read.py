@@ -16,7 +16,7 @@ from llp.data.table_writer import CHUNK_ROWS
 from llp.datasets.files_arff import quote_of, read_head
 from llp.datasets.files_content import OwnFiles
 from llp.datasets.files_options import Reading
-from llp.datasets.files_text import Dialect, blocks, detect, parse, utf8
+from llp.datasets.files_text import TextDialect, blocks, detect, parse, utf8, without_comments
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
@@ -106,10 +106,12 @@ class FilesReader:
         first_line = 1
         if _name_without_compression(path).endswith(".arff"):
             columns, first_line, rest = read_head(path, content)
-            dialect = Dialect(columns, ",", quote_of(rest), ARFF_COMMENT, None)
-            texts = blocks(path, itertools.chain([rest], content), dialect.quote)
+            dialect = TextDialect(columns, ",", quote_of(rest), None)
+            content = without_comments(itertools.chain([rest], content), ARFF_COMMENT, dialect.quote)
+            texts = blocks(path, content, dialect.quote)
         else:
-            texts = blocks(path, content, None if reading.quote == "none" else reading.quote)
+            quote = None if reading.quote == "none" else reading.quote
+            texts = blocks(path, without_comments(content, reading.comment, quote), quote)
             first = next(texts, b"")
             dialect = detect(path, first, reading)
             texts = itertools.chain([first], texts)

@@ -8,6 +8,7 @@ which line is wrong.
 import codecs
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
 @dataclass(frozen=True)
-class Dialect:
+class TextDialect:
     """How one text file is written.
 
     Attributes
@@ -42,8 +43,6 @@ class Dialect:
         One character.
     quote : str or None
         The character around fields that hold separators.
-    comment : str or None
-        What the lines that are left out begin with.
     header : tuple of str or None
         The fields of its first line, where that is a header; the line is left out wherever it comes again.
     """
@@ -51,7 +50,6 @@ class Dialect:
     columns: tuple[str, ...]
     separator: str
     quote: str | None
-    comment: str | None
     header: tuple[str, ...] | None
 
 
@@ -123,7 +121,7 @@ def _records_end(text: bytes, quote: str | None) -> int:
     return int(ends[-1]) + 1 if len(ends) else 0
 
 
-def detect(path: Path, text: bytes, reading: Reading) -> Dialect:
+def detect(path: Path, text: bytes, reading: Reading) -> TextDialect:
     """The dialect of a file from its first block and from what the user said.
 
     Raises
@@ -132,8 +130,7 @@ def detect(path: Path, text: bytes, reading: Reading) -> Dialect:
         Its columns cannot be named: no header, too few names, or a name that stands twice.
     """
     quote = None if reading.quote == "none" else reading.quote
-    sample = _without_comments(text, reading.comment).decode(errors="replace")
-    lines = [line for line in sample.split("\n", SAMPLE_LINES)[:SAMPLE_LINES] if line.strip()]
+    lines = [line for line in text.decode(errors="replace").split("\n", SAMPLE_LINES)[:SAMPLE_LINES] if line.strip()]
     if not lines:
         raise InputError(f"{path} is empty.")
     separator = _separator(path, lines, reading, quote)
@@ -148,7 +145,7 @@ def detect(path: Path, text: bytes, reading: Reading) -> Dialect:
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         raise InputError(f"{path}: the column name {twice[0]!r} stands twice; name all columns with columns=[A,B,...]")
-    return Dialect(columns, separator, quote, reading.comment, header)
+    return TextDialect(columns, separator, quote, header)
 
 
 def _separator(path: Path, lines: list[str], reading: Reading, quote: str | None) -> str:
@@ -193,18 +190,40 @@ def _header(path: Path, first: tuple[str, ...], reading: Reading) -> tuple[str, 
     return first
 
 
-def _without_comments(text: bytes, comment: str | None) -> bytes:
-    """The text without lines that are blank or begin with the comment mark."""
-    if comment is not None and comment.encode() in text:
-        text = re.sub(rb"(?m)^" + re.escape(comment.encode()) + rb".*\n", b"", text)
-    if b"\n\n" in text or text.startswith(b"\n"):
-        text = re.sub(rb"\n{2,}", b"\n", text).removeprefix(b"\n")
-    return text
+def without_comments(pieces: Iterator[bytes], comment: str | None, quote: str | None) -> Iterator[bytes]:
+    """A text whose lines that begin with the comment mark, outside quotes, are blank."""
+    if comment is None:
+        yield from pieces
+        return
+    held, inside = b"", False
+    mark, quotes = comment.encode(), (quote or "").encode()
+    for piece in itertools.chain(pieces, [b"\n"]):
+        *lines, held = (held + piece).split(b"\n")
+        for i, line in enumerate(lines):
+            if not inside and line.startswith(mark):
+                lines[i] = b""
+            elif quotes:
+                inside ^= line.count(quotes) % 2 == 1
+        yield b"".join(line + b"\n" for line in lines)
 
 
-def parse(path: Path, text: bytes, first_line: int, dialect: Dialect) -> tuple[pl.DataFrame, int, list[str]]:
+def _without_blank_lines(text: bytes, quote: str | None) -> bytes:
+    """The text without lines that are blank, but for those inside quotes."""
+    if b"\n\n" not in text and not text.startswith(b"\n"):
+        return text
+    inside = _inside_quotes(text, quote)
+    if inside is None:
+        return re.sub(rb"\n{2,}", b"\n", text).removeprefix(b"\n")
+    content = np.frombuffer(text, np.uint8)
+    ends = (content == ord("\n")) & ~inside
+    after_an_end = np.concatenate([[True], ends[:-1]])
+    kept: bytes = content[~(ends & after_an_end)].tobytes()
+    return kept
+
+
+def parse(path: Path, text: bytes, first_line: int, dialect: TextDialect) -> tuple[pl.DataFrame, int, list[str]]:
     """A block's records as strings, how many headers stood among them, and a message for each one that is wrong."""
-    frame = _parse_clean(_without_comments(text, dialect.comment), dialect)
+    frame = _parse_clean(_without_blank_lines(text, dialect.quote), dialect)
     messages: list[str] = []
     if frame is None:
         frame, messages = _one_by_one(path, text, first_line, dialect)
@@ -217,7 +236,7 @@ def parse(path: Path, text: bytes, first_line: int, dialect: Dialect) -> tuple[p
     return kept, frame.height - kept.height, messages
 
 
-def _parse_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:
+def _parse_clean(text: bytes, dialect: TextDialect) -> pl.DataFrame | None:
     """The records of a text without any flaw; None for another one."""
     schema = dict.fromkeys(dialect.columns, pl.String)
     if not text:
@@ -235,7 +254,7 @@ def _parse_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:
         return None
 
 
-def _one_by_one(path: Path, text: bytes, first_line: int, dialect: Dialect) -> tuple[pl.DataFrame, list[str]]:
+def _one_by_one(path: Path, text: bytes, first_line: int, dialect: TextDialect) -> tuple[pl.DataFrame, list[str]]:
     """The records with the right number of fields, and where the others are."""
     try:
         lines = io.StringIO(text.decode(), newline="")
@@ -249,10 +268,9 @@ def _one_by_one(path: Path, text: bytes, first_line: int, dialect: Dialect) -> t
     messages: list[str] = []
     wanted, line = len(dialect.columns), first_line
     for fields in reader:
-        comment = dialect.comment is not None and fields and fields[0].startswith(dialect.comment)
         if len(fields) == wanted:
             good.append(fields)
-        elif fields and not comment:
+        elif fields:
             messages.append(f"{path}, line {line}: {len(fields)} fields instead of {wanted}")
         line = first_line + reader.line_num
     schema = dict.fromkeys(dialect.columns, pl.String)

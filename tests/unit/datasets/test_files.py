@@ -64,7 +64,7 @@ SHAPES = {
     "latin.csv": (as_csv(FRAME).decode().replace("e f", "é f").encode("latin-1"), ["encoding=latin-1"]),
     "utf16.csv": (as_csv().decode().encode("utf-16"), ["encoding=utf-16"]),
     "no_header.csv": (as_csv(include_header=False), ["columns=[shop,price,clicked]"]),
-    "comments.csv": (b"# made by hand\n" + as_csv().replace(b"\ne f,", b"\n# odd,\n\ne f,"), ["comment='#'"]),
+    "comments.csv": (b"# it's \"made by hand\n" + as_csv().replace(b"\ne f,", b"\n# odd,\n\ne f,"), ["comment='#'"]),
     "no_last_feed.csv": (as_csv().removesuffix(b"\n"), []),
     "header_twice.csv": (as_csv(FRAME[:20]) + as_csv(FRAME[20:]), []),
     "packed.csv.gz": (gzip.compress(as_csv()), []),
@@ -135,7 +135,7 @@ def test_blocks_hold_whole_records_wherever_the_file_is_cut(rows, read, block):
     frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row").with_row_index("row")
     content = frame.write_csv(quote_style="non_numeric").encode()
     pieces = (content[i : i + read] for i in range(0, len(content), read))
-    dialect = files_text.Dialect(("row", "x", "y"), ",", '"', None, ("row", "x", "y"))
+    dialect = files_text.TextDialect(("row", "x", "y"), ",", '"', ("row", "x", "y"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files_text, "BLOCK_BYTES", block)
         texts = list(files_text.blocks("mine.csv", files_text.utf8("mine.csv", pieces, "utf-8"), '"'))
