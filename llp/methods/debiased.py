@@ -2,14 +2,17 @@
 
 Lorne Applebaum, Travis Dick, Claudio Gentile, Haim Kaplan and Tomer Koren, "Optimal learning from label proportions
 with general loss functions", arXiv 2509.15145 (2025), eq. 28. Per bag Σ_c (α_c - p_c) Σ_i (ℓ_c(x_i) - Ê[ℓ_c])
-+ Σ_c p_c Ê[ℓ_c], where ℓ_c = -log p_c(x) and Ê is the mean over the minibatch. Checked against the public code of a
-later comparison (LLP-MM, 2026), which names the equation; the paper's full text was not at hand.
++ Σ_c p_c Ê[ℓ_c], where ℓ_c = -log p_c(x) and Ê is a mean over instances. Checked against the public code of a
+later comparison (LLP-MM, 2026), which names the equation; the paper's full text was not at hand. That code takes
+one Ê, the minibatch's, for bags of one size; `centre: minibatch` does so. By default the Ê that centres a bag is
+the mean over the other bags: it is then independent of the bag's labels, and the estimate unbiased.
 
 For two classes the first sum is linear in the scores, -(α - p) Σ_i (z_i - z̄), so the loss has no lower bound: what
-keeps it from running away is that the term averages out over many bags, not the loss of one minibatch.
+keeps it from running away is that the term averages out over many bags, not the loss of one minibatch. `absolute`
+takes the absolute value of the minibatch's estimate, which that code has as a variant: bounded, no longer unbiased.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -17,7 +20,9 @@ from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.ops.segment import mean_over_instances, segment_sum
+from llp.ops.segment import mean_over_instances, mean_over_other_bags, segment_sum
+
+Centre = Literal["other_bags", "minibatch"]
 
 
 def class_losses(scores: Tensor) -> Tensor:
@@ -25,25 +30,42 @@ def class_losses(scores: Tensor) -> Tensor:
     return torch.stack([F.softplus(scores), F.softplus(-scores)], dim=1)
 
 
-def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, mean_loss: Tensor) -> Tensor:
-    """Mean over the bags of the estimate above: a scalar from class losses (n, 2) and their mean Ê[ℓ] (2,).
+def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, centre: Tensor, mean_loss: Tensor) -> Tensor:
+    """Mean over the bags of the estimate above: a scalar from class losses (n, 2).
 
-    With the population's mean loss its expectation over random bags is E[ℓ_Y]; the minibatch's mean in its place
-    leaves out the share 1 / M (for equal bags) of Σ_c Cov(Y_c, ℓ_c).
+    `centre` (M, 2) or (2,) is the Ê[ℓ] of the first sum, `mean_loss` (2,) that of the second. With a centre that is
+    independent of the bag, such as the mean over the other bags, its expectation over random bags is E[ℓ_Y]; the
+    minibatch's mean as centre leaves out the share 1 / M (for equal bags) of Σ_c Cov(Y_c, ℓ_c).
     """
     proportion = torch.stack([1 - batch.label_proportion, batch.label_proportion], dim=1)
     prior = torch.stack([losses.new_full((), p) for p in (1 - label_mean, label_mean)])  # filled on the device
-    centred = segment_sum(losses, batch.segment, len(batch.size)) - batch.size[:, None] * mean_loss
+    centred = segment_sum(losses, batch.segment, len(batch.size)) - batch.size[:, None] * centre
     return ((proportion - prior) * centred).sum(dim=1).mean() + (prior * mean_loss).sum()
 
 
 class Debiased(LLPMethod):
-    """Debiased cross-entropy, centred by the minibatch's mean loss."""
+    """Debiased cross-entropy.
+
+    Parameters
+    ----------
+    centre : {'other_bags', 'minibatch'}
+        What a bag's losses are centred by: the mean loss over the other bags, or over all bags of the minibatch.
+    absolute : bool
+        Whether the absolute value of the minibatch's estimate is the loss.
+    """
 
     static_shape: ClassVar[bool] = True
 
+    def __init__(self, *, centre: Centre, absolute: bool, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.centre: Centre = centre
+        self.absolute = absolute
+
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
-        """See `LLPMethod.bag_loss`."""
+        """See `LLPMethod.bag_loss`. A bag that is alone in its minibatch is centred by its own mean."""
         losses = class_losses(scores)
         mean_loss = mean_over_instances(losses, batch.segment, batch.size)
-        return debiased(losses, batch, label_mean=self.label_mean, mean_loss=mean_loss)
+        others = mean_over_other_bags(losses, batch.segment, batch.size, alone=mean_loss)
+        centre = mean_loss if self.centre == "minibatch" else others
+        loss = debiased(losses, batch, label_mean=self.label_mean, centre=centre, mean_loss=mean_loss)
+        return loss.abs() if self.absolute else loss

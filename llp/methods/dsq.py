@@ -2,12 +2,16 @@
 
 Gene Li, Lin Chen, Adel Javanmard and Vahab Mirrokni, "Optimistic rates for learning from label proportions",
 COLT 2024 (arXiv 2406.00487). The square loss of bags of k instances exceeds the instances' squared error by
-(k - 1)(E[h] - p)²; DSQ subtracts that. E[h] is a moving average over the minibatches, of which only the newest
-part carries gradient. Checked against the public code of a later comparison (LLP-MM, 2026), which quotes the
-paper's appendix for the average; the paper's full text was not at hand.
+(k - 1)(E[h] - p)²; DSQ subtracts that. E[h] is estimated over the minibatches, as a moving average.
+
+Taken from the authors' public code (their streaming loss), of the paper only the abstract was at hand. There the
+past of the average is a constant, so that with its decay of 0.99 one hundredth of the correction's gradient is
+left: for every size of bags that is `dllp_mse` (the cosine of their gradients is 1.000), and no debiased loss.
+The correction is a function of the model, so its gradient belongs to the loss: here the average gives E[h] its
+value, and the minibatch its whole gradient (`gradient: full`; `gradient: newest` is the code's).
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -16,6 +20,8 @@ from torch import Tensor
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.segment import mean_over_instances, segment_mean
+
+Gradient = Literal["full", "newest"]
 
 
 def dsq(prediction: Tensor, batch: BagBatch, *, label_mean: float, mean_prediction: Tensor) -> Tensor:
@@ -29,9 +35,13 @@ def dsq(prediction: Tensor, batch: BagBatch, *, label_mean: float, mean_predicti
     return (size * error.square()).mean() - (size - 1).mean() * (mean_prediction - label_mean).square()
 
 
-def moving_mean(previous: Tensor, current: Tensor, *, decay: float) -> Tensor:
-    """Move the average `previous` towards `current` (scalars); the first one (`previous` is NaN) is `current`."""
-    return torch.where(previous.isnan(), current, decay * previous + (1 - decay) * current)
+def moving_mean(previous: Tensor, current: Tensor, *, decay: float, gradient: Gradient) -> Tensor:
+    """Move the average `previous` towards `current` (scalars); the first one (`previous` is NaN) is `current`.
+
+    Its derivative by `current` is 1 (`full`), or 1 - decay (`newest`).
+    """
+    average = torch.where(previous.isnan(), current, decay * previous + (1 - decay) * current)
+    return average if gradient == "newest" else current + (average - current).detach()
 
 
 class DSQ(LLPMethod):
@@ -41,15 +51,18 @@ class DSQ(LLPMethod):
     ----------
     decay : float
         Share of the past in the moving average; 0 uses the minibatch alone.
+    gradient : {'full', 'newest'}
+        Of the average: that of the minibatch's mean, or only of its share in the average.
     """
 
     static_shape: ClassVar[bool] = True
     mean_prediction: Tensor
     next_mean: Tensor
 
-    def __init__(self, *, decay: Annotated[float, Field(ge=0, lt=1)], **shared: Any) -> None:
+    def __init__(self, *, decay: Annotated[float, Field(ge=0, lt=1)], gradient: Gradient, **shared: Any) -> None:
         super().__init__(**shared)
         self.decay = decay
+        self.gradient: Gradient = gradient
         self.register_buffer("mean_prediction", torch.tensor(float("nan")))
         self.register_buffer("next_mean", torch.tensor(float("nan")), persistent=False)
 
@@ -57,7 +70,7 @@ class DSQ(LLPMethod):
         """See `LLPMethod.bag_loss`."""
         prediction = self.predict(scores)
         current = mean_over_instances(prediction, batch.segment, batch.size)
-        mean = moving_mean(self.mean_prediction, current, decay=self.decay)
+        mean = moving_mean(self.mean_prediction, current, decay=self.decay, gradient=self.gradient)
         self.next_mean.copy_(mean.detach())
         return dsq(prediction, batch, label_mean=self.label_mean, mean_prediction=mean)
 

@@ -5,18 +5,20 @@ Loss = dllp_bce + w(t) · mean KL(h ‖ h'), h' the prediction after a perturbat
 that changes it most, and w(t) rising as weight · exp(-5 (1 - t)²) to its full value at t = 1.
 
 Taken from the authors' public code (kevinorjohn/LLP-VAT), of the paper only the abstract was at hand. Differences:
-the input is multi-hot, so the perturbation is added to the first hidden layer (before its relu); its length is
+the input is multi-hot, so the perturbation is added to the first hidden layer (before its relu), and its length is
 `radius` times that layer's root mean square length in the minibatch, with a default near the code's 6.0 on
-standardised 32 × 32 × 3 images, whose length is about 55; and w(t) rises by the epoch. With one score the Hessian
-of the divergence has rank one, so the code's power iteration from a random start gives ± the score's gradient, the
-sign by a fair coin: that is taken as it is, without the iteration.
+standardised 32 × 32 × 3 images, whose length is about 55. In the code w(t) rises over 0.4 of the run's steps, which
+are those of 400 epochs without an early stop; here a run ends after 5 to 8 epochs, so `ramp_epochs` is 0.4 of 5 and
+counted in steps. Its full value is 1 in place of 0.05: a wide residual network's logits move far on such a
+perturbation, those of a network of two layers little, so that 0.05 left nothing of the penalty. With one score the
+Hessian of the divergence has rank one, so the code's power iteration from a random start gives ± the score's
+gradient, the sign by a fair coin: that is taken as it is, without the iteration.
 """
 
-import math
 from typing import Any, ClassVar
 
 import torch
-from pydantic import NonNegativeFloat, NonNegativeInt
+from pydantic import NonNegativeFloat
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -41,10 +43,10 @@ def adversarial_direction(scores: Tensor, layer: Tensor, generator: torch.Genera
     return F.normalize(gradient, dim=1) * (2 * coin - 1)
 
 
-def ramp(epoch: int, *, ramp_epochs: int) -> float:
-    """Share of the full weight at an epoch (from 0): exp(-5 (1 - t)²), t = epoch / ramp_epochs up to 1."""
-    t = min(epoch / ramp_epochs, 1.0) if ramp_epochs else 1.0
-    return math.exp(-5 * (1 - t) ** 2)
+def ramp(steps: Tensor, *, ramp_steps: float) -> Tensor:
+    """Share of the full weight after `steps` (a scalar) steps: exp(-5 (1 - t)²), t = steps / ramp_steps up to 1."""
+    t = (steps / ramp_steps).clamp(max=1) if ramp_steps else torch.ones_like(steps)
+    return torch.exp(-5 * (1 - t) ** 2)
 
 
 class LLPVAT(LLPMethod):
@@ -56,8 +58,8 @@ class LLPVAT(LLPMethod):
         Length of the perturbation, in root mean square lengths of the first hidden layer.
     weight : float
         Full weight of the penalty.
-    ramp_epochs : int
-        Epochs until the full weight; 0 has it from the start.
+    ramp_epochs : float
+        Epochs until the full weight, counted in steps; 0 has it from the start.
 
     Raises
     ------
@@ -66,23 +68,27 @@ class LLPVAT(LLPMethod):
     """
 
     static_shape: ClassVar[bool] = True
-    penalty_weight: Tensor
+    steps: Tensor
 
     def __init__(
-        self, *, radius: NonNegativeFloat, weight: NonNegativeFloat, ramp_epochs: NonNegativeInt, **shared: Any
+        self, *, radius: NonNegativeFloat, weight: NonNegativeFloat, ramp_epochs: NonNegativeFloat, **shared: Any
     ) -> None:
         super().__init__(**shared)
         hidden_layers_of(self.model, needed_by=NEED)
         self.radius = radius
         self.weight = weight
         self.ramp_epochs = ramp_epochs
-        at_first = torch.tensor(weight * ramp(0, ramp_epochs=ramp_epochs))
-        self.register_buffer("penalty_weight", at_first, persistent=False)  # a number could not be replayed
+        self.ramp_steps = 0.0
+        self.register_buffer("steps", torch.zeros(()))  # taken so far; the host's count could not be replayed
 
-    def on_train_epoch_start(self) -> None:
-        """Begin the epoch's sums; raise the weight of the penalty."""
-        super().on_train_epoch_start()
-        self.penalty_weight.fill_(self.weight * ramp(self.current_epoch, ramp_epochs=self.ramp_epochs))
+    def setup(self, stage: str) -> None:
+        """Count the steps of the ramp."""
+        super().setup(stage)
+        self.ramp_steps = self.ramp_epochs * self.trainer.datamodule.minibatches_per_epoch  # type: ignore[attr-defined]
+
+    def after_step(self) -> None:
+        """Let the weight of the penalty rise."""
+        self.steps.add_(1)
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`; the penalty needs more than the scores and is added in `batch_loss`."""
@@ -94,7 +100,8 @@ class LLPVAT(LLPMethod):
         layer = model.first_layer(batch.categorical, batch.numeric)
         scores = model.score_from_first_layer(layer)
         self._count_bag_error(scores.detach(), batch)
-        return self.bag_loss(scores, batch) + self.penalty_weight * self.penalty(layer, scores, batch)
+        weight = self.weight * ramp(self.steps, ramp_steps=self.ramp_steps)
+        return self.bag_loss(scores, batch) + weight * self.penalty(layer, scores, batch)
 
     def penalty(self, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
         """Mean divergence after the perturbation: a scalar from the first layer (n, D) and the scores (n,)."""

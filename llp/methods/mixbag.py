@@ -6,10 +6,14 @@ random part of another bag. The mixed bag's label proportion is known only in ex
 where the mean prediction lies outside a confidence band around that expectation.
 
 Taken from the authors' public code (asanomitakanori/Mixbag), of the paper only the abstract was at hand. Differences:
-the other bag is of the same minibatch, not of the whole train split; the parts are a uniform share γ of the one bag
-and 1 - γ of the other, since bags here differ in size (for equal sizes this is the code's draw); and the half-width
-of the band weights both bags' deviations by their shares, a·e₁ + b·e₂, where the code multiplies the first by the
-normal quantile once more in place of a (option `band: authors_code`).
+the other bag is of the same minibatch, which the order of the bags, drawn anew in every epoch, makes a uniform draw
+from the whole train split, as the code's is (what it is not: independent of the step's other mixed bags); the parts
+are a uniform share γ of the one bag and 1 - γ of the other, since bags here differ in size (for equal sizes this is
+the code's draw); and the half-width of the band weights both bags' deviations by their shares, a·e₁ + b·e₂, where
+the code multiplies the first by the normal quantile once more in place of a (option `band: authors_code`).
+
+The band is part of the source, and wide: for bags of 256 it spans ±0.1 and more, so that nine mixed bags of ten lie
+inside it and teach nothing (`inside_band` in a run's curve says how many). `band: none` counts every mixed bag.
 """
 
 from statistics import NormalDist
@@ -26,7 +30,7 @@ from llp.ops.bce import bag_bce
 from llp.ops.sampling import draw_of_each_bag
 from llp.ops.segment import segment_mean
 
-Band = Literal["weighted", "authors_code"]
+Band = Literal["weighted", "authors_code", "none"]
 
 
 class Mix(NamedTuple):
@@ -81,15 +85,18 @@ def expectation_and_band(
         (M,) instances taken of each.
     tail : float
         Probability on each side of the band.
-    band : {'weighted', 'authors_code'}
-        Weight of the first bag's deviation: its share of the mixed bag, or the normal quantile.
+    band : {'weighted', 'authors_code', 'none'}
+        Weight of the first bag's deviation: its share of the mixed bag, or the normal quantile; `none`: no width.
     """
     quantile = NormalDist().inv_cdf(1 - tail)
     share = n_own / (n_own + n_partner)
     deviation = quantile * torch.sqrt(own * (1 - own) / n_own)
     deviation_partner = quantile * torch.sqrt(partner * (1 - partner) / n_partner)
+    expected = share * own + (1 - share) * partner
+    if band == "none":
+        return expected, torch.zeros_like(expected)
     weight = share if band == "weighted" else quantile
-    return share * own + (1 - share) * partner, weight * deviation + (1 - share) * deviation_partner
+    return expected, weight * deviation + (1 - share) * deviation_partner
 
 
 def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, band: Band) -> Tensor:
@@ -112,7 +119,7 @@ class MixBag(LLPMethod):
         Of a bag to be replaced by a mixed one.
     tail : float
         Probability on each side of the band: 0.005 makes it a 99 % band.
-    band : {'weighted', 'authors_code'}
+    band : {'weighted', 'authors_code', 'none'}
         See `expectation_and_band`.
     """
 

@@ -3,26 +3,24 @@
 Róbert Busa-Fekete, Travis Dick, Claudio Gentile, Haim Kaplan, Tomer Koren and Uri Stemmer, "Nearly optimal sample
 complexity for learning with label proportions", ICML 2025 (arXiv 2505.05355). Per bag k(α - h̄ + δ)² + δ², where
 δ estimates E[h] - p from the other bags of the minibatch, so that it is independent of the bag. Checked against
-the public code of a later comparison (LLP-MM, 2026), where δ carries gradient as it does here; the paper's full
-text was not at hand. A bag that is alone in its minibatch has no other bags: it gets δ = 0, plain k(α - h̄)².
+the public code of a later comparison (LLP-MM, 2026), where δ carries gradient as it does here by default; the
+paper's full text was not at hand. That gradient is half of the method: without it (`detach: true`) δ is a target
+that moves, and the estimate's gradient is no longer unbiased. A bag that is alone in its minibatch has no other
+bags: it gets δ = 0, plain k(α - h̄)².
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.ops.segment import segment_mean, segment_sum
+from llp.ops.segment import mean_over_other_bags, segment_mean
 
 
 def excess_elsewhere(prediction: Tensor, batch: BagBatch, *, label_mean: float) -> Tensor:
     """δ (M,): mean prediction h (n,) over all instances of the other bags, less p; 0 where there is no other bag."""
-    total = segment_sum(prediction, batch.segment, len(batch.size))
-    n_others = batch.size.sum() - batch.size
-    mean = (total.sum() - total) / n_others.clamp_min(1)
-    return torch.where(n_others > 0, mean - label_mean, 0.0)
+    return mean_over_other_bags(prediction, batch.segment, batch.size, alone=label_mean) - label_mean
 
 
 def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
@@ -37,12 +35,22 @@ def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
 
 
 class UPM(LLPMethod):
-    """Unbiased square loss, centred by the other bags of the minibatch."""
+    """Unbiased square loss, centred by the other bags of the minibatch.
+
+    Parameters
+    ----------
+    detach : bool
+        Whether δ is taken as a constant, without gradient.
+    """
 
     static_shape: ClassVar[bool] = True
+
+    def __init__(self, *, detach: bool, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.detach_excess = detach
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         prediction = self.predict(scores)
         excess = excess_elsewhere(prediction, batch, label_mean=self.label_mean)
-        return upm(prediction, batch, excess=excess)
+        return upm(prediction, batch, excess=excess.detach() if self.detach_excess else excess)

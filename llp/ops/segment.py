@@ -40,6 +40,16 @@ def mean_over_instances(values: Tensor, segment: Tensor, size: Tensor) -> Tensor
     return torch.where(in_a_bag, values, 0).sum(dim=0) / size.sum()
 
 
+def mean_over_other_bags(values: Tensor, segment: Tensor, size: Tensor, *, alone: Tensor | float) -> Tensor:
+    """For each bag the mean of `values` over the instances of all the others: (M,) or (M, D).
+
+    `alone` (a scalar or (D,)) stands in where there is no other bag.
+    """
+    total = segment_sum(values, segment, len(size))
+    n_others = (size.sum() - size).view(-1, *[1] * (values.ndim - 1))
+    return torch.where(n_others > 0, (total.sum(dim=0) - total) / n_others.clamp_min(1), alone)
+
+
 def descending_order(values: Tensor, segment: Tensor) -> Tensor:
     """Positions (n,) int64, bag after bag, in each by descending value; those that belong to no bag come last."""
     descending = torch.argsort(values, descending=True, stable=True)

@@ -74,7 +74,7 @@ def prepare(name, kind, tables, dtype=torch.float32, overrides=()):
         method.start_from(build_model(config, table).to(dtype))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     bags = Bags(np.arange(offsets[-1]), offsets, np.asarray(label_sum, np.float64))
-    method._trainer = Trainer(SimpleNamespace(table=table, train_bags=bags))
+    method._trainer = Trainer(SimpleNamespace(table=table, train_bags=bags, minibatches_per_epoch=1))
     method.setup("fit")
     method.on_fit_start()
     return method.to(dtype)

@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,8 +72,10 @@ def test_the_divergence_is_torchs():
 
 def test_the_loss_is_the_bag_loss_and_the_weighted_mean_divergence():
     model, batch = model_and_batch()
-    method = make_method(LLPVAT, model=model, epoch=5, **{**OPTIONS, "ramp_epochs": 10}).double()
-    method.on_train_epoch_start()
+    method = make_method(LLPVAT, model=model, **OPTIONS).double()
+    method.ramp_steps = 10.0
+    for _ in range(5):
+        method.after_step()
     layer = model.first_layer(batch.categorical, batch.numeric)
     scores = model.score_from_first_layer(layer)
     direction = adversarial_direction(scores, layer, method.generator("adversarial direction"))
@@ -84,10 +87,20 @@ def test_the_loss_is_the_bag_loss_and_the_weighted_mean_divergence():
     assert method.epoch_sums()["bag_error"] > 0
 
 
-def test_the_weight_rises_to_its_full_value():
-    shares = [ramp(epoch, ramp_epochs=4) for epoch in range(6)]
+def test_the_weight_rises_by_the_step_to_its_full_value():
+    shares = [float(ramp(torch.tensor(float(step)), ramp_steps=4)) for step in range(6)]
     assert shares == pytest.approx([math.exp(-5 * (1 - t) ** 2) for t in (0, 0.25, 0.5, 0.75, 1, 1)])
-    assert ramp(0, ramp_epochs=0) == 1
+    assert float(ramp(torch.tensor(0.0), ramp_steps=0)) == 1
+
+
+def test_the_steps_that_the_weight_rises_over_are_those_of_its_epochs():
+    model, _ = model_and_batch()
+    method = make_method(LLPVAT, model=model, **{**OPTIONS, "ramp_epochs": 2.5})
+    method.trainer.datamodule = SimpleNamespace(train_bags=SimpleNamespace(label_mean=0.3), minibatches_per_epoch=12)
+    method.setup("fit")
+    assert method.ramp_steps == 30
+    method.after_step()
+    assert method.state_dict()["steps"] == 1  # a run that goes on from a checkpoint goes on with it
 
 
 def test_a_model_without_a_hidden_layer_is_refused():

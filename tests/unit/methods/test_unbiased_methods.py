@@ -7,6 +7,7 @@ import torch
 from llp.methods.debiased import Debiased, class_losses, debiased
 from llp.methods.dsq import DSQ, dsq, moving_mean
 from llp.methods.upm import UPM, excess_elsewhere, upm
+from llp.ops.segment import mean_over_other_bags
 from tests.helpers.minibatches import bags_of, make_batch, make_method, population, random_batch
 
 SIZES = np.array([3, 5, 8, 5, 3, 8, 4, 4])
@@ -71,11 +72,26 @@ def cross_entropies(scores):
     return np.stack([np.log1p(np.exp(scores)), np.log1p(np.exp(-scores))], axis=1)
 
 
+def debiased_by_others(scores, batch, label_mean):
+    losses = class_losses(scores)
+    mean = losses.mean(dim=0)
+    centre = mean_over_other_bags(losses, batch.segment, batch.size, alone=mean)
+    return debiased(losses, batch, label_mean=label_mean, centre=centre, mean_loss=mean)
+
+
+def test_debiased_with_the_other_bags_mean_loss_is_unbiased_for_the_cross_entropy(drawn):
+    scores, label, bags = drawn
+    values = [debiased_by_others(z, batch, label.mean()) for batch, z in bags]
+    assert_mean(values, cross_entropies(scores)[np.arange(len(label)), label.astype(int)].mean())
+
+
 def test_debiased_with_the_populations_mean_loss_is_unbiased_for_the_cross_entropy(drawn):
     scores, label, bags = drawn
     losses = cross_entropies(scores)
     mean = torch.from_numpy(losses.mean(axis=0))
-    values = [debiased(class_losses(z), batch, label_mean=label.mean(), mean_loss=mean) for batch, z in bags]
+    values = [
+        debiased(class_losses(z), batch, label_mean=label.mean(), centre=mean, mean_loss=mean) for batch, z in bags
+    ]
     assert_mean(values, losses[np.arange(len(label)), label.astype(int)].mean())
 
 
@@ -85,7 +101,8 @@ def test_debiased_with_the_batchs_mean_loss_misses_each_bags_share_of_the_covari
     values = []
     for batch, z in bags:
         batch_losses = class_losses(z)
-        values.append(debiased(batch_losses, batch, label_mean=label.mean(), mean_loss=batch_losses.mean(dim=0)))
+        mean = batch_losses.mean(dim=0)
+        values.append(debiased(batch_losses, batch, label_mean=label.mean(), centre=mean, mean_loss=mean))
     covariance = np.mean((losses[:, 1] - losses[:, 0]) * (label - label.mean()))
     share = np.mean(SIZES) / SIZES.sum()
     target = losses[np.arange(len(label)), label.astype(int)].mean()
@@ -99,13 +116,13 @@ def test_dsq_is_its_formula_bag_by_bag():
     k, y = batch.size.numpy(), batch.label_sum.numpy()
     expected = np.mean([k[b] * (y[b] / k[b] - bags[b].mean()) ** 2 for b in range(8)])
     expected -= np.mean(k - 1) * (h.mean() - 0.3) ** 2
-    method = make_method(DSQ, decay=0.99)
+    method = make_method(DSQ, decay=0.99, gradient="full")
     assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
 
 
 def test_dsqs_average_moves_after_the_step_and_is_saved():
     batch, scores = random_batch(np.random.default_rng(1))
-    method = make_method(DSQ, decay=0.9)
+    method = make_method(DSQ, decay=0.9, gradient="full")
     first = torch.sigmoid(scores).mean().item()
     assert float(method.bag_loss(scores, batch)) == float(method.bag_loss(scores, batch))
     method.on_train_batch_end(None, batch, 0)
@@ -116,12 +133,15 @@ def test_dsqs_average_moves_after_the_step_and_is_saved():
     assert method.state_dict()["mean_prediction"].item() == pytest.approx(second, rel=1e-6)
 
 
-def test_only_the_newest_part_of_dsqs_average_carries_gradient():
+@pytest.mark.parametrize(("gradient", "expected"), [("full", 1.0), ("newest", 0.01)])
+def test_what_of_dsqs_average_carries_gradient(gradient, expected):
     current = torch.tensor(0.4, requires_grad=True)
-    moving_mean(torch.tensor(0.2), current, decay=0.99).backward()
-    assert current.grad.item() == pytest.approx(0.01)
+    average = moving_mean(torch.tensor(0.2), current, decay=0.99, gradient=gradient)
+    average.backward()
+    assert average.item() == pytest.approx(0.99 * 0.2 + 0.01 * 0.4)
+    assert current.grad.item() == pytest.approx(expected)
     current.grad = None
-    moving_mean(torch.tensor(float("nan")), current, decay=0.99).backward()
+    moving_mean(torch.tensor(float("nan")), current, decay=0.99, gradient=gradient).backward()
     assert current.grad.item() == 1.0
 
 
@@ -134,7 +154,7 @@ def test_upm_is_its_formula_bag_by_bag():
         excess = np.concatenate(bags[:b] + bags[b + 1 :]).mean() - 0.3
         alpha = batch.label_sum[b].item() / len(own)
         expected += len(own) * (alpha - own.mean() + excess) ** 2 + excess**2
-    loss = make_method(UPM).bag_loss(scores, batch)
+    loss = make_method(UPM, detach=False).bag_loss(scores, batch)
     assert float(loss) == pytest.approx(expected / 8, rel=1e-6)
 
 
@@ -142,16 +162,47 @@ def test_upm_of_a_lone_bag_is_its_squared_error_times_its_size():
     batch = make_batch([4], [1])
     scores = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=torch.float64)
     expected = 4 * (0.25 - torch.sigmoid(scores).mean().item()) ** 2
-    assert float(make_method(UPM).bag_loss(scores, batch)) == pytest.approx(expected)
+    assert float(make_method(UPM, detach=False).bag_loss(scores, batch)) == pytest.approx(expected)
 
 
-def test_debiased_is_its_formula_bag_by_bag():
+def test_upms_excess_carries_gradient_unless_it_is_detached():
+    batch, scores = random_batch(np.random.default_rng(2))
+    h = torch.sigmoid(scores)
+    excess = excess_elsewhere(h, batch, label_mean=0.3)
+    gradients = []
+    for detach in (False, True):
+        z = scores.clone().requires_grad_()
+        make_method(UPM, detach=detach).bag_loss(z, batch).backward()
+        gradients.append(z.grad)
+    z = scores.clone().requires_grad_()
+    upm(torch.sigmoid(z), batch, excess=excess).backward()
+    torch.testing.assert_close(gradients[1], z.grad)
+    assert (gradients[0] - gradients[1]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("centre", ["other_bags", "minibatch"])
+def test_debiased_is_its_formula_bag_by_bag(centre):
     batch, scores = random_batch(np.random.default_rng(3))
     losses = cross_entropies(scores.numpy())
     mean = losses.mean(axis=0)
     prior = np.array([0.7, 0.3])
+    bags = np.split(losses, np.cumsum(batch.size)[:-1])
     expected = 0.0
-    for b, own in enumerate(np.split(losses, np.cumsum(batch.size)[:-1])):
+    for b, own in enumerate(bags):
         alpha = batch.label_sum[b].item() / len(own)
-        expected += (np.array([1 - alpha, alpha]) - prior) @ (own - mean).sum(axis=0) + prior @ mean
-    assert float(make_method(Debiased).bag_loss(scores, batch)) == pytest.approx(expected / 8, rel=1e-5)
+        around = mean if centre == "minibatch" else np.concatenate(bags[:b] + bags[b + 1 :]).mean(axis=0)
+        expected += (np.array([1 - alpha, alpha]) - prior) @ (own - around).sum(axis=0) + prior @ mean
+    loss = float(make_method(Debiased, centre=centre, absolute=False).bag_loss(scores, batch))
+    assert loss == pytest.approx(expected / 8, rel=1e-5)
+    absolute = float(make_method(Debiased, centre=centre, absolute=True).bag_loss(-3 * scores, batch))
+    below = float(make_method(Debiased, centre=centre, absolute=False).bag_loss(-3 * scores, batch))
+    assert absolute == pytest.approx(abs(below), rel=1e-6)
+
+
+def test_debiased_of_a_lone_bag_draws_it_to_the_label_mean():
+    batch = make_batch([4], [1])
+    scores = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=torch.float64)
+    expected = np.array([0.7, 0.3]) @ cross_entropies(scores.numpy()).mean(axis=0)
+    for centre in ("other_bags", "minibatch"):
+        loss = make_method(Debiased, centre=centre, absolute=False).bag_loss(scores, batch)
+        assert float(loss) == pytest.approx(expected, rel=1e-6)
