@@ -28,6 +28,15 @@ def is_whole(path: Path) -> bool:
     return zipfile.is_zipfile(path)
 
 
+def is_intact(path: Path) -> bool:
+    """Whether a file that torch saved has the content that was written: each part against its checksum."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError):  # whatever flipped bytes in its index cause
+        return False
+
+
 @contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock among processes and threads; one that has to wait for it says that it is `busy`."""

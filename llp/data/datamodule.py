@@ -33,8 +33,7 @@ EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be
 EVALUATION_ROWS_ON_GPU = 2**18
 PER_CHUNK = 64  # minibatches of one step of Lightning where the table is on the device
 
-
-Loader = DataLoader[Any] | ResidentBatches | Chunks
+Loader = DataLoader[Any] | ResidentBatches
 
 
 def gather_features(table: InstanceTable, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
@@ -107,7 +106,7 @@ class Minibatches(Sampler[Ids]):
         self._epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order comes next; the trainer calls it."""
+        """Choose the epoch whose order comes next."""
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[Ids]:
@@ -119,6 +118,28 @@ class Minibatches(Sampler[Ids]):
 
     def __len__(self) -> int:
         return -(-self._n_items // self._batch_size)
+
+
+class EpochLoader:
+    """Begins an epoch with its first minibatch.
+
+    Lightning asks a loader for its iterator before it tells which epoch a resumed run begins with, and a `DataLoader`
+    gives ids to its worker processes at once.
+
+    Parameters
+    ----------
+    loader : DataLoader
+        Of the minibatches.
+    """
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._loader
 
 
 def _as_it_is(batch: Any) -> Any:
@@ -176,9 +197,10 @@ class LLPDataModule(L.LightningDataModule):
                 f"protocol.held_out={held_out} leaves none of the {len(fold_bags.train)} train bags to train on; write "
                 "a smaller share, or take smaller bags"
             )
-        self._instances_per_batch = instances_per_batch
+        self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
-        self._seed = seed
+        n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
+        self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed)
         self._num_workers = num_workers
         self._pin = False
         self._resident: ResidentTable | None = None
@@ -205,57 +227,56 @@ class LLPDataModule(L.LightningDataModule):
             return ResidentBags(self._resident, what)
         return ResidentInstances(self._resident, what)
 
-    def train_dataloader(self) -> Loader:
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch in whose order the train minibatches come next."""
+        self._train_minibatches.set_epoch(epoch)
+
+    def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
         if self._resident is not None:
-            sampler = Minibatches(self._n_train_ids, self.ids_per_batch, seed=self._seed)
-            return Chunks(self._train, sampler, PER_CHUNK)
-        if self._instance_labels:
-            return self._instances(self.train_bags.rows, self._instances_per_batch, self._seed)
-        return self._bags(self.train_bags, self._seed)
-
-    @property
-    def ids_per_batch(self) -> int:
-        """Bags of a training minibatch; instances for a method that sees their labels."""
-        return self._instances_per_batch if self._instance_labels else self.bags_per_batch
-
-    @property
-    def _n_train_ids(self) -> int:
-        return len(self.train_bags.rows) if self._instance_labels else len(self.train_bags)
+            return Chunks(self._train, self._train_minibatches, PER_CHUNK)
+        dataset = (
+            InstanceDataset(self.table, self.train_bags.rows)
+            if self._instance_labels
+            else BagDataset(self.table, self.train_bags)
+        )
+        return EpochLoader(self._from_host(dataset, self._train_minibatches))
 
     @property
     def minibatches_per_epoch(self) -> int:
         """Training minibatches of an epoch."""
-        return -(-self._n_train_ids // self.ids_per_batch)
+        return len(self._train_minibatches)
 
     def val_dataloader(self) -> Loader:
         """What the epoch is selected on: test rows, or what is held out of the train bags."""
         if self.protocol == "paper":
             return self.test_dataloader()
         if self._instance_labels:
-            return self._instances(self.held_out_bags.rows, EVALUATION_ROWS, None)
-        return self._bags(self.held_out_bags, None)
+            return self._instances(self.held_out_bags.rows, EVALUATION_ROWS)
+        held_out = self.held_out_bags
+        return self._loader(BagDataset, held_out, Minibatches(len(held_out), self.bags_per_batch, seed=None))
 
     def test_dataloader(self) -> Loader:
         """The test rows with their labels."""
         on_gpu = self._resident is not None and self._resident.label.is_cuda
-        return self._instances(self.test_rows, EVALUATION_ROWS_ON_GPU if on_gpu else EVALUATION_ROWS, None)
+        return self._instances(self.test_rows, EVALUATION_ROWS_ON_GPU if on_gpu else EVALUATION_ROWS)
 
-    def _bags(self, bags: Bags, seed: int | None) -> Loader:
-        return self._loader(BagDataset, bags, Minibatches(len(bags), self.bags_per_batch, seed=seed))
-
-    def _instances(self, rows: Rows, batch_size: int, seed: int | None) -> Loader:
-        return self._loader(InstanceDataset, rows, Minibatches(len(rows), batch_size, seed=seed))
+    def _instances(self, rows: Rows, batch_size: int) -> Loader:
+        minibatches = Minibatches(len(rows), batch_size, seed=None)
+        return self._loader(InstanceDataset, rows, minibatches)
 
     def _loader(
-        self, dataset: Callable[[InstanceTable, Any], Dataset[Any]], what: Rows | Bags, sampler: Minibatches
+        self, dataset: Callable[[InstanceTable, Any], Dataset[Any]], what: Rows | Bags, minibatches: Minibatches
     ) -> Loader:
         if self._resident is not None:
-            return ResidentBatches(self._gatherer(what), sampler, self._resident.label.device)
+            return ResidentBatches(self._gatherer(what), minibatches, self._resident.label.device)
+        return self._from_host(dataset(self.table, what), minibatches)
+
+    def _from_host(self, dataset: Dataset[Any], minibatches: Minibatches) -> DataLoader[Any]:
         return DataLoader(
-            dataset(self.table, what),
+            dataset,
             batch_size=None,
-            sampler=sampler,
+            sampler=minibatches,
             num_workers=self._num_workers,
             collate_fn=_as_it_is,
             pin_memory=self._pin,

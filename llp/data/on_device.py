@@ -195,7 +195,7 @@ class Chunks:
     gatherer : ResidentBags or ResidentInstances
         What they will be gathered from.
     sampler : Sampler
-        The ids of each minibatch; the trainer sets its epoch.
+        The ids of each minibatch, in the order of the epoch that is set.
     per_chunk : int
         Minibatches of a chunk; the last one may hold fewer.
     """
@@ -203,13 +203,13 @@ class Chunks:
     def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int) -> None:
         self._gatherer = gatherer
         self._per_chunk = per_chunk
-        self.sampler = sampler
+        self._sampler = sampler
 
     def __len__(self) -> int:
-        return -(-len(self.sampler) // self._per_chunk)  # type: ignore[arg-type]
+        return -(-len(self._sampler) // self._per_chunk)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Chunk]:
-        minibatches = iter(self.sampler)
+        minibatches = iter(self._sampler)
         while some := list(islice(minibatches, self._per_chunk)):
             yield Chunk(
                 ids=torch.from_numpy(np.concatenate(some)),

@@ -57,7 +57,8 @@ class LLPMethod(L.LightningModule):
         self.take_steps: Callable[[Any], None] | None = None  # how a chunk of minibatches is trained on, if in chunks
         self.generators: dict[str, torch.Generator] = {}
         self.running_sums = torch.zeros(3, dtype=torch.float64)  # of an epoch: loss, bag error, bags
-        self._n_steps = 0
+        self.steps_taken = 0  # since training began; part of a checkpoint
+        self._n_summed = 0
 
     @abstractmethod
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
@@ -93,7 +94,7 @@ class LLPMethod(L.LightningModule):
             self._seed_for_step(purpose)
 
     def _seed_for_step(self, purpose: str) -> None:
-        seed = keyed_seed(self.seed, purpose, self.current_epoch, self.global_step)
+        seed = keyed_seed(self.seed, purpose, self.current_epoch, self.steps_taken)
         self.generators[purpose].manual_seed(seed)
 
     def start_from(self, trained: nn.Module) -> None:
@@ -113,7 +114,7 @@ class LLPMethod(L.LightningModule):
     def on_train_epoch_start(self) -> None:
         """Begin the epoch's sums, in the same memory on the device in every epoch."""
         self.running_sums = self.running_sums.to(self.device).zero_()
-        self._n_steps = 0
+        self._n_summed = 0
         # for a model with dropout or the like, which draws from torch's own generator: no checkpoint holds its state
         torch.manual_seed(keyed_seed(self.seed, "torch's own generator", self.current_epoch))
 
@@ -122,14 +123,14 @@ class LLPMethod(L.LightningModule):
         if self.take_steps is not None:
             self.take_steps(batch)
             return None
-        loss = self.minibatch_loss(batch)
-        self.count_step()
-        return loss
+        self._n_summed += 1
+        return self.minibatch_loss(batch)
 
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Tell the method that the optimizer has taken its step."""
+        """Tell the method that the optimizer has taken its step; in chunks the step itself does."""
         if self.take_steps is None:
             self.after_step()
+            self.steps_taken += 1
 
     def after_step(self) -> None:
         """Change state that the next step's loss depends on, in place; called once a minibatch's step is taken.
@@ -144,8 +145,17 @@ class LLPMethod(L.LightningModule):
         return loss
 
     def count_step(self) -> None:
-        """Count a step in the epoch's books of the host."""
-        self._n_steps += 1
+        """Count a step that was taken without Lightning's help."""
+        self._n_summed += 1
+        self.steps_taken += 1
+
+    def get_extra_state(self) -> dict[str, int]:
+        """What goes into a checkpoint beside the weights and buffers."""
+        return {"steps_taken": self.steps_taken}
+
+    def set_extra_state(self, state: dict[str, int]) -> None:
+        """Take over the state of a checkpoint."""
+        self.steps_taken = state["steps_taken"]
 
     def batch_loss(self, batch: Any) -> Tensor:
         """Loss of one minibatch of bags; the bag-level error is counted beside it."""
@@ -161,7 +171,7 @@ class LLPMethod(L.LightningModule):
     def epoch_sums(self) -> dict[str, float]:
         """Train loss per minibatch of the epoch, and the mean of |α - h̄| over its bags (NaN without bags)."""
         loss, error, bags = self.running_sums.tolist()
-        train_loss = loss / self._n_steps if self._n_steps else float("nan")  # a training_step of one's own counts none
+        train_loss = loss / self._n_summed if self._n_summed else float("nan")  # a training_step of one's own sums none
         return {"train_loss": train_loss, "bag_error": error / bags if bags else float("nan")}
 
     def log(self, *args: Any, **kwargs: Any) -> None:

@@ -5,6 +5,8 @@ Notable:
 - Rows of a `RowParameter` that get no gradient are not rewritten at every step; the movement that their decaying
   moments owe them is made up in closed form (`llp.optim.catch_up`) when the row is read next. `torch.optim.SparseAdam`
   leaves that movement out: it is another algorithm.
+- The state holds, for each row, the step up to which it is current. Weights and state belong together as they lie:
+  saving them brings no row up to date, which would round differently.
 - All other parameters go to torch's fused Adam.
 - Weight decay, amsgrad and gradient clipping are left out: a row's movement would then depend on more than its moments.
 """
@@ -145,11 +147,6 @@ class ExactAdam(torch.optim.Optimizer):
         """Keep the host's books for a step that is about to be replayed from a CUDA graph."""
         for weight in self._tables():
             _touched(weight).before_replay()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Give the state, after bringing every row up to date; see `torch.optim.Optimizer.state_dict`."""
-        self.catch_up_all()
-        return super().state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a copy of a state; see `torch.optim.Optimizer.load_state_dict`.

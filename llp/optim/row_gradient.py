@@ -5,6 +5,9 @@ dense Adam would read it; here the backward pass hands (row numbers, gradient of
 whoever reads rows first brings them up to date. See `llp.optim.exact_adam`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 import torch
@@ -62,7 +65,25 @@ def keep_current(layer: nn.Module) -> None:
     layer.register_load_state_dict_pre_hook(_catch_up)  # type: ignore[no-untyped-call]
 
 
+_as_they_lie: ContextVar[bool] = ContextVar("rows may lag behind", default=False)
+
+
+@contextmanager
+def rows_as_they_lie() -> Iterator[None]:
+    """Let `state_dict` give rows that lag behind, for one who saves the optimizer's state beside them.
+
+    Bringing them up to date in between would round differently: the run would be another one from there on.
+    """
+    before = _as_they_lie.set(True)
+    try:
+        yield
+    finally:
+        _as_they_lie.reset(before)
+
+
 def _catch_up(layer: nn.Module, *_: object) -> None:
+    if _as_they_lie.get():
+        return
     for weight in layer.parameters(recurse=False):
         if isinstance(weight, RowParameter):
             weight.catch_up()

@@ -1,4 +1,4 @@
-"""What happens at the epochs of a training: the best weights, the curve, resume checkpoints, an outside stop."""
+"""What happens at the epochs of a training: the best weights, the curve, the order of the bags, an outside stop."""
 
 import csv
 import math
@@ -124,32 +124,41 @@ class Curve(Callback):
             self._on_row(row)
 
 
-class ResumeCheckpoint(Callback):
-    """Writes what a cut-off run needs to go on, after an epoch, at most every few minutes.
+class Position(Callback):
+    """Keeps data and method together with Lightning's loop: the epoch whose order is drawn, the steps that are counted.
 
     Parameters
     ----------
-    path : Path
-        Replaced as a whole, never half-written.
-    every_seconds : float
-        Least time between two of them.
+    data : LLPDataModule
+        What is trained on.
     """
 
-    def __init__(self, path: Path, every_seconds: float) -> None:
-        self.path = path
-        self._every_seconds = every_seconds
-        self._last = time.monotonic()
+    def __init__(self, data: LLPDataModule) -> None:
+        self._data = data
 
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Save if it is time; not after the last epoch, whose end a checkpoint could not tell."""
-        if trainer.should_stop or time.monotonic() - self._last < self._every_seconds:
-            return
-        write_atomically(self.path, lambda path: trainer.save_checkpoint(path))
-        self._last = time.monotonic()
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Choose the epoch's order of the minibatches."""
+        self._data.set_epoch(trainer.current_epoch)
+
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Make sure that every step of the epoch was counted: the count keys the draws.
+
+        Raises
+        ------
+        RuntimeError
+            A method keeps `LLPMethod.on_train_batch_end` from being called, or drops its part of a checkpoint.
+        """
+        assert isinstance(pl_module, LLPMethod)
+        expected = (trainer.current_epoch + 1) * self._data.minibatches_per_epoch
+        if pl_module.steps_taken != expected:
+            raise RuntimeError(
+                f"{type(pl_module).__name__} has counted {pl_module.steps_taken} of {expected} steps: call super() in "
+                "its on_train_batch_end, get_extra_state and set_extra_state"
+            )
 
 
 class Stop(Callback):
-    """Ends training where a signal came that Lightning did not hear: it listens in the main thread alone."""
+    """Stops runs in worker threads on SIGINT and SIGTERM: Lightning handles them in the main thread only."""
 
     def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
         """Look for it after each step."""

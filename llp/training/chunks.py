@@ -7,7 +7,7 @@ a time.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import lightning as L
 from lightning.pytorch.callbacks import Callback
@@ -17,30 +17,28 @@ from torch.optim import Optimizer
 from llp.data.on_device import Chunk, Gatherer
 from llp.methods.base import LLPMethod
 
-HOOKS_OF_A_STEP = (
-    "on_before_batch_transfer",
-    "transfer_batch_to_device",
-    "on_after_batch_transfer",
-    "on_train_batch_start",
-    "training_step",
-    "on_before_backward",
-    "backward",
-    "on_after_backward",
-    "on_before_zero_grad",
-    "optimizer_zero_grad",
-    "on_before_optimizer_step",
-    "configure_gradient_clipping",
-    "optimizer_step",
-    "on_train_batch_end",
-    "lr_scheduler_step",
-    "configure_optimizers",  # it may bring a scheduler, or several optimizers
-)
-"""What Lightning calls for a minibatch; with chunks it calls it once a chunk, or not at all."""
+ONCE_AN_EPOCH = {
+    *("setup", "prepare_data", "configure_model", "configure_callbacks", "teardown", "forward"),
+    *("on_fit_start", "on_fit_end", "on_train_start", "on_train_end", "on_train_epoch_start", "on_train_epoch_end"),
+    *("validation_step", "on_validation_start", "on_validation_end", "on_validation_batch_start"),
+    *("on_validation_batch_end", "on_validation_epoch_start", "on_validation_epoch_end"),
+    *("on_validation_model_eval", "on_validation_model_train", "on_save_checkpoint", "on_load_checkpoint"),
+}
+"""What of Lightning's module a method may write itself and still train on chunks: it is called as often either way."""
 
 
 def own_hooks(method: type[LLPMethod]) -> list[str]:
-    """Those of the hooks of a step that a method writes itself: it cannot train on chunks."""
-    return [name for name in HOOKS_OF_A_STEP if getattr(method, name) is not getattr(LLPMethod, name)]
+    """What of Lightning's module a method writes itself that chunks do not call once a minibatch, or not at all.
+
+    Whatever is not in `ONCE_AN_EPOCH` counts, also a hook that a later Lightning brings.
+    """
+    lightning = [base for base in L.LightningModule.__mro__ if base.__module__.startswith("lightning.")]
+    hooks = {name: value for base in lightning for name, value in vars(base).items() if not name.startswith("_")}
+    return [
+        name
+        for name, value in hooks.items()
+        if callable(value) and name not in ONCE_AN_EPOCH and getattr(method, name) is not getattr(LLPMethod, name)
+    ]
 
 
 class Step(Protocol):
@@ -97,7 +95,6 @@ class ChunkTraining(Callback):
         """Give the method the function that trains on a chunk."""
         assert isinstance(pl_module, LLPMethod)
         method, step = pl_module, self._make_step(pl_module, trainer.optimizers[0])
-        counters = _step_counters(trainer)
 
         def take_steps(chunk: Chunk) -> None:
             first = 0
@@ -105,8 +102,6 @@ class ChunkTraining(Callback):
                 step(chunk.ids[first : first + n_ids], n)
                 first += n_ids
                 method.count_step()
-                for counter in counters:
-                    counter.increment_completed()
 
         method.take_steps = take_steps
 
@@ -114,13 +109,3 @@ class ChunkTraining(Callback):
         """Let go of the step and the device memory that it holds."""
         assert isinstance(pl_module, LLPMethod)
         pl_module.take_steps = None
-
-
-def _step_counters(trainer: L.Trainer) -> list[Any]:
-    """Lightning's two counts of optimizer steps: it reads the one or the other, by who calls the optimizer."""
-    loop = trainer.fit_loop.epoch_loop
-    automatic = loop.automatic_optimization.optim_progress.optimizer.step
-    manual = loop.manual_optimization.optim_step_progress
-    taken = max(automatic.total.completed, manual.total.completed)  # a checkpoint may come from the other way to train
-    automatic.total.completed = manual.total.completed = taken
-    return [automatic, manual]

@@ -19,12 +19,12 @@ from llp import signals
 from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
-from llp.files import is_whole
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import all_measures, main_metric
 from llp.metrics.on_device import epoch_measures
-from llp.training.callbacks import BestWeights, Curve, ResumeCheckpoint, Row, Stop, monitor_of
+from llp.training.callbacks import BestWeights, Curve, Position, Row, Stop, monitor_of
 from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
+from llp.training.resume import ResumeCheckpoint, ResumeFile
 
 # Lightning's advice for interactive use says nothing about a run of a grid
 logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
@@ -94,6 +94,12 @@ class Hardware:
     features_on: str
     cuda_graphs: bool
 
+    @property
+    def device(self) -> torch.device:
+        """The device to compute on."""
+        found = None if self.accelerator == "cpu" else torch.accelerator.current_accelerator(check_available=True)
+        return torch.device("cpu") if found is None else torch.device(found.type, 0)
+
     def keeps_on(self, device: torch.device, table: InstanceTable, method: LLPMethod) -> bool:
         """Whether the table is to live on the device."""
         if self.features_on == "auto":
@@ -119,33 +125,35 @@ def train_stage(
     curve = Curve(files.curve, len(data.train_bags.rows), on_row)
     stopper = EarlyStopping(monitor.name, mode=monitor.mode, patience=patience, check_finite=False)
     resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
+    resume_file = ResumeFile()
+    device = hardware.device
+    callbacks = [Position(data), best, stopper, curve, resume, Stop()]
+    if hardware.keeps_on(device, data.table, method):
+        callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))
+    elif device.type == "cuda":
+        data.pin()
     trainer = L.Trainer(
         max_epochs=max_epochs,
-        accelerator=hardware.accelerator,
+        accelerator=device.type,
         deterministic=hardware.deterministic,
         devices=1,
-        callbacks=[best, stopper, curve, resume, Stop()],
+        callbacks=callbacks,
         logger=False,
-        enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
         use_distributed_sampler=False,
-        plugins=[LightningEnvironment()],  # inside a Slurm job Lightning would install requeue handlers
+        plugins=[LightningEnvironment(), resume_file],  # inside a Slurm job Lightning would install requeue handlers
         default_root_dir=files.curve.parent,
     )
     attach(method, trainer, data)
-    device = trainer.strategy.root_device
     method.to(device)
-    if hardware.keeps_on(device, data.table, method):
-        trainer.callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))  # type: ignore[attr-defined]
-    elif device.type == "cuda":
-        data.pin()
     untrained = None
     if data.protocol == "paper":
         untrained = epoch_measures(*score_test_rows(method, data), method.label_kind)[main_metric(method.label_kind)[0]]
     if method.trains:
-        _fit(trainer, method, data, files.checkpoint)
+        go_on = files.checkpoint if resume_file.open(files.checkpoint, method.state_dict()) else None
+        _fit(trainer, method, data, go_on)
         method.model.load_state_dict(best.weights)
         method.to(device)  # the trainer took it back to the CPU
     measures = evaluate(method, data)
@@ -176,13 +184,10 @@ def _chunk_training(data: LLPDataModule, device: torch.device, max_epochs: int, 
     return ChunkTraining(make_step)
 
 
-def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, checkpoint: Path) -> None:
-    """Train, from the checkpoint on where there is one; a run that a signal stops ends with that signal's code."""
-    go_on = checkpoint if is_whole(checkpoint) else None
-    if checkpoint.is_file() and go_on is None:
-        log.warning("%s is damaged: training starts from the first epoch", checkpoint)
+def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, go_on: Path | None) -> None:
+    """Train, from a checkpoint on where one is given; a run that a signal stops ends with that signal's code."""
     try:
-        trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=False)
+        trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=True)
     except SystemExit as end:  # Lightning's answer to both signals, with code 0 for SIGTERM and without a word
         number = signals.received() or (signal.SIGTERM if isinstance(end, SIGTERMException) else signal.SIGINT)
         log.warning("stopped by %s; the same command goes on with the run", number.name)

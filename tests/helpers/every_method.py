@@ -52,7 +52,7 @@ def learning_from_bags():
 class Trainer:
     """What a method asks of its trainer."""
 
-    current_epoch = global_step = 0
+    current_epoch = 0
 
     def __init__(self, datamodule):
         self.datamodule = datamodule

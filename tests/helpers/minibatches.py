@@ -33,8 +33,9 @@ def make_method(cls, *, model=None, label_mean=0.3, epoch=0, step=0, **options):
     """A method as in a run, with a stand-in for the trainer."""
     method = cls(model=model or nn.Identity(), optimizer=torch.optim.Adam, label_kind="binary", seed=0, **options)
     method.label_mean = label_mean
-    method._trainer = SimpleNamespace(current_epoch=epoch, global_step=step)
+    method._trainer = SimpleNamespace(current_epoch=epoch)
     method.trainer = method._trainer
+    method.steps_taken = step
     return method
 
 

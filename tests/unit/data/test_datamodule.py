@@ -33,9 +33,11 @@ def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, proto
     )
 
 
-def epoch(loader, number=0):
-    loader.sampler.set_epoch(number)
-    return list(loader)
+def epoch(data, number=0):
+    """The train minibatches of an epoch that is chosen, as by a trainer, when the loader is already open."""
+    minibatches = iter(data.train_dataloader())
+    data.set_epoch(number)
+    return list(minibatches)
 
 
 def same(first, second):
@@ -65,7 +67,7 @@ def test_gathered_bags_are_those_of_a_loop(table):
 
 def test_an_epoch_has_every_bag_once_eight_at_a_time(table):
     data = module(table)
-    batches = epoch(data.train_dataloader())
+    batches = epoch(data)
     assert all(isinstance(batch, BagBatch) for batch in batches)
     assert [len(batch.size) for batch in batches[:-1]] == [8] * (len(batches) - 1)
     assert sum(len(batch.size) for batch in batches) == len(data.train_bags) == 35
@@ -75,22 +77,22 @@ def test_an_epoch_has_every_bag_once_eight_at_a_time(table):
 
 
 def test_order_changes_with_epoch_and_seed_and_nothing_else(table):
-    first = epoch(module(table).train_dataloader())
-    assert same(first, epoch(module(table).train_dataloader()))
-    assert not same(first, epoch(module(table).train_dataloader(), 1))
-    assert not same(first, epoch(module(table, seed=1).train_dataloader()))
+    first = epoch(module(table))
+    assert same(first, epoch(module(table)))
+    assert not same(first, epoch(module(table), 1))
+    assert not same(first, epoch(module(table, seed=1)))
 
 
 def test_batches_are_the_same_from_worker_processes(table):
     pl.DataFrame({"x": range(10_000)}).group_by("x").len()  # polars' threads exist when the workers are made
     for options in ({}, {"instance_labels": True}):
-        alone, workers = (epoch(module(table, num_workers=n, **options).train_dataloader(), 3) for n in (0, 2))
+        alone, workers = (epoch(module(table, num_workers=n, **options), 3) for n in (0, 2))
         assert same(alone, workers)
 
 
 def test_instance_batches_hold_the_train_rows_once(table):
     data = module(table, instance_labels=True)
-    batches = epoch(data.train_dataloader())
+    batches = epoch(data)
     assert all(isinstance(batch, InstanceBatch) for batch in batches)
     assert {len(batch.label) for batch in batches[:-1]} == {100}
     numbers = np.concatenate([batch.numeric[:, 0] for batch in batches])

@@ -1,0 +1,116 @@
+"""Checkpoints from which a run that was cut off goes on: written whole, read without executing anything."""
+
+import importlib.metadata
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.fabric.plugins import CheckpointIO
+from lightning.pytorch.callbacks import Checkpoint
+from torch import Tensor
+
+from llp.files import is_intact, write_atomically
+from llp.optim.row_gradient import rows_as_they_lie
+
+log = logging.getLogger(__name__)
+
+VERSIONS = {name: importlib.metadata.version(name) for name in ("llp-bench", "torch", "lightning")}
+"""A checkpoint of other versions is not used: its run would not end as one that was never cut off."""
+
+
+class ResumeCheckpoint(Checkpoint):
+    """Writes what a cut-off run needs to go on, after an epoch, at most every few minutes.
+
+    Lightning runs a callback of this base class last at an epoch's end, so the others' states are those after it.
+    Writing leaves the run as it is: rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced as a whole, never half-written.
+    every_seconds : float
+        Least time between two of them.
+    """
+
+    def __init__(self, path: Path, every_seconds: float) -> None:
+        self.path = path
+        self._every_seconds = every_seconds
+        self._last = time.monotonic()
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Save if it is time; not after the last epoch: a checkpoint does not store that training should stop."""
+        if trainer.should_stop or time.monotonic() - self._last < self._every_seconds:
+            return
+        with rows_as_they_lie():
+            trainer.save_checkpoint(self.path)
+        self._last = time.monotonic()
+
+    def on_save_checkpoint(self, trainer: L.Trainer, pl_module: L.LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Say what wrote it."""
+        checkpoint["versions"] = VERSIONS
+
+
+class ResumeFile(CheckpointIO):
+    """How Lightning writes a checkpoint, and reads the one that it is told to go on from.
+
+    Lightning's own way leads through the system's temporary folder.
+    """
+
+    def __init__(self) -> None:
+        self._content: dict[str, Any] = {}
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write it beside its place and put it there."""
+        write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
+
+    def open(self, path: Path, expected: Mapping[str, Any]) -> bool:
+        """Read a checkpoint if training can go on from it; otherwise say in one line why it starts anew.
+
+        Parameters
+        ----------
+        path : Path
+            The file; it need not be there.
+        expected : mapping
+            The state of the module that is to take over its `state_dict`.
+        """
+        if not path.is_file():
+            return False
+        try:
+            content = torch.load(path, map_location="cpu", weights_only=True) if is_intact(path) else None
+            problem = "damaged" if content is None else _problem(content, expected)
+        except Exception as error:  # whatever an unpickler meets in a file that something else wrote
+            problem = f"no checkpoint ({type(error).__name__})"
+        if problem:
+            log.warning("%s is %s: training starts from the first epoch", path, problem)
+            return False
+        self._content = content or {}
+        return True
+
+    def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Hand over what `open` has read."""
+        content, self._content = self._content, {}
+        return content
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Remove the file."""
+        Path(path).unlink(missing_ok=True)
+
+
+def _problem(content: Any, expected: Mapping[str, Any]) -> str | None:
+    """What keeps a file's content from being gone on from, if anything."""
+    if not isinstance(content, dict) or "versions" not in content:
+        return "no checkpoint of a run"
+    if content["versions"] != VERSIONS:
+        return "of other versions of the packages"
+    parts = {"state_dict", "loops", "callbacks", "optimizer_states"}
+    if not parts <= content.keys() or _shapes(content["state_dict"]) != _shapes(expected):
+        return "of another model"
+    return None
+
+
+def _shapes(state: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {name: (*value.shape, value.dtype) if isinstance(value, Tensor) else () for name, value in state.items()}
