@@ -1,9 +1,12 @@
 """Training on chunks from data on the device: the same steps, draws and results as one minibatch a time."""
 
 import csv
+import inspect
+from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 
+import lightning as L
 import numpy as np
 import pytest
 import torch
@@ -23,7 +26,7 @@ from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
 from llp.runs.build import build_method, check_build, open_table
 from llp.training import cuda_graphs
-from llp.training.chunks import HOOKS_OF_A_STEP, ChunkTraining, PlainStep, own_hooks
+from llp.training.chunks import ONCE_AN_EPOCH, ChunkTraining, PlainStep, own_hooks
 from llp.training.cuda_graphs import CapturedStep, capacity_for
 from llp.training.stage import Hardware
 from tests.helpers.tables import make_table
@@ -138,13 +141,51 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
     method = build_method(host, table)
     assert auto.keeps_on(cuda, table, method)
     check_build(device, table)
-    for hook in HOOKS_OF_A_STEP:
+    for hook in ("on_train_batch_start", "backward", "optimizer_step", "configure_optimizers", "all_gather"):
         with monkeypatch.context() as patch:
             patch.setattr(type(method), hook, lambda *args, hook=hook: getattr(LLPMethod, hook)(*args), raising=False)
             assert not auto.keeps_on(cuda, table, method)
             check_build(host, table)
             with pytest.raises(InputError, match=rf" its own {hook}: .*; write trainer.features_on=host$"):
                 check_build(device, table)
+
+
+def calls_of_hooks(config, folder, monkeypatch, place):
+    """How often Lightning's hooks of a method are called in a training, and in what it does around it."""
+    calls = Counter()
+    for name in {*HOOKS}:
+        original = getattr(LLPMethod, name)
+
+        def hook(*args, original=original, name=name, **kwargs):
+            calls[name] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(LLPMethod, name, hook)
+    stage_of(config, folder, features_on=place)
+    monkeypatch.undo()
+    return calls
+
+
+HOOKS = [
+    name
+    for base in L.LightningModule.__mro__
+    if base.__module__.startswith("lightning.")
+    for name, value in vars(base).items()
+    if inspect.isfunction(value) and not name.startswith("_")
+]
+
+
+def test_hooks_that_do_not_keep_a_method_from_chunks_are_called_as_often_either_way(tiny, tmp_path, monkeypatch):
+    """A hook that Lightning calls at another place than it did, or no longer has, shows here."""
+    monkeypatch.setattr(datamodule, "PER_CHUNK", 2)
+    config = tiny("trainer.max_epochs=2", "checkpoint_minutes=0")
+    host, device = (calls_of_hooks(config, tmp_path / place, monkeypatch, place) for place in ("host", "device"))
+    once = ONCE_AN_EPOCH - {"forward", "teardown"}
+    assert {*HOOKS} >= ONCE_AN_EPOCH
+    assert {name: host[name] for name in once} == {name: device[name] for name in once}
+    assert {name for name in once if host[name]} >= {"setup", "on_train_epoch_start", "validation_step"}
+    other = {name for name in HOOKS if host[name] != device[name]}
+    assert other >= {"training_step", "on_train_batch_start", "on_train_batch_end", "backward", "optimizer_step"}
 
 
 def test_every_method_of_the_package_may_train_on_chunks():

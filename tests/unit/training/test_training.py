@@ -154,27 +154,6 @@ def cut_off_after(epoch):
 METHODS = options("method")
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_run_that_was_cut_off_ends_as_one_that_was_not(tiny, tmp_path, name):
-    """Whatever a method keeps beside the weights, every draw included, goes on from the checkpoint."""
-    config = tiny(f"method={name}", "checkpoint_minutes=0", "trainer.max_epochs=3", "trainer.patience=4")
-    if "binary" not in config.method.labels:
-        config = tiny("dataset=synthetic_sscl", f"method={name}", "checkpoint_minutes=0", "trainer.max_epochs=3")
-    whole, whole_method, _ = stage_of(config, tmp_path / "whole")
-    if whole_method.trains:
-        with pytest.raises(CutOffError):
-            stage_of(config, tmp_path / "cut", on_row=cut_off_after(1))
-    seen = []
-    resumed, method, _ = stage_of(config, tmp_path / "cut", on_row=seen.append)
-    assert same_weights(whole_method.model, method.model)
-    assert resumed.measures == whole.measures
-    assert resumed.best_epoch == whole.best_epoch
-    np.testing.assert_equal(untimed(resumed.rows), untimed(whole.rows))
-    if method.trains and not resumed.early_stopped:
-        assert [row["epoch"] for row in seen] == [0, 1, 2]  # who follows the second attempt sees all epochs
-        np.testing.assert_equal(untimed(read_curve(tmp_path / "cut" / "metrics.csv")), untimed(whole.rows))
-
-
 def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
     stage_of(tiny(), tmp_path / "a")
     assert not (tmp_path / "a" / "resume.ckpt").exists()

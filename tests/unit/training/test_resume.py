@@ -1,0 +1,75 @@
+"""A run that is cut off and goes on ends as one that was not, to the last bit, whenever its checkpoints are written."""
+
+import itertools
+import random
+
+import pytest
+
+from llp.config.grouping_keys import options
+from llp.runs.run import run_one
+from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, moments, outcome, untimed_record
+from tests.helpers.every_method import composed
+
+TRAINED = [name for name in options("method") if name != "group_prior"]
+# a vocabulary of which a minibatch touches a part, so that rows lag behind; most runs stop early within some epochs
+SMALL = (
+    "dataset.vocab_fraction=1e-3",
+    "dataset.rows=1000",
+    "trainer.bags_per_batch=4",
+    "trainer.instances_per_batch=256",
+    "trainer.max_epochs=9",
+    "trainer.patience=2",
+    "optimizer.lr=0.02",
+)
+# protocol, worker processes, where the table lives, how often a checkpoint is written
+WAYS = list(itertools.product(("paper", "holdout"), (0, 2), ("host", "device"), ("always", "sometimes")))
+ALONE = [way for way in WAYS if way[1] == 0]
+
+
+def overrides(name, protocol, workers, place, checkpoints):
+    dataset = [] if "binary" in composed(name).method.labels else ["dataset=synthetic_sscl"]
+    return [
+        *dataset, *SMALL, f"method={name}", f"protocol={protocol}", f"num_workers={workers}",
+        f"trainer.features_on={place}", f"checkpoint_minutes={0 if checkpoints == 'always' else 1}",
+    ]  # fmt: skip
+
+
+def check_cuts(tiny, tmp_path, name, way, draw, n_cuts):
+    """Train without a cut and without checkpoints; then cut at random moments, after an epoch or within one.
+
+    Returns whether the whole run stopped early.
+    """
+    chosen = overrides(name, *way)
+    with moments() as seen:
+        whole = untimed_record(run_one(tiny(*chosen, "checkpoint_minutes=60")))
+    expected = outcome(tmp_path / "outputs")
+    for number in range(n_cuts):
+        kind = draw.choice(["epoch", "minibatch"])
+        moment = draw.choice([i for i, what in enumerate(seen) if what == kind])
+        place = tmp_path / f"cut {number}"
+        cut = tiny(*chosen, f"outputs_dir={place}")
+        with checkpoints_at_random_epochs(draw.random()):
+            with moments(cut=moment), pytest.raises(CutOffError):
+                run_one(cut)
+            assert untimed_record(run_one(cut)) == whole
+        assert outcome(place) == expected
+    return whole["epochs"][-1][2]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_run_that_was_cut_off_ends_as_one_that_was_not(tiny, tmp_path, name):
+    draw = random.Random(name)
+    assert check_cuts(tiny, tmp_path, name, draw.choice(ALONE), draw, 1), "no early stop: nothing told its patience"
+
+
+def test_run_whose_worker_gathers_ends_as_one_that_was_not_cut_off(tiny, tmp_path):
+    check_cuts(tiny, tmp_path, "dllp_bce", ("paper", 1, "host", "always"), random.Random(0), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", TRAINED)
+def test_run_that_was_cut_off_many_ways_ends_as_one_that_was_not(tiny, tmp_path, name):
+    draw = random.Random(f"{name}, many ways")
+    for number, way in enumerate(draw.sample(WAYS, 6)):
+        check_cuts(tiny, tmp_path / str(number), name, way, draw, 3)
