@@ -171,7 +171,7 @@ HOOKS = [
     for base in L.LightningModule.__mro__
     if base.__module__.startswith("lightning.")
     for name, value in vars(base).items()
-    if inspect.isfunction(value) and not name.startswith("_")
+    if inspect.isfunction(value) and not name.startswith("_") and name != "configure_sharded_model"  # deprecated
 ]
 
 
