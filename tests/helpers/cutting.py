@@ -62,7 +62,7 @@ def checkpoints_at_random_epochs(seed):
 
 
 def untimed_record(record):
-    """A result record without times, attempts, and which stages an earlier attempt had finished."""
+    """A result record, as a dict, without times, attempts, and which stages an earlier attempt had finished."""
     kept = {name: value for name, value in record.items() if name not in OF_THE_ATTEMPT}
     return kept | {"epochs": [(s["method"], s["epochs"], s["early_stopped"]) for s in record["stages"]]}
 

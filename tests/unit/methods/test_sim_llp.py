@@ -110,7 +110,7 @@ def test_the_metric_is_frozen_and_no_part_of_the_method():
     assert all(torch.equal(weight, before[name]) for name, weight in trained.state_dict().items())
     assert all(weight.grad is None and not weight.requires_grad for weight in trained.parameters())
     assert not trained.training
-    assert {name.split(".")[0] for name in method.state_dict()} == {"model"}
+    assert {name.split(".")[0] for name in method.state_dict()} == {"model", "_extra_state"}
     optimized = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
     assert optimized == {id(weight) for weight in method.model.parameters()}
 

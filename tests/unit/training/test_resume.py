@@ -41,7 +41,7 @@ def check_cuts(tiny, tmp_path, name, way, draw, n_cuts):
     """
     chosen = overrides(name, *way)
     with moments() as seen:
-        whole = untimed_record(run_one(tiny(*chosen, "checkpoint_minutes=60")))
+        whole = untimed_record(run_one(tiny(*chosen, "checkpoint_minutes=60")).model_dump())
     expected = outcome(tmp_path / "outputs")
     for number in range(n_cuts):
         kind = draw.choice(["epoch", "minibatch"])
@@ -51,7 +51,7 @@ def check_cuts(tiny, tmp_path, name, way, draw, n_cuts):
         with checkpoints_at_random_epochs(draw.random()):
             with moments(cut=moment), pytest.raises(CutOffError):
                 run_one(cut)
-            assert untimed_record(run_one(cut)) == whole
+            assert untimed_record(run_one(cut).model_dump()) == whole
         assert outcome(place) == expected
     return whole["epochs"][-1][2]
 
