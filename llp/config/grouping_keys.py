@@ -95,7 +95,7 @@ class GroupingKeySource(ConfigSource):
             return []
         names = {f"random_{size}" for size in _BAG_SIZES}
         for dataset in options("dataset"):
-            columns = list(read_option(f"dataset/{dataset}").key_columns)
+            columns = list(read_option(f"dataset/{dataset}").get("key_columns", []))
             pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
             names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in _BAG_SIZES))
         return sorted(names)

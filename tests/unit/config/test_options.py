@@ -26,7 +26,9 @@ def nodes():
     """Every node of the shipped YAML files that names a target: group, name, plain options."""
     for group in GIVEN:
         folder = group.split(".")[0]
-        for name in options(folder):
+        for name in sorted(
+            set(options(folder)) - {"files"}
+        ):  # whose options stand beside the group, and are checked there
             node = OmegaConf.to_container(OmegaConf.load(CONF_DIR / folder / f"{name}.yaml"))
             node = node["prepare"] if group == "dataset.prepare" else node
             own = {key: value for key, value in node.items() if key not in (*METADATA, "defaults")}
