@@ -1,13 +1,15 @@
 """Runs many commands, each in a process of its own, for the price of one import.
 
-`python children.py` reads a JSON list of `{"module", "arguments", "env", "cwd"}` from its input, imports the
-commands once, forks a child for each and writes a list of `{"code", "out", "err"}`.
+`python children.py` reads a JSON list of `{"code", "arguments", "env", "cwd"}` from its input, `code` being a command's
+module or the path of a script, imports the commands once, forks a child for each and writes a list of
+`{"code", "out", "err"}`.
 """
 
 import contextlib
 import importlib
 import json
 import os
+import runpy
 import signal
 import sys
 import tempfile
@@ -15,8 +17,8 @@ import traceback
 from pathlib import Path
 
 
-def run(module, arguments, env, cwd):
-    """Run one command in a child and wait for it."""
+def run(code, arguments, env, cwd):
+    """Run one command or script in a child and wait for it."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if not child:
@@ -25,6 +27,9 @@ def run(module, arguments, env, cwd):
             os.dup2(err.fileno(), 2)
             os.environ.update(env)
             os.chdir(cwd)
+            if code.endswith(".py"):
+                os._exit(end_of(lambda: runpy.run_path(code, run_name="__main__")))
+            module = importlib.import_module(code)
             sys.argv = [module.__file__, *arguments]
             os._exit(end_of(module.main))
         _, status = os.waitpid(child, 0)
@@ -57,5 +62,6 @@ def end_of(main):
 if __name__ == "__main__":
     sys.path.remove(str(Path(__file__).parent))  # only what a user's process has
     jobs = json.load(sys.stdin)
-    modules = {name: importlib.import_module(name) for name in {job["module"] for job in jobs}}
-    json.dump([run(modules[job["module"]], job["arguments"], job["env"], job["cwd"]) for job in jobs], sys.stdout)
+    for name in {job["code"] for job in jobs if not job["code"].endswith(".py")}:
+        importlib.import_module(name)
+    json.dump([run(**job) for job in jobs], sys.stdout)

@@ -50,10 +50,14 @@ class Command:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def many(self, *jobs, module="llp.train", **env):
-        """Run lists of arguments one after another, each in a process of its own (see children.py)."""
+        """Run lists of arguments one after another, each in a process of its own."""
+        return [done for _, done in self.each([(module, job) for job in jobs], **env)]
+
+    def each(self, jobs, **env):
+        """Run (module or path of a script, arguments) one after another, each in a process of its own (children.py)."""
         given = [
-            {"module": module, "arguments": [*map(str, job)], "env": self.env | env, "cwd": str(self.cwd)}
-            for job in jobs
+            {"code": code, "arguments": [*map(str, job)], "env": self.env | env, "cwd": str(self.cwd)}
+            for code, job in jobs
         ]
         done = subprocess.run(
             [sys.executable, Path(__file__).parent / "children.py"],
@@ -67,7 +71,7 @@ class Command:
         )
         answers = json.loads(done.stdout)
         return [
-            subprocess.CompletedProcess(job, answer["code"], answer["out"], answer["err"])
+            (job, subprocess.CompletedProcess(job[1], answer["code"], answer["out"], answer["err"]))
             for job, answer in zip(jobs, answers, strict=True)
         ]
 

@@ -1,0 +1,112 @@
+"""Every command and code block of the pages runs, as it is written there."""
+
+import re
+import subprocess
+from collections import Counter
+
+import pytest
+import yaml
+
+from llp.datasets import raw_synthetic
+from tests.helpers.commands import Command
+from tests.helpers.pages import CHECKOUT, PAGES, blocks_of, links_of, write_files
+
+NOT_RUN = {"docs/guide.md": 2}
+
+
+@pytest.fixture
+def home(tmp_path, data_dir):
+    """A folder with made raw files in the formats of Criteo, and a command that runs there."""
+    options = {"rows": 4000, "seed": 0, "vocab_fraction": 0.001}
+    tail = {"tail_share": 0.1, "tail_values": 1000}
+    raw_synthetic.write_ctr(tmp_path / "train.txt", **options, **tail, separator="\t", header=False)
+    raw_synthetic.write_sscl(tmp_path / "CriteoSearchData", **options, sale_share=0.5)
+    command = Command(data_dir, tmp_path / "outputs", tmp_path, timeout=1200)
+    command.env["PYTHONPATH"] += f":{tmp_path}"
+    return command
+
+
+def quick(module, arguments):
+    """Overrides that make a command's runs short: what is tested is that it does what it says, as it is written."""
+    if module != "llp.train" or "--help" in arguments:
+        return []
+    short = ["trainer.max_epochs=1", "trainer.accelerator=cpu"]
+    if not any(word.startswith("fold=") for word in arguments):
+        short.append("fold=4")
+    if "dataset=criteo_ctr" in arguments:  # the few rows of a made raw file have no feature bags
+        short.append("grouping_key=random_64")
+    return short
+
+
+def jobs_of(page, home):
+    """What a page does, in its order: (module, arguments) of a command, or (path, ()) of a Python block."""
+    for number, block in enumerate(blocks_of(page)):
+        if block.file or block.not_run:
+            continue
+        if block.language == "python":
+            path = home.cwd / f"block_{number}.py"
+            path.write_text(block.text)
+            yield str(path), []
+        elif block.language == "bash":
+            for words in block.commands():
+                if words[0] == "make":
+                    assert subprocess.run(["make", "-n", *words[1:]], cwd=CHECKOUT, capture_output=True).returncode == 0
+                elif words[0] in ("mkdir", "touch"):
+                    subprocess.run(words, cwd=home.cwd, check=True)
+                else:
+                    assert words[:2] == ["python", "-m"], f"a test cannot run {words}"
+                    module, *arguments = (word.replace("/data/", f"{home.cwd}/") for word in words[2:])
+                    yield module, [*arguments, *quick(module, arguments)]
+        else:
+            assert block.language in ("", "text"), f"a {block.language} block that is no file"
+
+
+@pytest.mark.timeout(1500)  # dozens of commands, some of them grids
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_says_runs(home, page):
+    write_files(page, home.cwd)
+    for job, done in home.each(list(jobs_of(page, home))):
+        assert done.returncode == 0, (job, done.stderr[-2000:])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_names_is_there(page):
+    assert [str(path) for path in links_of(page) if not path.exists()] == []
+
+
+def test_blocks_that_do_not_run_are_few_and_say_why():
+    left_out = [(page, block.not_run) for page in PAGES for block in blocks_of(page) if block.not_run]
+    assert Counter(page for page, _ in left_out) == NOT_RUN
+    assert all(len(reason.split()) >= 3 for _, reason in left_out)
+
+
+def test_yaml_blocks_are_yaml():
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language == "yaml":
+                assert isinstance(yaml.safe_load(block.text), dict), (page, block.text)
+
+
+def test_readme_is_short_and_begins_with_two_commands():
+    assert len((CHECKOUT / "README.md").read_text().splitlines()) <= 150
+    first = next(block for block in blocks_of("README.md") if block.language == "bash")
+    assert [words[:2] for words in first.commands()] == [["make", "demo"], ["make", "test"]]
+
+
+def test_map_names_every_room():
+    """docs/architecture.md names each folder and each module at the top of the package."""
+    text = (CHECKOUT / "docs" / "architecture.md").read_text()
+    rooms = [path for path in (CHECKOUT / "llp").iterdir() if not path.name.startswith(("_", "."))]
+    names = [f"`{path.name}/`" if path.is_dir() else f"`{path.name}`" for path in rooms if path.name != "py.typed"]
+    assert [name for name in names if name not in text] == []
+
+
+def test_options_that_a_page_names_are_options():
+    """The table of groups in the guide names every file of conf/."""
+    text = (CHECKOUT / "docs" / "guide.md").read_text()
+    for group in ("dataset", "model", "optimizer", "experiment", "protocol", "logger"):
+        (row,) = re.findall(rf"^\| `{group}` \|.*$", text, re.M)
+        for path in (CHECKOUT / "conf" / group).glob("*.yaml"):
+            assert f"`{path.stem}`" in row, (group, path.stem)
+
+
