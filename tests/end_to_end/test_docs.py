@@ -21,6 +21,7 @@ def home(tmp_path, data_dir):
     tail = {"tail_share": 0.1, "tail_values": 1000}
     raw_synthetic.write_ctr(tmp_path / "train.txt", **options, **tail, separator="\t", header=False)
     raw_synthetic.write_sscl(tmp_path / "CriteoSearchData", **options, sale_share=0.5)
+    (tmp_path / "data").symlink_to(data_dir)
     command = Command(data_dir, tmp_path / "outputs", tmp_path, timeout=1200)
     command.env["PYTHONPATH"] += f":{tmp_path}"
     return command
