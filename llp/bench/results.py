@@ -81,7 +81,9 @@ def main() -> None:
     if len(sys.argv) == 3:
         keep(Path(sys.argv[2]), DOCS / "results" / f"{sys.argv[1]}.jsonl")
     for page in DOCS.glob("*.md"):
-        page.write_text(with_tables(page.read_text()))
+        text = page.read_text()
+        if (made := with_tables(text)) != text:
+            page.write_text(made)
 
 
 if __name__ == "__main__":
