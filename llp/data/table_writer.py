@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.table import Column, LabelKind, Schema
+from llp.data.table_place import check_replaceable, put_in_place, temporary_folder
 from llp.errors import InputError
 
 CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
@@ -55,7 +56,8 @@ class TableWriter:
         self._columns = tuple(columns)
         self._label_kind = label_kind
         self._rows = rows
-        self._temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+        check_replaceable(folder)
+        self._temporary = temporary_folder(folder)
         shutil.rmtree(self._temporary, ignore_errors=True)
         self._temporary.mkdir(parents=True)
         self._names = [column.name for column in columns if column.kind == "categorical"]
@@ -99,42 +101,63 @@ class TableWriter:
         *,
         weight: NDArray[Any] | None = None,
     ) -> None:
-        """Write the rows from `start` on: categorical (m, Fc) codes, numeric (m, Fn) or None, label, weight (m,).
+        """Write the next rows: categorical (m, Fc) codes, numeric (m, Fn), label and weight (m,).
+
+        `numeric` may be None where the table has no numeric column.
 
         Raises
         ------
         InputError
-            A label or a numeric value is not a finite number, a label not 0 or 1 in a table of binary labels, or a
-            weight not a finite number from 0.
+            The rows do not follow the last ones; an array has another shape or type; a label or a numeric value is
+            no finite float32, a label not 0 or 1 in a table of binary labels, or a weight below 0.
         """
-        fits = np.isin(label, (0, 1)) if self._label_kind == "binary" else np.isfinite(label)
+        m = len(label)
+        if start != self._written or start + m > self._rows:
+            raise InputError(
+                f"rows {start} to {start + m - 1} were to be written to {self._folder} after {self._written} of "
+                f"{self._rows} rows: rows are written in order, each once"
+            )
+        if numeric is None:
+            numeric = np.empty((m, 0), np.float32)
+        for name, array, shape in (
+            ("codes", categorical, (m, *self._categorical.shape[1:])),
+            ("numeric", numeric, (m, *self._numeric.shape[1:])),
+            ("label", label, (m,)),
+        ):
+            if array.shape != shape:
+                raise InputError(f"{name} of shape {array.shape} do not fit {self._folder}: expected {shape}")
+        if not np.issubdtype(categorical.dtype, np.integer):
+            raise InputError(f"codes are integers, those for {self._folder} are {categorical.dtype}")
+        self._categorical[start : start + m] = _within_int32(categorical, start)
+        self._numeric[start : start + m] = _finite(numeric, start)
+        self._label[start : start + m] = self._label_of(label, start)
+        self._write_weight(start, weight, m)
+        self._written += m
+
+    def _label_of(self, label: NDArray[Any], start: int) -> NDArray[np.float32]:
+        if self._label_kind == "binary":
+            wanted, fits = "0 or 1", np.isin(label, (0, 1))
+        else:
+            wanted, fits = "a finite number", np.isfinite(_as_float32(label))
         if not fits.all():
             row = int(np.argmin(fits))
-            wanted = "0 or 1" if self._label_kind == "binary" else "a finite number"
             raise InputError(f"row {start + row} (from 0) has the label {label[row]}: a label is {wanted}.")
-        stop = start + len(label)
-        self._written += len(label)
-        self._categorical[start:stop] = categorical
-        if numeric is not None:
-            if not np.isfinite(numeric).all():
-                row, column = np.argwhere(~np.isfinite(numeric))[0]
-                raise InputError(
-                    f"row {start + row} (from 0) has {numeric[row, column]} in numeric column {column}: "
-                    "write a finite number where a value is missing"
-                )
-            self._numeric[start:stop] = numeric
-        self._label[start:stop] = label
-        if weight is not None:
-            self._write_weight(start, stop, weight)
+        return _as_float32(label)
 
-    def _write_weight(self, start: int, stop: int, weight: NDArray[Any]) -> None:
-        fits = np.isfinite(weight) & (weight >= 0)
+    def _write_weight(self, start: int, weight: NDArray[Any] | None, m: int) -> None:
+        if (weight is None) != (self._weight is None) and start > 0:
+            raise InputError(f"weights for {self._folder} are given with all of its rows, or with none")
+        if weight is None:
+            return
+        if weight.shape != (m,):
+            raise InputError(f"weights of shape {weight.shape} do not fit {self._folder}: expected {(m,)}")
+        fits = np.isfinite(_as_float32(weight)) & (weight >= 0)
         if not fits.all():
             row = int(np.argmin(fits))
             raise InputError(f"row {start + row} (from 0) has the weight {weight[row]}: expected a number from 0")
         if self._weight is None:
             self._weight = self._create("weight.npy", np.float32, (self._rows,))
-        self._weight[start:stop] = weight
+        self._weight[start : start + m] = weight
 
     def finish(
         self,
@@ -181,11 +204,7 @@ class TableWriter:
         for path in self._temporary.iterdir():
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
-        replaced = self._folder.with_name(f".{self._folder.name}.{os.getpid()}.old.tmp")
-        if self._folder.exists():
-            self._folder.rename(replaced)
-        self._temporary.rename(self._folder)
-        shutil.rmtree(replaced, ignore_errors=True)
+        put_in_place(self._temporary, self._folder)
 
     def _sink_columns(self) -> None:
         schema = dict.fromkeys(self._names, pl.Int32)
@@ -217,6 +236,36 @@ class TableWriter:
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
+def _within_int32(codes: NDArray[Any], start: int) -> NDArray[Any]:
+    limits = np.iinfo(np.int32)
+    if np.can_cast(codes.dtype, np.int32) or codes.size == 0:
+        return codes
+    if codes.min() < limits.min or codes.max() > limits.max:
+        row, column = np.argwhere((codes < limits.min) | (codes > limits.max))[0]
+        raise InputError(
+            f"row {start + row} (from 0) has the code {codes[row, column]} in categorical column {column}: "
+            "codes are 0..vocab_size-1"
+        )
+    return codes
+
+
+def _finite(numbers: NDArray[Any], start: int) -> NDArray[np.float32]:
+    """The numbers as float32, in which a large one may be infinite."""
+    small = _as_float32(numbers)
+    if not np.isfinite(small).all():
+        row, column = np.argwhere(~np.isfinite(small))[0]
+        raise InputError(
+            f"row {start + row} (from 0) has {numbers[row, column]} in numeric column {column}: "
+            "write a finite number where a value is missing"
+        )
+    return small
+
+
+def _as_float32(numbers: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32)
+
+
 def _transposed(block: NDArray[np.int32]) -> NDArray[np.int32]:
     """Copy (rows, Fc) to (Fc, rows)."""
     columns = np.empty(block.shape[::-1], np.int32)
@@ -224,9 +273,3 @@ def _transposed(block: NDArray[np.int32]) -> NDArray[np.int32]:
         stop = start + TRANSPOSE_ROWS
         columns[:, start:stop] = block[start:stop].T
     return columns
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Remove what killed writers of the table left beside its place; call it while holding the table's lock."""
-    for leftover in folder.parent.glob(f".{folder.name}.*.tmp"):
-        shutil.rmtree(leftover, ignore_errors=True)

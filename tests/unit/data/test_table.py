@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter, remove_unfinished
+from llp.data.table_place import check_replaceable, put_in_place, remove_unfinished, table_folder
+from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 
@@ -54,15 +55,84 @@ def test_table_without_numeric_columns(tmp_path):
 def test_writer_that_fails_leaves_nothing(tmp_path):
     writer = TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind="binary", rows=2)
     with pytest.raises(InputError), writer:
-        writer.write(0, np.zeros((1, 1)), None, np.full(1, 7))
+        writer.write(0, np.zeros((1, 1), int), None, np.full(1, 7))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_leftovers_of_killed_writers_are_removed_and_no_other_folder(tmp_path):
-    TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind="binary", rows=2)
-    TableWriter(tmp_path / "tt", [Column("a", "categorical", 2)], label_kind="binary", rows=2)
+    others = [
+        ".visits.v2.7.tmp",
+        ".visits.v2.7.raw.tmp",
+        ".visits2.7.tmp",
+        ".visits.tmp",
+        "visits.7.tmp",
+        ".visits.x.tmp",
+    ]
+    for name in (*others, ".visits.7.tmp", ".visits.7.raw.tmp", ".visits.7.old.tmp", "visits"):
+        (tmp_path / name).mkdir()
+    remove_unfinished(tmp_path / "visits")
+    assert {path.name for path in tmp_path.iterdir()} == {*others, "visits"}
+
+
+def test_a_table_moved_away_by_a_killed_writer_is_put_back(tmp_path):
+    write_one(tmp_path / "t")
+    (tmp_path / "t").rename(tmp_path / ".t.7.old.tmp")
+    (tmp_path / ".t.7.tmp").mkdir()
     remove_unfinished(tmp_path / "t")
-    assert [path.name.split(".")[1] for path in tmp_path.iterdir()] == ["tt"]
+    assert InstanceTable.open(tmp_path / "t").n_rows == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+@pytest.mark.parametrize("name", ["visits", "visits.v2", "a b", "criteo_ctr-2", "rows400_vocab0.001"])
+def test_a_table_has_one_name(tmp_path, name):
+    assert table_folder(tmp_path, name) == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [None, "", " ", ".", "..", "../x", "a/b", "/tmp/x", "a/", "a\\b", ".hidden", "a\0b", "a\nb", "a" * 201, "ä" * 101],
+)
+def test_a_name_that_leaves_the_data_folder_is_refused(tmp_path, name):
+    with pytest.raises(InputError, match=r"Invalid dataset\.table=.*expected one name.*such as dataset\.table=visits"):
+        table_folder(tmp_path, name)
+
+
+def precious(tmp_path):
+    place = tmp_path / "t"
+    place.mkdir()
+    (place / "thesis.tex").write_text("years")
+    return place
+
+
+def table_with_notes(tmp_path):
+    write_one(tmp_path / "t")
+    (tmp_path / "t" / "notes.txt").write_text("mine")
+    return tmp_path / "t"
+
+
+def link_to_a_table(tmp_path):
+    write_one(tmp_path / "elsewhere")
+    (tmp_path / "t").symlink_to(tmp_path / "elsewhere")
+    return tmp_path / "t"
+
+
+def plain_file(tmp_path):
+    (tmp_path / "t").write_text("a file")
+    return tmp_path / "t"
+
+
+@pytest.mark.parametrize("make", [precious, table_with_notes, link_to_a_table, plain_file])
+def test_only_a_table_is_replaced(tmp_path, make):
+    place = make(tmp_path)
+    before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
+    for replace in (
+        lambda: check_replaceable(place),
+        lambda: write_one(place),
+        lambda: put_in_place(tmp_path / "nothing", place),
+    ):
+        with pytest.raises(InputError, match=r"stays as it is.*dataset\.table=NAME"):
+            replace()
+    assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
 
 
 def test_empty_source_is_refused(tmp_path):
@@ -77,14 +147,14 @@ def test_empty_source_is_refused(tmp_path):
         ("binary", [0, 0.5, 1], r"row 11 .* label 0.5: a label is 0 or 1"),
         ("binary", [np.nan, 0, 1], r"row 10 .* label nan"),
         ("real", [0.5, np.inf, 1], r"row 11 .* label inf: a label is a finite number"),
+        ("real", [0.5, 1, 1e39], r"row 12 .* label 1e\+39: a label is a finite number"),  # infinite as float32
     ],
 )
 def test_label_that_does_not_fit_is_named(tmp_path, kind, label, message):
-    with (
-        pytest.raises(InputError, match=message),
-        TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind=kind, rows=13) as writer,
-    ):
-        writer.write(10, np.zeros((3, 1)), None, np.array(label))
+    with TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind=kind, rows=13) as writer:
+        writer.write(0, np.zeros((10, 1), int), None, np.zeros(10))
+        with pytest.raises(InputError, match=message):
+            writer.write(10, np.zeros((3, 1), int), None, np.array(label))
     assert not (tmp_path / "t").exists()
 
 
@@ -191,4 +261,47 @@ def test_disk_without_room_is_told_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("os.posix_fallocate", full)
     with pytest.raises(OSError, match=rf"No space left on device: '{tmp_path / 't'}'"):
         write_one(tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def rows(n, *, codes=1, numbers=1):
+    return np.zeros((n, codes), int), np.zeros((n, numbers)), np.zeros(n)
+
+
+WRONG_ROWS = {
+    "a range written twice": (
+        [(0, *rows(3)), (0, *rows(3))],
+        r"rows 0 to 2 .* after 3 of 6 rows: .* in order, each once",
+    ),
+    "ranges that overlap": ([(0, *rows(3)), (2, *rows(4))], r"rows 2 to 5 .* after 3 of 6"),
+    "a gap": ([(0, *rows(2)), (3, *rows(3))], r"rows 3 to 5 .* after 2 of 6"),
+    "more than there are": ([(0, *rows(7))], r"rows 0 to 6 .* after 0 of 6 rows"),
+    "codes of a column too many": ([(0, *rows(6, codes=2))], r"codes of shape \(6, 2\) .* expected \(6, 1\)"),
+    "codes of one row for all": ([(0, rows(1)[0], *rows(6)[1:])], r"codes of shape \(1, 1\) .* expected \(6, 1\)"),
+    "codes without columns": ([(0, rows(6)[0][:, 0], *rows(6)[1:])], r"codes of shape \(6,\)"),
+    "codes that are no integers": ([(0, rows(6)[0] + 0.5, *rows(6)[1:])], r"codes are integers, .* are float64"),
+    "codes that are truths": ([(0, rows(6)[0] > 0, *rows(6)[1:])], r"codes are integers, .* are bool"),
+    "codes beyond 32 bits": (
+        [(0, rows(6)[0] + 2**32, *rows(6)[1:])],
+        r"row 0 .* code 4294967296 in categorical column 0",
+    ),
+    "numbers of another shape": ([(0, rows(6)[0], rows(6, numbers=2)[1], rows(6)[2])], r"numeric of shape \(6, 2\)"),
+    "no numbers": ([(0, rows(6)[0], None, rows(6)[2])], r"numeric of shape \(6, 0\) .* expected \(6, 1\)"),
+    "numbers beyond float32": (
+        [(0, rows(6)[0], rows(6)[1] + 1e39, rows(6)[2])],
+        r"row 0 .* 1e\+39 in numeric column 0",
+    ),
+    "labels of another shape": ([(0, *rows(6)[:2], np.zeros((6, 1)))], r"label of shape \(6, 1\) .* expected \(6,\)"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ROWS)
+def test_rows_that_do_not_follow_or_have_another_form_are_refused(tmp_path, case):
+    (*before, wrong), message = WRONG_ROWS[case]
+    columns = [Column("a", "categorical", 3), Column("x", "numeric", None)]
+    with TableWriter(tmp_path / "t", columns, label_kind="binary", rows=6) as writer:
+        for chunk in before:
+            writer.write(*chunk)
+        with pytest.raises(InputError, match=message):
+            writer.write(*wrong)
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,96 @@
+"""A table's place: what may be replaced there, how a whole table gets there, and what killed processes left beside it.
+
+A table is written in `.NAME.PID.tmp` beside its place and renamed. `.NAME.PID.raw.tmp` holds the raw rows meanwhile,
+`.NAME.PID.old.tmp` the table that is replaced.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from llp.errors import InputError
+
+FILES = ("schema.json", "categorical.npy", "numeric.npy", "label.npy", "columns.parquet", "vocabulary")
+NAME_BYTES = 200  # a file system takes 255, the temporary names are longer
+
+
+def table_folder(data_dir: Path, name: object) -> Path:
+    """The folder of a table that `dataset.table` names.
+
+    Raises
+    ------
+    InputError
+        It is not one visible name: empty, a path, '..', ...
+    """
+    text = "" if name is None else str(name)
+    if not re.fullmatch(r"[^\s./\\\0][^/\\\0]*", text) or not text.isprintable() or len(text.encode()) > NAME_BYTES:
+        raise InputError(
+            f"Invalid dataset.table={text!r}: expected one name, of a folder in data_dir={data_dir}, "
+            "such as dataset.table=visits"
+        )
+    return data_dir / text
+
+
+def temporary_folder(folder: Path, kind: str = "") -> Path:
+    """Where this process keeps what is not in its place yet; `kind` is '', '.raw' or '.old'."""
+    return folder.with_name(f".{folder.name}.{os.getpid()}{kind}.tmp")
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuse to replace what is no table.
+
+    Raises
+    ------
+    InputError
+        The place holds something else, or a table with something else in it.
+    """
+    if not folder.is_symlink() and not folder.exists():
+        return
+    if folder.is_symlink() or not folder.is_dir() or not (folder / "schema.json").is_file():
+        raise InputError(f"{folder} is no prepared table and stays as it is: give another name with dataset.table=NAME")
+    if foreign := sorted(path.name for path in folder.iterdir() if path.name not in FILES):
+        raise InputError(
+            f"{folder} holds {foreign[0]}, which is no part of a table, and stays as it is: move it elsewhere, or give "
+            "another name with dataset.table=NAME"
+        )
+
+
+def put_in_place(temporary: Path, folder: Path) -> None:
+    """Rename a whole table to its place, where another one may be.
+
+    Raises
+    ------
+    InputError
+        The place holds something else than a table.
+    """
+    check_replaceable(folder)
+    replaced = temporary_folder(folder, ".old")
+    if folder.exists():
+        folder.rename(replaced)
+    try:
+        temporary.rename(folder)
+    except BaseException:
+        if replaced.exists():
+            replaced.rename(folder)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """What killed processes left beside a table's place, or what a running one has there."""
+    pattern = re.compile(rf"\.{re.escape(folder.name)}\.\d+(\.raw|\.old)?\.tmp")
+    if not folder.parent.is_dir():
+        return []
+    return [path for path in folder.parent.iterdir() if pattern.fullmatch(path.name)]
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left beside a table's place; call it while holding the table's lock.
+
+    A table that was moved away by a process that was killed before the new one was in place is put back.
+    """
+    for leftover in unfinished(folder):
+        if leftover.name.endswith(".old.tmp") and not folder.exists():
+            leftover.rename(folder)
+        shutil.rmtree(leftover, ignore_errors=True)
