@@ -6,6 +6,7 @@ distinct values add to it. The file is in the page cache. Numbers go to `<output
 """
 
 import multiprocessing
+import shutil
 import sys
 import tempfile
 import time
@@ -73,7 +74,12 @@ def measure_ctr(scratch: Path, rows: int) -> list[Measured]:
 
 def measure_growth(scratch: Path, rows: int, peak: float) -> list[Measured]:
     """Prepare twice the rows with the same values; `peak` GiB is what the rows took once."""
-    files = [str(scratch / "train.txt")] * 2
+    train, again = scratch / "train.txt", scratch / "again.txt"
+    with train.open("rb") as source, again.open("wb") as copy:  # with its first line last: a copy is refused
+        first = source.readline()
+        shutil.copyfileobj(source, copy)
+        copy.write(first)
+    files = [str(train), str(again)]
     twice = in_fresh_process(prepare_once, criteo_ctr.prepare, scratch / "twice", files, CTR_OPTIONS)
     return [
         Measured(f"preparing {2 * rows:,} rows, same values", 2 * rows / twice.seconds, "rows/s"),

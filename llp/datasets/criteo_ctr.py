@@ -18,10 +18,10 @@ from rich.progress import Progress
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
+from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, encode, natural_log_squared
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import compare
-from llp.datasets.raw_lines import Field, Layout
 from llp.datasets.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
@@ -33,6 +33,11 @@ LAYOUT = Layout(
         *(Field(name, "whole") for name in NUMBERS),
         *(Field(name, "hex") for name in CATEGORIES),
     ),
+    spellings={
+        "click|clicked|target|y": "label",
+        "(?:i|n|int|integer|num|numeric|dense)(?:feature|feat)?([0-9]+)": "N{}",
+        "(?:c|cat|categorical|category|sparse)(?:feature|feat)?([0-9]+)": "C{}",
+    },
     others={23: "Criteo SSCL (dataset=criteo_sscl)", 39: "the unlabelled test.txt of Criteo CTR"},
 )
 FULL_ROWS = 45_840_617

@@ -18,12 +18,11 @@ from rich.progress import Progress
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
+from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, encode, log2_squared
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import compare
-from llp.datasets.raw_lines import Field, Layout
 from llp.datasets.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
-from llp.errors import InputError
 
 RAW_NUMBERS = {
     "sales_amount_in_euro": "Y",
@@ -56,10 +55,18 @@ LAYOUT = Layout(
         Field("product_price", "number"),
         *(Field(name, "text") for name in RAW_CATEGORIES),
     ),
+    spellings={
+        "saleamountineuro|salesamount|y": "sales_amount_in_euro",
+        "n1": "time_delay_for_conversion",
+        "n2": "nb_clicks_1week",
+        "n3": "product_price",
+        "(?:product|prod)?category([0-9])": "product_category_{}",
+        **{f"c{i}": name for i, name in enumerate(RAW_CATEGORIES, start=1)},
+    },
     others={40: "Criteo CTR (dataset=criteo_ctr)"},
+    keeps="sales (sales_amount_in_euro other than -1)",
 )
 FULL_ROWS, FULL_ROWS_TOLERANCE = 1_700_000, 0.05  # published as "about 1.7 million"
-TRANSFORMS = ("log2_squared", "none")
 
 
 def prepare(
@@ -85,10 +92,8 @@ def prepare(
     Raises
     ------
     InputError
-        The raw files are missing, damaged, empty, or not of this format; the transform is not one of the two.
+        The raw files are missing, damaged, empty, or not of this format.
     """
-    if transform not in TRANSFORMS:
-        raise InputError(f"dataset.transform={transform} is not known: write dataset.transform=log2_squared or none.")
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
         numbers = _numbers(staged)

@@ -1,160 +1,231 @@
-"""Raw text files as a stream of blocks of whole lines: plain, gzip or Zstandard, one file or several."""
+"""Raw files opened: plain, compressed (gzip, Zstandard, bzip2, xz) or in an archive (tar, zip).
 
-import glob
-import hashlib
+A file is recognised by its first bytes, whatever its name, and unpacked as it is read: in constant memory, and
+without a copy on disk. What is no text (Parquet, a web page, ...) is refused with what it is and what to do.
+"""
+
+import re
+import tarfile
+import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from llp.errors import InputError
 
 READ_BYTES = 2**20
-BLOCK_BYTES = 2**24  # some 60,000 lines of Criteo CTR: as fast as larger ones, in half the memory
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+UNPACK_BYTES = 2**16  # that are decompressed at once: what they become is held in memory
+HEAD_BYTES = 512  # that tell what a file is
+LAYERS = 4  # a gzip file in a tar archive in a gzip file has three
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+UTF8_MARK = b"\xef\xbb\xbf"
+AS_TEXT = "write it as CSV"
+UNPACK = "unpack it"
+FOREIGN = (  # first bytes, what they are, what to do
+    (rb"PAR1", "a Parquet file", AS_TEXT),
+    (rb"ARROW1|FEA1", "an Arrow file", AS_TEXT),
+    (rb"ORC", "an ORC file", AS_TEXT),
+    (rb"Obj\x01", "an Avro file", AS_TEXT),
+    (rb"\x89HDF", "an HDF5 file", AS_TEXT),
+    (rb"\x93NUMPY", "a NumPy file", AS_TEXT),
+    (rb"SQLite format 3", "an SQLite database", AS_TEXT),
+    (rb"\xd0\xcf\x11\xe0", "an Office file", AS_TEXT),
+    (rb"(?i)\s*@relation", "an ARFF file", AS_TEXT),
+    (rb"\s*[\[{]", "a JSON file", AS_TEXT),
+    (rb"7z\xbc\xaf", "a 7z archive", UNPACK),
+    (rb"Rar!", "a RAR archive", UNPACK),
+    (rb"\x1f\x9d", "a file of compress (.Z)", UNPACK),
+    (rb"\x04\x22\x4d\x18", "an LZ4 file", UNPACK),
+    (rb"\xff\x06\x00\x00sNaPpY", "a Snappy file", UNPACK),
+    (rb"%PDF", "a PDF file", "name the data file instead"),
+    (rb"(?i)\s*<(!doctype|html|\?xml)", "a web page", "download the data again, perhaps after signing in"),
+    (rb"version https://git-lfs", "a pointer of Git LFS", "run `git lfs pull`"),
+    (rb"\xff\xfe|\xfe\xff", "text in UTF-16", "write it in UTF-8, as with `iconv -f UTF-16 -t UTF-8`"),
+)
 
 
-class Block(NamedTuple):
-    """Whole lines of a file.
+class Text(NamedTuple):
+    """An opened text: its name (a path, and behind a colon the name inside an archive) and its bytes in pieces."""
 
-    Attributes
+    name: str
+    pieces: Iterator[bytes]
+
+
+class Codec(NamedTuple):
+    """A way of compressing: the first bytes (a pattern), a new decompressor, what it raises on damaged data."""
+
+    magic: bytes
+    new: Callable[[], Any]
+    damaged: tuple[type[Exception], ...]
+
+
+def texts(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Text]:
+    """The texts of a file: one, or those in an archive, one after another; each is read before the next.
+
+    Parameters
     ----------
-    number : int
-        Which block of all files together.
     path : Path
         The file.
-    first_line : int
-        Number of the block's first line in it, from 1.
-    text : bytes
-        The lines, each with its line feed.
-    """
-
-    number: int
-    path: Path
-    first_line: int
-    text: bytes
-
-
-def find_files(raw: Sequence[str]) -> list[Path]:
-    """The files that a raw= option names: files, folders (the visible files in them) and globs, in order.
+    on_read : callable
+        Is given the bytes as they lie on disk, each once and in order.
 
     Raises
     ------
     InputError
-        A name fits no file.
+        The file is damaged, cut off, or no text.
     """
-    found: list[Path] = []
-    for name in raw:
-        path = Path(name).expanduser()
-        if path.is_dir():
-            files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-        else:
-            files = [path] if path.is_file() else sorted(Path(match) for match in glob.glob(str(path)))
-        if not files:
-            raise InputError(f"raw={name}: no such file; write the path of a file, a folder of files, or a glob.")
-        found += files
-    return found
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        file.seek(0)
+        pieces = _read(file, on_read)
+        if head.startswith(ZIP):
+            for _ in pieces:  # the index is at the file's end: it is read from there, a second time
+                pass
+            yield from _zipped(path, file)
+            return
+        yield from _unpacked(str(path), pieces, LAYERS)
+        for _ in pieces:  # what fills an archive's last block
+            pass
 
 
-class RawFiles:
-    """Several raw files, read once from end to end.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files, in order.
-    on_read : callable
-        Is told how many bytes were read from disk.
-    """
-
-    def __init__(self, paths: Sequence[Path], on_read: Callable[[int], None]) -> None:
-        self.paths = list(paths)
-        self._on_read = on_read
-        self._checksum = hashlib.sha256()
-
-    @property
-    def total_bytes(self) -> int:
-        """Size on disk, compressed where the files are."""
-        return sum(path.stat().st_size for path in self.paths)
-
-    def source(self) -> dict[str, Any]:
-        """Names, bytes and checksum (of the files as they lie, in order) for a table's schema; once all is read."""
-        names = [path.name for path in self.paths]
-        return {"files": names, "bytes": self.total_bytes, "sha256": self._checksum.hexdigest()}
-
-    def blocks(self) -> Iterator[Block]:
-        """All lines, in blocks.
-
-        Raises
-        ------
-        InputError
-            A file is empty, cut off or damaged.
-        """
-        number = 0
-        for path in self.paths:
-            line = 1
-            for text in _whole_lines(self._content(path)):
-                yield Block(number, path, line, text)
-                number += 1
-                line += text.count(b"\n")
-            if line == 1:
-                raise InputError(f"{path} is empty.")
-
-    def _content(self, path: Path) -> Iterator[bytes]:
-        with path.open("rb") as file:
-            magic = file.read(4)
-            file.seek(0)
-            pieces = self._read(file)
-            if magic.startswith(GZIP):
-                return (yield from _decompressed(path, pieces, lambda: zlib.decompressobj(wbits=31), zlib.error))
-            if magic == ZSTD:
-                import zstandard
-
-                machine = zstandard.ZstdDecompressor()
-                return (yield from _decompressed(path, pieces, machine.decompressobj, zstandard.ZstdError))
-            return (yield from pieces)
-
-    def _read(self, file: BinaryIO) -> Iterator[bytes]:
-        while piece := file.read(READ_BYTES):
-            self._checksum.update(piece)
-            self._on_read(len(piece))
-            yield piece
+def _read(file: BinaryIO, on_read: Callable[[bytes], None]) -> Iterator[bytes]:
+    while piece := file.read(READ_BYTES):
+        on_read(piece)
+        yield piece
 
 
-def _decompressed(
-    path: Path, pieces: Iterator[bytes], new: Callable[[], Any], damaged: type[Exception]
-) -> Iterator[bytes]:
-    """The content of a compressed file, which may be several streams one after another."""
-    machine = new()
-    try:
-        for piece in pieces:
-            rest = piece
-            while rest:
-                if machine.eof:
-                    machine = new()
-                yield machine.decompress(rest)
-                rest = machine.unused_data if machine.eof else b""
-    except damaged as error:
-        raise InputError(f"{path} is damaged ({error}); get it again.") from None
-    if not machine.eof:
-        raise InputError(f"{path} is cut off: the compressed data ends too early; get it again.")
+def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Text]:
+    """The texts in a stream that may be compressed, or an archive, or both."""
+    head = b""
+    while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
+        head += piece
+    pieces = chain([head] if head else [], pieces)
+    packed = next((codec for codec in _codecs() if re.match(codec.magic, head)), None)
+    is_tar = head[257:262] == b"ustar"
+    if layers == 0 and (packed or is_tar):
+        raise InputError(f"{name} is packed more than {LAYERS} times: {UNPACK}.")
+    if packed:
+        yield from _unpacked(name, _decompressed(name, pieces, packed), layers - 1)
+    elif is_tar:
+        yield from _archived(name, pieces, layers - 1)
+    else:
+        yield Text(name, _checked(name, pieces))
 
 
-def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks of about `BLOCK_BYTES` that end with a line feed; carriage returns before it are left out."""
-    held: list[bytes] = []
-    size = 0
+def _checked(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces, without a mark of UTF-8; what is no text is refused, but only where it is read."""
+    head = next(pieces, b"")
+    if head.startswith(ZIP):
+        raise InputError(f"{name} is a zip file inside another file: {UNPACK} first.")
+    for magic, what, remedy in FOREIGN:
+        if re.match(magic, head):
+            raise InputError(f"{name} is {what}, not a text of lines: {remedy}.")
+    if b"\0" in head[:HEAD_BYTES]:
+        raise InputError(f"{name} is a binary file, not a text of lines: {AS_TEXT}.")
+    yield head.removeprefix(UTF8_MARK)
+    yield from pieces
+
+
+def _codecs() -> list[Codec]:
+    """The ways of compressing; imported here, since Python may be built without some of them."""
+    import bz2
+    import lzma
+
+    import zstandard
+
+    return [
+        Codec(rb"\x1f\x8b", partial(zlib.decompressobj, wbits=31), (zlib.error,)),
+        Codec(
+            rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or one to be skipped
+            lambda: zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj(),
+            (zstandard.ZstdError,),
+        ),
+        Codec(rb"BZh[1-9]1AY&SY", bz2.BZ2Decompressor, (OSError, EOFError)),
+        Codec(rb"\xfd7zXZ\x00|\x5d\x00\x00[\x00-\xff]{10}", lzma.LZMADecompressor, (lzma.LZMAError, EOFError)),
+    ]
+
+
+def _decompressed(name: str, pieces: Iterator[bytes], codec: Codec) -> Iterator[bytes]:
+    """The content of a compressed stream: several streams one after another, then zeros, as a tape leaves them."""
+    machine = codec.new()
     for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= BLOCK_BYTES and b"\n" in piece:
-            text = b"".join(held)
-            end = text.rindex(b"\n") + 1
-            held, size = [text[end:]], len(text) - end
-            yield _line_feeds(text[:end])
-    if last := b"".join(held):
-        yield _line_feeds(last if last.endswith(b"\n") else last + b"\n")
+        for start in range(0, len(piece), UNPACK_BYTES):
+            rest = piece[start : start + UNPACK_BYTES]
+            while rest := rest.lstrip(b"\0") if machine.eof else rest:
+                if machine.eof:
+                    machine = codec.new()
+                try:
+                    content = machine.decompress(rest)
+                except codec.damaged as error:
+                    raise _damaged(name, error) from None
+                yield content
+                rest = machine.unused_data if machine.eof else b""
+    if not machine.eof:
+        raise InputError(f"{name} is cut off: the compressed data ends too early; get it again.")
 
 
-def _line_feeds(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
+def _damaged(name: str, error: Exception) -> InputError:
+    return InputError(f"{name} is damaged ({' '.join(str(error).split())}); get it again.")
+
+
+class _Stream:
+    """Pieces as a file that is read once; `end` is the place behind the last byte that is not zero."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = b""
+        self._taken = 0
+        self.end = 0
+
+    def read(self, size: int) -> bytes:
+        while len(self._rest) < size and (piece := next(self._pieces, b"")):
+            self._rest += piece
+            if filled := len(piece.rstrip(b"\0")):
+                self.end = self._taken + filled
+            self._taken += len(piece)
+        content, self._rest = self._rest[:size], self._rest[size:]
+        return content
+
+
+def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Text]:
+    """The texts of a tar archive's files."""
+    stream = _Stream(pieces)
+    try:
+        with tarfile.open(fileobj=stream, mode="r|", bufsize=READ_BYTES) as archive:  # type: ignore[call-overload]
+            for member in archive:
+                if member.isreg() and (file := archive.extractfile(member)) is not None:
+                    content = iter(partial(file.read, READ_BYTES), b"")
+                    yield from _unpacked(f"{name}:{_printable(member.name)}", content, layers)
+            while stream.read(READ_BYTES):
+                pass
+            if stream.end > archive.offset:  # tarfile takes a damaged header for the end
+                raise tarfile.ReadError("what follows the last file is no end of an archive")
+    except tarfile.TarError as error:
+        raise _damaged(name, error) from None
+
+
+def _zipped(path: Path, file: BinaryIO) -> Iterator[Text]:
+    """The texts of a zip archive's files."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if any(member.filename == "[Content_Types].xml" for member in members):
+                raise InputError(f"{path} is an Office file, not a text of lines: {AS_TEXT}.")
+            for member in members:
+                name = f"{path}:{_printable(member.filename)}"
+                if member.flag_bits & 1:
+                    raise InputError(f"{name} is encrypted: {UNPACK} with its password.")
+                with archive.open(member) as content:
+                    yield from _unpacked(name, iter(partial(content.read, READ_BYTES), b""), LAYERS - 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise _damaged(str(path), error) from None
+    except NotImplementedError as error:
+        raise InputError(f"{path} is compressed in a way that is not known here ({error}): {UNPACK}.") from None
+
+
+def _printable(name: str) -> str:
+    return name.encode(errors="replace").decode()

@@ -1,7 +1,6 @@
 """Raw text to columns on disk, in parts, and counts over them: what the preparation of both Criteo files shares."""
 
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +11,13 @@ from typing import Any, Literal
 import polars as pl
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from llp.data.table_place import temporary_folder
+from llp.datasets.dialect import Dialect, Layout, detect, other_file
 from llp.datasets.encode import Category, category
 from llp.datasets.ordered_map import ordered_map
-from llp.datasets.raw_files import Block, RawFiles, find_files
-from llp.datasets.raw_lines import BadLines, Dialect, Layout, detect, parse
+from llp.datasets.raw_blocks import Block, RawFiles
+from llp.datasets.raw_lines import BadLines, parse
+from llp.datasets.raw_paths import find_files
 from llp.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -53,7 +55,7 @@ class Staged:
 @contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
     """A temporary folder beside a table's place, with a name that `remove_unfinished` knows."""
-    path = folder.with_name(f".{folder.name}.{os.getpid()}.raw.tmp")
+    path = temporary_folder(folder, ".raw")
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     try:
@@ -107,34 +109,40 @@ def stage(
         A file is missing, empty, damaged, or of another dataset; a line does not fit and `errors` is 'stop'.
     """
     task = progress.add_task("read", total=None, detail="")
-    files = RawFiles(find_files(raw), lambda n: progress.advance(task, n))
+    files = RawFiles(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
     progress.update(task, total=files.total_bytes)
-    dialects: dict[Path, Dialect] = {}
+    dialects: dict[str, Dialect] = {}
 
-    def convert(block: Block) -> tuple[Path, int, list[str]]:
-        frame, messages = parse(block, dialects[block.path], layout)
+    def convert(block: Block) -> tuple[Path, int, int, list[str]]:
+        frame, messages = parse(block, dialects[block.file], layout)
         part = folder / f"{block.number:06}.arrow"
         kept = keep(frame)
         kept.write_ipc(part, compression="uncompressed")  # Parquet takes five times as long
-        return part, kept.height, messages
+        return part, frame.height, kept.height, messages
 
     def blocks() -> Iterator[Block]:
         for block in files.blocks():
             if block.first_line == 1:
-                dialects[block.path] = detect(block.path, block.text, layout)
+                dialects[block.file] = detect(block.file, block.text, layout)
             yield block
 
     parts: list[Path] = []
-    rows, bad_lines = 0, BadLines(errors)
-    for part, height, messages in ordered_map(convert, blocks(), threads=THREADS):
+    lines, rows, bad_lines = 0, 0, BadLines(errors)
+    for part, height, kept, messages in ordered_map(convert, blocks(), threads=THREADS):
         bad_lines.add(messages)
         parts.append(part)
-        rows += height
+        lines, rows = lines + height, rows + kept
         progress.update(task, detail=f"{rows:,} rows")
+    if files.left_out:
+        log.warning("%d file(s) left out: %s", len(files.left_out), ", ".join(files.left_out))
     if bad_lines.count:
         log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
+    if lines == 0:
+        raise InputError(f"raw={','.join(raw)}: no line fits {layout.dataset}, such as: {bad_lines.shown[0]}.")
     if rows == 0:
-        raise InputError(f"raw={','.join(raw)}: {layout.dataset} keeps none of its lines.")
+        raise InputError(
+            f"raw={','.join(raw)}: {layout.dataset} keeps {layout.keeps}, and none of {lines:,} lines is one."
+        )
     return Staged(parts, rows, bad_lines, files.source())
 
 

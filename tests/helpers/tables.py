@@ -21,3 +21,11 @@ def make_table(folder, *, n=500, sizes=(5, 7, 3), n_numeric=0, label_kind="binar
             writer.write(start, categorical[part], numeric[part], label[part])
         writer.finish(made_by={"_target_": "made", "seed": seed}, source={}, facts=facts or {})
     return InstanceTable.open(folder)
+
+
+def same_content(one, other):
+    """Assert that two tables hold the same rows in the same codes."""
+    np.testing.assert_array_equal(one.categorical, other.categorical)
+    np.testing.assert_array_equal(one.numeric, other.numeric)
+    np.testing.assert_array_equal(one.label, other.label)
+    assert one.vocab_sizes == other.vocab_sizes

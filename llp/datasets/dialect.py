@@ -1,0 +1,198 @@
+"""How a raw file is written: its separator, and the order of its columns, from its first lines.
+
+A header may name the columns in any order, in the spellings of the formats' documentation and of the copies that are
+around, and may have a column of row numbers. Names that are not known are refused: reading by position would make a
+wrong table.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from llp.errors import InputError
+
+Kind = Literal["0/1", "whole", "hex", "number", "text"]
+
+SEPARATORS = {b"\t": "tab", b",": "comma", b";": "semicolon", b"|": "bar"}
+SAMPLE = 100  # lines that tell a file's separator
+NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")  # as polars reads one
+ROW_NUMBER = re.compile(r"|id|rowid|index|rownumbers?|rownames?|unnamed0?|level0")  # names of such a column
+BY_PLACE = re.compile(r"(c|col|column|field|f|v|x|)(\d+)")  # names that only count the columns
+
+
+class Field(NamedTuple):
+    """A column of a raw format: its name and what fits in it."""
+
+    name: str
+    kind: Kind
+
+
+ROW = "(row)"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A raw format.
+
+    Attributes
+    ----------
+    dataset : str
+        Its name, as in `dataset=NAME`.
+    fields : tuple of Field
+        The columns in their order where a file has no header.
+    spellings : dict of str to str
+        Patterns of other spellings of columns' names, in lower case and without anything but letters and digits, and
+        the name, which takes a number from the pattern's first group. Numbers may start anywhere.
+    others : dict of int to str
+        Numbers of columns of other known formats, and what they are.
+    keeps : str
+        Which lines become rows.
+    """
+
+    dataset: str
+    fields: tuple[Field, ...]
+    spellings: dict[str, str]
+    others: dict[int, str]
+    keeps: str = "lines"
+    names: dict[str, Field] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", {f.name: f for f in self.fields})
+
+    @property
+    def in_order(self) -> str:
+        """The columns in short."""
+        return f"{self.fields[0].name}, {self.fields[1].name}, ..., {self.fields[-1].name}"
+
+
+class Dialect(NamedTuple):
+    """How one file is written: its separator, the columns in its order, the lines of its header (0 or 1)."""
+
+    separator: bytes
+    fields: tuple[Field, ...]
+    header: int
+
+
+def detect(file: str, text: bytes, layout: Layout) -> Dialect:
+    """The dialect of a file from its first lines.
+
+    Raises
+    ------
+    InputError
+        This is another dataset: no separator gives the format's number of columns, or a header has other names.
+    """
+    lines = text.split(b"\n", SAMPLE)[:SAMPLE]
+    wanted = len(layout.fields)
+    for separator in SEPARATORS:
+        if len(_split(lines[0], separator)) == wanted and _counts_columns(lines[0], separator):
+            return Dialect(separator, layout.fields, header=1)
+        names = _columns(lines[0], separator, layout) if _is_header(lines[0], separator, layout) else []
+        if len(names) == wanted or any(name in layout.names for name in names):
+            _check_names(file, names, layout)
+            if len(lines) > 1 and lines[1].count(separator) == len(names):
+                names = ["", *names]  # R leaves the column of the rows' names unnamed
+            fields = (layout.names.get(name, Field(f"(row {i})", "text")) for i, name in enumerate(names))
+            return Dialect(separator, tuple(fields), header=1)
+    for separator in SEPARATORS:
+        _check_no_header(file, lines, separator, layout)
+        if any(line.count(separator) == wanted - 1 for line in lines):
+            return Dialect(separator, layout.fields, header=0)
+    separator, found = max(((s, lines[0].count(s) + 1) for s in SEPARATORS), key=lambda pair: pair[1])
+    other = f"; that is how {layout.others[found]} looks" if found in layout.others else ""
+    raise InputError(
+        f"{file}, line 1, column {min(found, wanted) + 1}: {found} {SEPARATORS[separator]}-separated column(s), "
+        f"{layout.dataset} has {wanted} ({layout.in_order}){other}."
+    )
+
+
+def other_file(text: bytes, layout: Layout) -> str | None:
+    """What known other file this is, by its first line: one with fewer columns, or with a header without the label."""
+    line = text.partition(b"\n")[0]
+    for separator in SEPARATORS:
+        names = set(_columns(line, separator, layout))
+        if set(layout.names) - names == {layout.fields[0].name}:
+            return f"no column {layout.fields[0].name}"
+        if line.count(separator) + 1 in layout.others:
+            return layout.others[line.count(separator) + 1]
+    return None
+
+
+def _split(line: bytes, separator: bytes) -> list[str]:
+    return [value.strip().strip('"').strip() for value in line.decode(errors="replace").split(separator.decode())]
+
+
+def _columns(line: bytes, separator: bytes, layout: Layout) -> list[str]:
+    """The columns that a line's values name; a value that names none stays as it is."""
+    known = {_plain(name): name for name in layout.names}
+    names, numbered = [], []
+    for i, value in enumerate(_split(line, separator)):
+        plain = _plain(value)
+        name = ROW if ROW_NUMBER.fullmatch(plain) else known.get(plain, value)
+        for pattern, template in layout.spellings.items():
+            if name == value and (match := re.fullmatch(pattern, plain)):
+                name = template
+                if match.groups():
+                    numbered.append((template, int(match[1]), i))
+        names.append(name)
+    _number(names, numbered, layout)
+    return names
+
+
+def _number(names: list[str], numbered: Sequence[tuple[str, int, int]], layout: Layout) -> None:
+    """Fill in the numbers of `names`; those that go on from other columns, or begin with 0, begin with 1."""
+    for template in {template for template, _, _ in numbered}:
+        of_it = sorted((number, place) for other, number, place in numbered if other == template)
+        whole = sum(bool(re.fullmatch(template.replace("{}", r"\d+"), name)) for name in layout.names)
+        first = of_it[0][0] if [n for n, _ in of_it] == [*range(of_it[0][0], of_it[0][0] + whole)] else 1
+        for number, place in of_it:
+            names[place] = template.format(number - first + 1)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _is_header(line: bytes, separator: bytes, layout: Layout) -> bool:
+    """Whether a line's values are names: most are no data, and none but the first is empty."""
+    values = [value.strip().strip(b'"') for value in line.split(separator)]
+    if len(values) > 1 and all(values[1:]):
+        numbers = [bool(NUMBER.fullmatch(v) or re.fullmatch(rb"-?\d+|[0-9a-f]{8}|[0-9A-F]{32}", v)) for v in values]
+        return 2 * sum(numbers) < sum(f.kind != "text" for f in layout.fields)
+    return False
+
+
+def _counts_columns(line: bytes, separator: bytes) -> bool:
+    """Whether a line names the columns in their order by numbers alone, as data frames do."""
+    matches = [BY_PLACE.fullmatch(_plain(value)) for value in _split(line, separator)]
+    found = [(match[1], int(match[2])) for match in matches if match]
+    return len(found) == len(matches) and found in (
+        [(found[0][0], start + i) for i in range(len(found))] for start in (0, 1)
+    )
+
+
+def _check_no_header(file: str, lines: Sequence[bytes], separator: bytes, layout: Layout) -> None:
+    """Refuse names of columns below the first line: what stands above them would be read by position."""
+    for number, line in enumerate(lines[1:], start=2):
+        if _is_header(line, separator, layout) and any(n in layout.names for n in _columns(line, separator, layout)):
+            raise InputError(
+                f"{file}, line {number} names the columns: only a file's first line may; remove what is above."
+            )
+
+
+def _check_names(file: str, names: Sequence[str], layout: Layout) -> None:
+    """Refuse a header that does not name each column once."""
+    unknown = [name for name in names if name not in layout.names and name != ROW]
+    missing = [name for name in layout.names if name not in names]
+    twice = [name for name, count in Counter(names).items() if count > 1 and name != ROW]
+    if unknown:
+        problem = f"names {unknown[0]!r}, which is no column of {layout.dataset}"
+    elif missing:
+        unlabelled = " (the unlabelled test file has none)" if missing[0] == layout.fields[0].name else ""
+        problem = f"names no column {missing[0]}{unlabelled}"
+    elif twice:
+        problem = f"names {twice[0]} twice"
+    else:
+        return
+    raise InputError(f"{file}, line 1 {problem}: name the columns {layout.in_order}, or remove the line if they are.")

@@ -1,0 +1,511 @@
+"""Raw files as they come: each form is read right, or refused with what it is and what to do."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import struct
+import tarfile
+import zipfile
+
+import pytest
+import zstandard
+
+from llp.data.table import InstanceTable
+from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_synthetic
+from llp.errors import InputError
+from tests.helpers.tables import same_content
+
+ROWS = 300
+CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 10**6}
+NAMES = ["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))]
+SSCL_NAMES = [
+    *("Sale", "SalesAmountInEuro", "Time_delay_for_conversion", "click_timestamp", "nb_clicks_1week", "product_price"),
+    *("product_age_group", "device_type", "audience_id", "product_gender", "product_brand"),
+    *(f"product_category({i})" for i in range(1, 8)),
+    *("product_country", "product_id", "product_title", "partner_id", "user_id"),
+]
+
+
+class Raw:
+    """A folder, and the lines of a raw file that may be written into it in many forms."""
+
+    def __init__(self, folder, content):
+        self.folder = folder
+        self.content = content
+        self.rows = [line.split("\t") for line in content.decode().splitlines()]
+
+    def file(self, content, name="train.txt"):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def text(self, header=None, *, separator=",", rows=None, end="\n"):
+        lines = ([header] if header else []) + (self.rows if rows is None else rows)
+        return "".join(separator.join(line) + end for line in lines).encode()
+
+    def members(self, files, kind="tar"):
+        buffer = io.BytesIO()
+        if kind == "zip":
+            with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, content in files.items():
+                    archive.writestr(name, content)
+            return buffer.getvalue()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for name, content in files.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+        return buffer.getvalue()
+
+    def download(self):
+        """What a download holds beside the data."""
+        unlabelled = self.text(separator="\t", rows=[row[1:] for row in self.rows])
+        return {"dac/readme.txt": b"Terms ...\n", "dac/test.txt": unlabelled, "dac/train.txt": self.content}
+
+    def in_folder(self, files):
+        for name, content in files.items():
+            self.file(content, f"raw/{name}")
+        return self.folder / "raw"
+
+    def quoted(self, rows):
+        return [[row[0], *row[1:14], *(f'"{value}"' for value in row[14:])] for row in rows]
+
+
+def shuffled(raw, names):
+    order = random.Random(0).sample(range(40), 40)
+    return raw.text([names[i] for i in order], rows=[[row[i] for i in order] for row in raw.rows])
+
+
+def encrypted(raw):
+    content = bytearray(raw.members({"train.txt": raw.content}, "zip"))
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
+
+
+def damaged_header(raw):
+    half = raw.content.index(b"\n", len(raw.content) // 2) + 1
+    content = bytearray(raw.members({"a.txt": raw.content[:half], "b.txt": raw.content[half:]}))
+    place = content.index(b"b.txt")
+    content[place : place + 100] = b"\xff" * 100
+    return bytes(content)
+
+
+def halves(raw):
+    half = raw.content.index(b"\n", len(raw.content) // 2) + 1
+    return raw.content[:half], raw.content[half:]
+
+
+def fifo(raw):
+    os.mkfifo(raw.folder / "pipe")
+    return raw.folder / "pipe"
+
+
+def linked(raw):
+    (raw.folder / "link").symlink_to(raw.file(raw.content))
+    return raw.folder / "link"
+
+
+# how a raw file may be written, each with the same rows: what makes it in a folder, and returns raw=
+READ = {
+    "Kaggle's CSV with an Id column": lambda r: r.file(
+        r.text(["Id", "Label", *NAMES[1:]], rows=[[str(10**7 + i), *row] for i, row in enumerate(r.rows)])
+    ),
+    "CSV of pandas with its index": lambda r: r.file(
+        r.text(["", *NAMES], rows=[[str(i), *row] for i, row in enumerate(r.rows)])
+    ),
+    "an index saved twice, and an Id": lambda r: r.file(
+        r.text(["Unnamed: 0", "id", *NAMES], rows=[["1", "7", *row] for row in r.rows])
+    ),
+    "CSV of pandas without names": lambda r: r.file(r.text([str(i) for i in range(40)])),
+    "Spark's names": lambda r: r.file(r.text([f"_c{i}" for i in range(40)])),
+    "R's names": lambda r: r.file(r.text([f"V{i + 1}" for i in range(40)])),
+    "a BOM": lambda r: r.file(b"\xef\xbb\xbf" + r.content),
+    "a BOM and a header": lambda r: r.file(b"\xef\xbb\xbf" + r.text(NAMES)),
+    "R's write.csv": lambda r: r.file(r.text([f'"{name}"' for name in NAMES], rows=r.quoted(r.rows))),
+    "R's write.table with the rows' names": lambda r: r.file(
+        r.text(NAMES, separator="\t", rows=[[f'"{i}"', *row] for i, row in enumerate(r.quoted(r.rows), 1)])
+    ),
+    "every value quoted": lambda r: r.file(r.text(rows=[[f'"{v}"' for v in row] for row in r.rows])),
+    "a blank last line": lambda r: r.file(r.content + b"\n"),
+    "many blank last lines": lambda r: r.file(r.content + b"\n" * 5000),
+    "Windows' line ends and blank last lines": lambda r: r.file(r.text(separator="\t", end="\r\n") + b"\r\n\r\n"),
+    "bare carriage returns": lambda r: r.file(r.text(separator="\t", end="\r")),
+    "bare carriage returns, none at the end": lambda r: r.file(r.text(separator="\t", end="\r")[:-1]),
+    "no last line feed": lambda r: r.file(r.content[:-1]),
+    "semicolons": lambda r: r.file(r.text(separator=";")),
+    "bars and a header": lambda r: r.file(r.text(NAMES, separator="|")),
+    "numbers padded with spaces": lambda r: r.file(
+        r.text(rows=[[f"{v:>3}" for v in row[:14]] + row[14:] for row in r.rows])
+    ),
+    "numbers as decimals": lambda r: r.file(
+        r.text(rows=[[v + ".0" if v else "" for v in row[:14]] + row[14:] for row in r.rows])
+    ),
+    "numbers with exponents": lambda r: r.file(
+        r.text(rows=[[v + "00e-2" if v else "" for v in row[:14]] + row[14:] for row in r.rows])
+    ),
+    "columns in another order": lambda r: r.file(shuffled(r, NAMES)),
+    "names of the readme": lambda r: r.file(
+        r.text(
+            [
+                "<label>",
+                *(f"<integer feature {i}>" for i in range(1, 14)),
+                *(f"<categorical feature {i}>" for i in range(1, 27)),
+            ],
+            separator="\t",
+        )
+    ),
+    "names with underscores, from 0": lambda r: r.file(
+        r.text(["label", *(f"int_{i}" for i in range(13)), *(f"cat_{i}" for i in range(26))])
+    ),
+    "names that count on": lambda r: r.file(
+        r.text(
+            [
+                "Clicked",
+                *(f"int-feature-{i}" for i in range(1, 14)),
+                *(f"categorical-feature-{i}" for i in range(14, 40)),
+            ]
+        )
+    ),
+    "the paper's names": lambda r: r.file(r.text([name.replace("I", "N").upper() for name in NAMES])),
+    "gzip": lambda r: r.file(gzip.compress(r.content), "train.txt"),
+    "gzip in two members with zeros between and after": lambda r: r.file(
+        bytes(700).join([*map(gzip.compress, halves(r)), b""])
+    ),
+    "gzip in gzip": lambda r: r.file(gzip.compress(gzip.compress(r.content))),
+    "bzip2, two streams": lambda r: r.file(b"".join(map(bz2.compress, halves(r)))),
+    "xz, padded": lambda r: r.file(lzma.compress(r.content) + bytes(8)),
+    "lzma": lambda r: r.file(lzma.compress(r.content, lzma.FORMAT_ALONE)),
+    "Zstandard after a frame to be skipped": lambda r: r.file(
+        struct.pack("<II", 0x184D2A50, 4) + b"pzst" + b"".join(map(zstandard.compress, halves(r)))
+    ),
+    "zip": lambda r: r.file(r.members({"train.txt": r.content}, "zip")),
+    "zip of the download": lambda r: r.file(r.members(r.download(), "zip")),
+    "zip made by macOS": lambda r: r.file(
+        r.members({"train.txt": r.content, "__MACOSX/._train.txt": b"\0\5", ".DS_Store": b"\0"}, "zip")
+    ),
+    "a stored zip": lambda r: r.file(r.members({"train.txt": r.content}, "zip")),
+    "zip of a gzip": lambda r: r.file(r.members({"train.csv.gz": gzip.compress(r.text(NAMES))}, "zip")),
+    "zip of two parts": lambda r: r.file(r.members(dict(zip(["a.txt", "b.txt"], halves(r), strict=True)), "zip")),
+    "tar of the download": lambda r: r.file(r.members(r.download())),
+    "tar.gz of the download": lambda r: r.file(gzip.compress(r.members(r.download())), "dac.tar.gz"),
+    "tar.bz2": lambda r: r.file(bz2.compress(r.members(r.download()))),
+    "tar.xz": lambda r: r.file(lzma.compress(r.members(r.download()))),
+    "tar.zst": lambda r: r.file(zstandard.compress(r.members(r.download()))),
+    "tar of gzips": lambda r: r.file(r.members({f"{i}.gz": gzip.compress(half) for i, half in enumerate(halves(r))})),
+    "the unpacked folder": lambda r: r.in_folder({name[4:]: content for name, content in r.download().items()}),
+    "the unpacked folder as a glob": lambda r: r.in_folder({n[4:]: c for n, c in r.download().items()}) / "*",
+    "Kaggle's folder": lambda r: r.in_folder(
+        {
+            "train.csv": r.text(["Id", *NAMES], rows=[[str(i), *row] for i, row in enumerate(r.rows)]),
+            "test.csv": r.text(["Id", *NAMES[1:]], rows=[[str(i), *row[1:]] for i, row in enumerate(r.rows)]),
+            "random_submission.csv": b"Id,Predicted\n60000000,0.5\n",
+        }
+    ),
+    "Spark's folder": lambda r: r.in_folder(
+        {
+            "_SUCCESS": b"",
+            ".part-0.csv.crc": b"crc",
+            "part-0.csv": halves(r)[0],
+            "part-1.csv": halves(r)[1],
+            "part-2.csv": b"",
+        }
+    ),
+    "a folder with checksums": lambda r: r.in_folder(
+        {"train.txt": r.content, "SHA256SUMS": b"ab  train.txt\n", "a.md5": b"x"}
+    ),
+    "a link": linked,
+    "a name that is no UTF-8": lambda r: r.file(r.content, os.fsdecode(b"tr\xe4in.txt")),
+    "a name with brackets": lambda r: r.file(r.content, "train[1].txt"),
+}
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("raw") / "train.txt"
+    raw_synthetic.write_ctr(path, **CTR, separator="\t", header=False)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def raw(tmp_path, content):
+    (tmp_path / "in").mkdir()
+    return Raw(tmp_path / "in", content)
+
+
+def prepare(folder, *names, errors="stop"):
+    criteo_ctr.prepare(folder=folder, made_by={}, raw=[str(name) for name in names], errors=errors, rare_at_most=10)
+    return InstanceTable.open(folder)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "train.txt").write_bytes(content)
+    return prepare(folder / "table", folder / "train.txt")
+
+
+@pytest.mark.parametrize("form", READ)
+def test_a_form_is_read_right(raw, plain, tmp_path, form):
+    made = READ[form](raw)
+    for errors in ("stop", "skip"):
+        table = prepare(tmp_path / errors, made, errors=errors)
+        same_content(table, plain)
+        assert table.schema.facts["lines_left_out"] == 0
+
+
+def several(*contents):
+    return lambda r: [r.file(content(r), f"{i}.txt") for i, content in enumerate(contents)]
+
+
+# what is refused: what makes it, and the message
+REFUSED = {
+    "a file named twice": (lambda r: [r.file(r.content)] * 2, r"names .*train\.txt twice .*: name each file once"),
+    "a file and its folder": (lambda r: [r.file(r.content), r.folder], r"names .*train\.txt twice"),
+    "a file and a link to it": (lambda r: [linked(r), r.folder / "train.txt"], r"train\.txt twice \(.*link\)"),
+    "a copy of a file": (several(lambda r: r.content, lambda r: r.content), r"1\.txt holds the same lines as .*0\.txt"),
+    "the download beside what was unpacked": (
+        lambda r: r.in_folder({"dac.tar.gz": gzip.compress(r.members(r.download())), "train.txt": r.content}),
+        r"train\.txt holds the same lines as .*dac\.tar\.gz:dac/train\.txt: name one of them alone",
+    ),
+    "unknown names in another order": (
+        lambda r: r.file(shuffled(r, [f"feature {name}" for name in NAMES])),
+        r"line 1 names 'feature .*', which is no column of criteo_ctr: name the columns label, N1, \.\.\., C26, or",
+    ),
+    "one unknown name": (
+        lambda r: r.file(r.text([*NAMES[:-1], "extra"])),
+        r"line 1 names 'extra', which is no column of criteo_ctr",
+    ),
+    "a column too many": (
+        lambda r: r.file(r.text([*NAMES, "fold"], rows=[[*row, "1"] for row in r.rows])),
+        r"line 1 names 'fold', which is no column",
+    ),
+    "a name twice": (lambda r: r.file(r.text([*NAMES[:-1], "C25"])), r"line 1 names no column C26"),
+    "a label twice": (
+        lambda r: r.file(r.text(["click", *NAMES], rows=[["1", *row] for row in r.rows])),
+        r"line 1 names label twice",
+    ),
+    "Kaggle's unlabelled test file": (
+        lambda r: r.file(r.text(["Id", *NAMES[1:]], rows=[["1", *row[1:]] for row in r.rows])),
+        r"line 1 names no column label \(the unlabelled test file has none\)",
+    ),
+    "the unlabelled test file": (
+        lambda r: r.file(r.download()["dac/test.txt"]),
+        r"39 tab-separated column\(s\), .*that is how the unlabelled test\.txt of Criteo CTR looks",
+    ),
+    "names below the first line": (
+        lambda r: r.file(b"# made by hand\n" + shuffled(r, NAMES)),
+        r"line 2 names the columns: only a file's first line may; remove what is above",
+    ),
+    "an unknown column without names": (
+        lambda r: r.file(r.text(rows=[["7", *row] for row in r.rows])),
+        r"line 1, column 41: 41 comma-separated column\(s\), criteo_ctr has 40",
+    ),
+    "spaces between values": (lambda r: r.file(r.text(separator=" ")), r"line 1, column 2: 1 tab-separated column"),
+    "an empty folder": (lambda r: r.folder, r"no such file"),
+    "a folder of folders": (
+        lambda r: r.file(r.content, "dac/train.txt").parents[1],
+        r"no file, but folders: write raw=.*/dac",
+    ),
+    "a folder without data": (
+        lambda r: r.in_folder({"readme.txt": b"x", "part": b""}),
+        r"no data among the raw files: .*part \(empty\), .*readme\.txt \(no data by its name\)",
+    ),
+    "a folder with something else": (
+        lambda r: r.in_folder({"train.txt": r.content, "x.txt": b"a\tb\n"}),
+        r"x\.txt, line 1, column 3: 2 tab-separated",
+    ),
+    "an empty zip": (lambda r: r.file(r.members({}, "zip")), r"no data among the raw files: an empty archive"),
+    "an empty tar": (lambda r: r.file(r.members({})), r"is a binary file, not a text of lines"),
+    "an empty name": (lambda r: "", r"raw= is empty: write the path"),
+    "a name with a zero byte": (lambda r: "a\0b", r"no such file"),
+    "a user without a home": (lambda r: "~nobody-by-this-name/x", r"no such file"),
+    "an address": (lambda r: "https://example.org/train.txt", r"download the file, and write its path"),
+    "a pipe": (fifo, r"pipe is a pipe or a device: write the path of a file"),
+    "a device": (lambda r: "/dev/zero", r"is a pipe or a device"),
+    "nothing but a BOM": (lambda r: r.file(b"\xef\xbb\xbf"), r"train\.txt is empty"),
+    "nothing but blank lines": (lambda r: r.file(b"\r\n\n\n"), r"train\.txt is empty"),
+    "UTF-16": (lambda r: r.file(r.content.decode().encode("utf-16")), r"is text in UTF-16, .*iconv -f UTF-16"),
+    "zero bytes": (lambda r: r.file(bytes(5000)), r"is a binary file, not a text of lines: write it as CSV"),
+    "Parquet": (lambda r: r.file(b"PAR1\x15\x04"), r"is a Parquet file, not a text of lines: write it as CSV"),
+    "Arrow in gzip": (lambda r: r.file(gzip.compress(b"ARROW1\0\0")), r"is an Arrow file"),
+    "JSON": (lambda r: r.file(b'{"label": 1}\n'), r"is a JSON file"),
+    "ARFF": (lambda r: r.file(b"@relation x\n@data\n"), r"is an ARFF file"),
+    "HDF5": (lambda r: r.file(b"\x89HDF\r\n\x1a\n"), r"is an HDF5 file"),
+    "a NumPy array": (lambda r: r.file(b"\x93NUMPY\x01\0"), r"is a NumPy file"),
+    "SQLite": (lambda r: r.file(b"SQLite format 3\0"), r"is an SQLite database"),
+    "an Office file": (
+        lambda r: r.file(r.members({"[Content_Types].xml": b"<x/>", "xl/a.xml": b""}, "zip")),
+        r"is an Office file, not a text of lines: write it as CSV",
+    ),
+    "a web page": (lambda r: r.file(b"\n<!DOCTYPE html><html>"), r"is a web page, .*download the data again"),
+    "a pointer of Git LFS": (lambda r: r.file(b"version https://git-lfs.github.com/spec/v1\n"), r"git lfs pull"),
+    "7z": (lambda r: r.file(b"7z\xbc\xaf\x27\x1c\0"), r"is a 7z archive, not a text of lines: unpack it"),
+    "RAR": (lambda r: r.file(b"Rar!\x1a\x07"), r"is a RAR archive"),
+    "compress": (lambda r: r.file(b"\x1f\x9d\x90"), r"is a file of compress \(\.Z\)"),
+    "LZ4": (lambda r: r.file(b"\x04\x22\x4d\x18"), r"is an LZ4 file"),
+    "a zip in a tar": (
+        lambda r: r.file(r.members({"a.zip": r.members({"train.txt": r.content}, "zip")})),
+        r"a\.zip is a zip file inside another file: unpack it first",
+    ),
+    "an encrypted zip": (lambda r: r.file(encrypted(r)), r"train\.txt is encrypted: unpack it with its password"),
+    "a zip cut off": (
+        lambda r: r.file(r.members({"train.txt": r.content}, "zip")[:-100]),
+        r"is damaged \(.*\); get it again",
+    ),
+    "a tar cut off": (
+        lambda r: r.file(r.members({"train.txt": r.content})[:30000]),
+        r"is damaged \(.*\); get it again",
+    ),
+    "a tar with a damaged header": (lambda r: r.file(damaged_header(r)), r"is damaged \(what follows"),
+    "bzip2 cut off": (
+        lambda r: r.file(bz2.compress(r.content)[:-9]),
+        r"is cut off: the compressed data ends too early",
+    ),
+    "xz cut off": (lambda r: r.file(lzma.compress(r.content)[:-9]), r"is cut off"),
+    "gzip followed by text": (
+        lambda r: r.file(gzip.compress(r.content) + r.content),
+        r"is damaged \(.*\); get it again",
+    ),
+    "bzip2 followed by text": (lambda r: r.file(bz2.compress(r.content) + r.content), r"is damaged"),
+    "xz followed by text": (lambda r: r.file(lzma.compress(r.content) + r.content), r"is damaged"),
+    "packed five times": (
+        lambda r: r.file(gzip.compress(gzip.compress(gzip.compress(gzip.compress(gzip.compress(r.content)))))),
+        r"is packed more than 4 times",
+    ),
+}
+
+
+@pytest.mark.parametrize("errors", ["stop", "skip"])
+@pytest.mark.parametrize("form", REFUSED)
+def test_a_form_is_refused_with_what_it_is(raw, tmp_path, form, errors):
+    make, message = REFUSED[form]
+    made = make(raw)
+    with pytest.raises(InputError, match=message) as error:
+        prepare(tmp_path / "table", *(made if isinstance(made, list) else [made]), errors=errors)
+    assert "\n" not in str(error.value)
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "in"]
+
+
+# lines that are refused with errors=stop and counted with errors=skip; the others are read
+COUNTED = {
+    "the header again in the middle": (
+        lambda r: r.text(NAMES, rows=r.rows[:150]) + r.text(NAMES, rows=r.rows[150:]),
+        1,
+        r"line 152, column 1 \(label\): 'label' is not 0 or 1",
+    ),
+    "a comment before the data": (lambda r: b"# Criteo\n" + r.content, 1, r"line 1, column 2: the line has 1 columns"),
+    "a blank line in the middle": (
+        lambda r: halves(r)[0] + b"\n\n" + halves(r)[1],
+        2,
+        r"the line has 1 columns instead of 40",
+    ),
+    "a separator in quotes": (
+        lambda r: r.content + b'"\t"' + r.content[1:].partition(b"\n")[0] + b"\n",
+        1,
+        r"line 301, column 41",
+    ),
+    "a carriage return inside a line": (
+        lambda r: r.content + b"0\t\r" + r.content.partition(b"\n")[0][3:] + b"\n",
+        1,
+        r"line 301, column 2 \(N1\): '\\r.*' is not",
+    ),
+    "NA for a missing value": (
+        lambda r: r.content + b"0\tNA\t" + r.content.partition(b"\n")[0].split(b"\t", 2)[2] + b"\n",
+        1,
+        r"line 301, column 2 \(N1\): 'NA' is not a whole number .* or empty",
+    ),
+    "the end of a file of zeros": (lambda r: r.content + bytes(100), 1, r"line 301, column 2: the line has 1 columns"),
+}
+
+
+@pytest.mark.parametrize("form", COUNTED)
+def test_a_line_is_refused_or_counted(raw, plain, tmp_path, form):
+    make, count, message = COUNTED[form]
+    path = raw.file(make(raw))
+    with pytest.raises(InputError, match=rf"{message}.*errors=skip"):
+        prepare(tmp_path / "table", path)
+    table = prepare(tmp_path / "table", path, errors="skip")
+    assert table.schema.facts["lines_left_out"] == count
+    same_content(table, plain)
+
+
+def test_what_is_left_out_of_a_folder_is_said(raw, tmp_path, caplog):
+    folder = raw.in_folder({name[4:]: content for name, content in raw.download().items()})
+    table = prepare(tmp_path / "table", folder)
+    assert "2 file(s) left out" in caplog.text
+    assert "readme.txt (no data by its name)" in caplog.text
+    assert "test.txt (the unlabelled test.txt of Criteo CTR)" in caplog.text
+    assert table.schema.source["files"] == ["train.txt"]
+    assert table.schema.source == prepare(tmp_path / "alone", folder / "train.txt").schema.source
+
+
+def test_a_folder_beside_files_is_said_to_be_left_out(raw, plain, tmp_path, caplog):
+    folder = raw.in_folder({"train.txt": raw.content, "more/b.txt": raw.content})
+    same_content(prepare(tmp_path / "table", folder), plain)
+    assert f"raw={folder}: the folder more in it is not read" in caplog.text
+
+
+def test_a_line_without_end_is_refused(raw, tmp_path, monkeypatch):
+    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 2**10)
+    monkeypatch.setattr(raw_blocks, "LINE_BYTES", 2**20)
+    with pytest.raises(InputError, match="holds a line of more than 1 MiB: it is no text of lines"):
+        prepare(tmp_path / "table", raw.file(raw.content + b"1" * 2**22))
+
+
+def sscl(folder, path, errors="stop"):
+    criteo_sscl.prepare(folder=folder, made_by={}, raw=[str(path)], errors=errors, rare_at_most=0, transform="none")
+    return InstanceTable.open(folder)
+
+
+SALE = ["1", "12.5", "60", "1596439471", "-1", "3", *(f"{i:032X}" for i in range(12)), "DE", "P", "T T", "A", "U"]
+NO_SALE = ["0", "-1", "-1", *SALE[3:]]
+
+
+@pytest.mark.parametrize("names", [SSCL_NAMES, [name.replace("product_cat", "prod_cat") for name in SSCL_NAMES], None])
+def test_sscl_is_read_by_the_names_of_its_documentation(tmp_path, names):
+    lines = [SALE, NO_SALE, [*SALE[:1], "99", *SALE[2:]]]
+    order = [*range(22, -1, -1)] if names else [*range(23)]
+    text = "\n".join("\t".join(line[i] for i in order) for line in ([names] if names else []) + lines)
+    (tmp_path / "CriteoSearchData").write_text(text)
+    table = sscl(tmp_path / "table", tmp_path / "CriteoSearchData")
+    assert table.label.tolist() == [12.5, 99.0]
+    assert table.numeric.tolist() == [[60, 0, 3], [60, 0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            [NO_SALE, NO_SALE],
+            r"criteo_sscl keeps sales \(.* other than -1\), and none of 2 lines is one",
+        ),
+        (
+            [["1", "1e39", *SALE[2:]]],
+            r"line 1, column 2 \(sales_amount_in_euro\): '1e39' is not a number of size 3\.4e\+38",
+        ),
+        (
+            [[*SALE[:5], "-1e39", *SALE[6:]]],
+            r"column 6 \(product_price\): '-1e39' is not a number of size 3\.4e\+38 at most",
+        ),
+        ([[*SALE[:5], "", *SALE[6:]]], r"column 6 \(product_price\): '' is not a number"),
+        ([[*SALE[:2], "nan", *SALE[3:]]], r"column 3 \(time_delay_for_conversion\): 'nan' is not a number"),
+    ],
+)
+def test_sscl_that_could_not_be_trained_on_is_refused(tmp_path, lines, message):
+    (tmp_path / "x").write_text("".join("\t".join(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match=message):
+        sscl(tmp_path / "table", tmp_path / "x")
+
+
+@pytest.mark.parametrize("largest", ["3.4e38", "-3.4e38", "3.4028234663852886e38"])
+def test_the_largest_numbers_stay_finite_in_the_table(tmp_path, largest):
+    lines = [[*SALE[:1], largest, *SALE[2:5], largest, *SALE[6:]], SALE]
+    (tmp_path / "x").write_text("".join("\t".join(line) + "\n" for line in lines))
+    table = sscl(tmp_path / "table", tmp_path / "x")
+    assert table.label[0] == pytest.approx(float(largest), rel=1e-6)
+    assert table.numeric[0, 2] == table.label[0]
