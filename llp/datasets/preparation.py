@@ -2,15 +2,17 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from llp.config.options import check_options, find_target
+from llp.config.options import check_options, check_value, find_target
 from llp.data.table import InstanceTable
-from llp.data.table_writer import remove_unfinished
+from llp.data.table_place import check_replaceable, remove_unfinished, table_folder, unfinished
 from llp.errors import InputError
 from llp.files import locked
 
@@ -49,9 +51,13 @@ def prepare_table(
     InputError
         The folder holds something else, or the raw files are not given or do not fit.
     """
+    check_value("force", force, bool)
+    check_value("errors", errors, Literal["stop", "skip"])
     plain = _plain(dataset)
-    folder = data_dir / str(plain["table"])
+    folder = table_folder(data_dir, plain["table"])
+    lock = data_dir / f".{folder.name}.lock"
     if not force and folder.exists():
+        _tidy(folder, lock)
         InstanceTable.open(folder, plain["prepare"])
         if raw is not None:
             log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
@@ -59,16 +65,28 @@ def prepare_table(
     inputs = _inputs(plain, folder, raw, errors)
     options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
     function = find_target("dataset.prepare", plain["prepare"]["_target_"])
-    check_options("dataset.prepare", function, options, ["folder", "made_by", *inputs])
+    # an option that the dataset has under its own name, as dataset.label, is told by that one
+    own = {name: value for name, value in options.items() if plain.get(name) == value}
+    others = {name: value for name, value in options.items() if name not in own}
+    for group, checked, rest in (("dataset", own, others), ("dataset.prepare", others, own)):
+        check_options(group, function, checked, ["folder", "made_by", *inputs, *rest])
+    check_replaceable(folder)
     data_dir.mkdir(parents=True, exist_ok=True)
-    with locked(data_dir / f".{folder.name}.lock", "another process is preparing this table"):
+    with locked(lock, "another process is preparing this table"):
+        remove_unfinished(folder)
         if not force and folder.exists():  # made by the process that held the lock before
             InstanceTable.open(folder, plain["prepare"])
             return folder
-        remove_unfinished(folder)
         function(folder=folder, made_by=plain["prepare"], **options, **inputs)
     InstanceTable.open(folder, plain["prepare"])
     return folder
+
+
+def _tidy(folder: Path, lock: Path) -> None:
+    """Remove what a process left beside a table that is in place, unless one is at work on it."""
+    if unfinished(folder):
+        with suppress(Timeout, OSError), FileLock(lock, timeout=0):
+            remove_unfinished(folder)
 
 
 def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
@@ -91,8 +109,6 @@ def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, 
         return {}
     if raw is None:
         raise InputError(not_prepared(dataset, folder))
-    if errors not in ("stop", "skip"):
-        raise InputError(f"errors={errors} is not known: write errors=stop or errors=skip.")
     return {"raw": [raw] if isinstance(raw, str) else list(raw), "errors": errors}
 
 

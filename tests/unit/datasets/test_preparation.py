@@ -92,8 +92,58 @@ def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
 
 
 def test_an_unknown_way_with_errors_is_refused(tmp_path):
-    with pytest.raises(InputError, match="write errors=stop or errors=skip"):
+    with pytest.raises(InputError, match=r"errors=ignore .*write errors=stop or skip"):
         prepare.prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
+
+
+@pytest.mark.parametrize("force", ["no", "false", "maybe", 1, None])
+def test_force_is_true_or_false(tmp_path, force):
+    folder = prepare.prepare_table(MADE, tmp_path)
+    before = contents(folder)
+    with pytest.raises(InputError, match=f"force={force} does not fit: it should be a valid boolean"):
+        prepare.prepare_table(MADE, tmp_path, force=force)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../precious", "/tmp", None, "a/b"])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_table_stays_inside_the_data_folder(tmp_path, name, force):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").write_text("years")
+    prepare.prepare_table(MADE, tmp_path / "data")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"Invalid dataset\.table=.*expected one name"):
+        prepare.prepare_table(MADE | {"table": name}, tmp_path / "data", force=force)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_force_replaces_a_table_and_nothing_else(tmp_path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "thesis.tex").write_text("years")
+    with pytest.raises(InputError, match=r"made is no prepared table and stays as it is"):
+        prepare.prepare_table(MADE, tmp_path, force=True)
+    assert (tmp_path / "made" / "thesis.tex").read_text() == "years"
+
+
+def test_what_was_left_beside_a_table_in_place_is_removed_unless_its_process_is_at_work(tmp_path):
+    folder = prepare.prepare_table(MADE, tmp_path)
+    for left in (".made.99999.raw.tmp", ".made.99999.old.tmp", ".made.v2.99999.tmp"):
+        (tmp_path / left).mkdir()
+    with FileLock(tmp_path / ".made.lock"):
+        prepare.prepare_table(MADE, tmp_path)
+        assert len(list(tmp_path.glob(".made.99999.*"))) == 2
+    assert prepare.prepare_table(MADE, tmp_path) == folder
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".made.lock", ".made.v2.99999.tmp", "made"]
+
+
+def test_a_wrong_option_is_told_by_the_name_under_which_it_is_given(tmp_path):
+    dataset = MADE | {"rows": -1, "prepare": MADE["prepare"] | {"rows": -1}}
+    with pytest.raises(InputError, match=r"dataset\.rows=-1 does not fit: it should be greater than 0"):
+        prepare.prepare_table(dataset, tmp_path)
+    dataset = MADE | {"prepare": MADE["prepare"] | {"rate": 2.0}}
+    with pytest.raises(InputError, match=r"dataset\.prepare\.rate=2.0 does not fit: it should be less than 1"):
+        prepare.prepare_table(dataset, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_preparation_leaves_the_old_table_and_nothing_else(tmp_path):
