@@ -11,7 +11,7 @@ from pathlib import Path
 
 from llp.errors import InputError
 
-FILES = ("schema.json", "categorical.npy", "numeric.npy", "label.npy", "columns.parquet", "vocabulary")
+OF_A_TABLE = re.compile(r".*\.(json|npy|parquet)|vocabulary")
 NAME_BYTES = 200  # a file system takes 255, the temporary names are longer
 
 
@@ -49,7 +49,7 @@ def check_replaceable(folder: Path) -> None:
         return
     if folder.is_symlink() or not folder.is_dir() or not (folder / "schema.json").is_file():
         raise InputError(f"{folder} is no prepared table and stays as it is: give another name with dataset.table=NAME")
-    if foreign := sorted(path.name for path in folder.iterdir() if path.name not in FILES):
+    if foreign := sorted(path.name for path in folder.iterdir() if not OF_A_TABLE.fullmatch(path.name)):
         raise InputError(
             f"{folder} holds {foreign[0]}, which is no part of a table, and stays as it is: move it elsewhere, or give "
             "another name with dataset.table=NAME"

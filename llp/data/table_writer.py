@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from llp.data.row_checks import checked_codes, checked_labels, checked_numbers, checked_weights
 from llp.data.table import Column, LabelKind, Schema
 from llp.data.table_place import check_replaceable, put_in_place, temporary_folder
 from llp.errors import InputError
@@ -112,52 +113,25 @@ class TableWriter:
             no finite float32, a label not 0 or 1 in a table of binary labels, or a weight below 0.
         """
         m = len(label)
-        if start != self._written or start + m > self._rows:
+        stop = start + m
+        if start != self._written or stop > self._rows:
             raise InputError(
-                f"rows {start} to {start + m - 1} were to be written to {self._folder} after {self._written} of "
+                f"rows {start} to {stop - 1} were to be written to {self._folder} after {self._written} of "
                 f"{self._rows} rows: rows are written in order, each once"
             )
-        if numeric is None:
-            numeric = np.empty((m, 0), np.float32)
-        for name, array, shape in (
-            ("codes", categorical, (m, *self._categorical.shape[1:])),
-            ("numeric", numeric, (m, *self._numeric.shape[1:])),
-            ("label", label, (m,)),
-        ):
-            if array.shape != shape:
-                raise InputError(f"{name} of shape {array.shape} do not fit {self._folder}: expected {shape}")
-        if not np.issubdtype(categorical.dtype, np.integer):
-            raise InputError(f"codes are integers, those for {self._folder} are {categorical.dtype}")
-        self._categorical[start : start + m] = _within_int32(categorical, start)
-        self._numeric[start : start + m] = _finite(numeric, start)
-        self._label[start : start + m] = self._label_of(label, start)
-        self._write_weight(start, weight, m)
-        self._written += m
-
-    def _label_of(self, label: NDArray[Any], start: int) -> NDArray[np.float32]:
-        if self._label_kind == "binary":
-            wanted, fits = "0 or 1", np.isin(label, (0, 1))
-        else:
-            wanted, fits = "a finite number", np.isfinite(_as_float32(label))
-        if not fits.all():
-            row = int(np.argmin(fits))
-            raise InputError(f"row {start + row} (from 0) has the label {label[row]}: a label is {wanted}.")
-        return _as_float32(label)
-
-    def _write_weight(self, start: int, weight: NDArray[Any] | None, m: int) -> None:
         if (weight is None) != (self._weight is None) and start > 0:
             raise InputError(f"weights for {self._folder} are given with all of its rows, or with none")
-        if weight is None:
-            return
-        if weight.shape != (m,):
-            raise InputError(f"weights of shape {weight.shape} do not fit {self._folder}: expected {(m,)}")
-        fits = np.isfinite(_as_float32(weight)) & (weight >= 0)
-        if not fits.all():
-            row = int(np.argmin(fits))
-            raise InputError(f"row {start + row} (from 0) has the weight {weight[row]}: expected a number from 0")
-        if self._weight is None:
-            self._weight = self._create("weight.npy", np.float32, (self._rows,))
-        self._weight[start : start + m] = weight
+        if numeric is None:
+            numeric = np.empty((m, 0), np.float32)
+        self._categorical[start:stop] = checked_codes(categorical, start, (m, self._categorical.shape[1]))
+        self._numeric[start:stop] = checked_numbers(numeric, start, (m, self._numeric.shape[1]))
+        self._label[start:stop] = checked_labels(label, start, self._label_kind)
+        if weight is not None:
+            checked = checked_weights(weight, start, m)
+            if self._weight is None:
+                self._weight = self._create("weight.npy", np.float32, (self._rows,))
+            self._weight[start:stop] = checked
+        self._written = stop
 
     def finish(
         self,
@@ -234,36 +208,6 @@ class TableWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         shutil.rmtree(self._temporary, ignore_errors=True)
-
-
-def _within_int32(codes: NDArray[Any], start: int) -> NDArray[Any]:
-    limits = np.iinfo(np.int32)
-    if np.can_cast(codes.dtype, np.int32) or codes.size == 0:
-        return codes
-    if codes.min() < limits.min or codes.max() > limits.max:
-        row, column = np.argwhere((codes < limits.min) | (codes > limits.max))[0]
-        raise InputError(
-            f"row {start + row} (from 0) has the code {codes[row, column]} in categorical column {column}: "
-            "codes are 0..vocab_size-1"
-        )
-    return codes
-
-
-def _finite(numbers: NDArray[Any], start: int) -> NDArray[np.float32]:
-    """The numbers as float32, in which a large one may be infinite."""
-    small = _as_float32(numbers)
-    if not np.isfinite(small).all():
-        row, column = np.argwhere(~np.isfinite(small))[0]
-        raise InputError(
-            f"row {start + row} (from 0) has {numbers[row, column]} in numeric column {column}: "
-            "write a finite number where a value is missing"
-        )
-    return small
-
-
-def _as_float32(numbers: NDArray[Any]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        return numbers.astype(np.float32)
 
 
 def _transposed(block: NDArray[np.int32]) -> NDArray[np.int32]:

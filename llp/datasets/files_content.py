@@ -1,17 +1,13 @@
-"""Own files found and opened: plain, gzip, Zstandard or zip, read once with a checksum of the bytes on disk."""
+"""Own files found and opened: plain, compressed or in an archive, read once with a checksum of the bytes on disk."""
 
 import glob
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from llp.datasets.raw_files import GZIP, READ_BYTES, ZSTD, _decompressed
+from llp.datasets.raw_files import contents
 from llp.errors import InputError
-
-ZIP = b"PK\x03\x04"
 
 
 def find_files(names: Sequence[str], *, option: str) -> list[Path]:
@@ -67,42 +63,13 @@ class OwnFiles:
         Raises
         ------
         InputError
-            It is cut off or damaged, or a zip archive of more than one file.
+            It is cut off or damaged, or an archive of more than one file.
         """
-        pieces = self._pieces(path)
-        with path.open("rb") as file:
-            magic = file.read(4)
-        if magic.startswith(GZIP):
-            yield from _decompressed(path, pieces, lambda: zlib.decompressobj(wbits=31), zlib.error)
-        elif magic == ZSTD:
-            import zstandard
-
-            machine = zstandard.ZstdDecompressor()
-            yield from _decompressed(path, pieces, machine.decompressobj, zstandard.ZstdError)
-        elif magic == ZIP:
-            for _ in pieces:  # the index is at the file's end: it is read from there, a second time
-                pass
-            yield from _only_member(path)
-        else:
+        for number, (name, pieces) in enumerate(contents(path, self._take)):
+            if number > 0:
+                raise InputError(f"{path} holds more than one file ({name}): unpack it and name the folder")
             yield from pieces
 
-    def _pieces(self, path: Path) -> Iterator[bytes]:
-        with path.open("rb") as file:
-            while piece := file.read(READ_BYTES):
-                self._checksum.update(piece)
-                self._on_read(len(piece))
-                yield piece
-
-
-def _only_member(path: Path) -> Iterator[bytes]:
-    """The content of the one file of a zip archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if not name.endswith("/")]
-            if len(members) != 1:
-                raise InputError(f"{path} holds {len(members)} files, expected one: unpack it and name the folder")
-            with archive.open(members[0]) as file:
-                while piece := file.read(READ_BYTES):
-                    yield piece
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InputError(f"{path} is damaged ({error}); get it again") from None
+    def _take(self, piece: bytes) -> None:
+        self._checksum.update(piece)
+        self._on_read(len(piece))

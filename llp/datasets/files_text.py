@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.datasets.files_options import Reading
-from llp.datasets.raw_files import BLOCK_BYTES
+from llp.datasets.raw_blocks import BLOCK_BYTES
 from llp.errors import InputError
 
 SEPARATORS = {"tab": "\t", "semicolon": ";", "pipe": "|", "comma": ",", "space": " ", "\\t": "\t"}

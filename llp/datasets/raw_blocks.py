@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llp.datasets.raw_files import Text, texts
+from llp.datasets.raw_files import Content, contents, text_of
 from llp.datasets.raw_paths import RawFile, is_beside
 from llp.errors import InputError
 
@@ -92,7 +92,7 @@ class RawFiles:
                 self.left_out.append(f"{file.path} (no data by its name)")
                 continue
             before, read = self._checksum.copy(), 0
-            for text in texts(file.path, self._take):
+            for text in contents(file.path, self._take):
                 lines = self._lines(text, named=file.named and text.name == str(file.path))
                 for first_line, content in lines:
                     yield Block(number, text.name, first_line, content)
@@ -109,7 +109,7 @@ class RawFiles:
         self._checksum.update(piece)
         self._on_read(len(piece))
 
-    def _lines(self, text: Text, *, named: bool) -> Iterator[tuple[int, bytes]]:
+    def _lines(self, text: Content, *, named: bool) -> Iterator[tuple[int, bytes]]:
         """A text's blocks, each with the number of its first line; none for a text that is left out."""
         if not named and is_beside(Path(text.name.rpartition(":")[2]).name):
             self.left_out.append(f"{text.name} (no data by its name)")
@@ -131,7 +131,7 @@ class RawFiles:
             raise InputError(f"{text.name} holds the same lines as {twice}: name one of them alone.")
 
 
-def whole_lines(text: Text) -> Iterator[bytes]:
+def whole_lines(text: Content) -> Iterator[bytes]:
     """Blocks of about `BLOCK_BYTES` that end with a line feed, whatever ended their lines, without blank last lines.
 
     Raises
@@ -140,7 +140,7 @@ def whole_lines(text: Text) -> Iterator[bytes]:
         A line is longer than `LINE_BYTES`.
     """
     blank = b""  # lines at a block's end: they stay only where something follows
-    for block in _cut(text.name, _line_feeds(text.pieces)):
+    for block in _cut(text.name, _line_feeds(text_of(text))):
         content = block.rstrip(b"\r\n")
         if not content:
             blank += block

@@ -48,8 +48,8 @@ FOREIGN = (  # first bytes, what they are, what to do
 )
 
 
-class Text(NamedTuple):
-    """An opened text: its name (a path, and behind a colon the name inside an archive) and its bytes in pieces."""
+class Content(NamedTuple):
+    """What a file holds: its name (a path, and behind a colon the name inside an archive), its bytes in pieces."""
 
     name: str
     pieces: Iterator[bytes]
@@ -63,8 +63,8 @@ class Codec(NamedTuple):
     damaged: tuple[type[Exception], ...]
 
 
-def texts(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Text]:
-    """The texts of a file: one, or those in an archive, one after another; each is read before the next.
+def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
+    """What a file holds, unpacked: itself, or an archive's files one after another; each is read before the next.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def texts(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Text]:
     Raises
     ------
     InputError
-        The file is damaged, cut off, or no text.
+        The file is damaged or cut off.
     """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
@@ -92,14 +92,35 @@ def texts(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Text]:
             pass
 
 
+def text_of(content: Content) -> Iterator[bytes]:
+    """The bytes of a text, without a mark of UTF-8.
+
+    Raises
+    ------
+    InputError
+        It is no text; as soon as it is read.
+    """
+    name, pieces = content
+    head = next(pieces, b"")
+    if head.startswith(ZIP):
+        raise InputError(f"{name} is a zip file inside another file: {UNPACK} first.")
+    for magic, what, remedy in FOREIGN:
+        if re.match(magic, head):
+            raise InputError(f"{name} is {what}, not a text of lines: {remedy}.")
+    if b"\0" in head[:HEAD_BYTES]:
+        raise InputError(f"{name} is a binary file, not a text of lines: {AS_TEXT}.")
+    yield head.removeprefix(UTF8_MARK)
+    yield from pieces
+
+
 def _read(file: BinaryIO, on_read: Callable[[bytes], None]) -> Iterator[bytes]:
     while piece := file.read(READ_BYTES):
         on_read(piece)
         yield piece
 
 
-def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Text]:
-    """The texts in a stream that may be compressed, or an archive, or both."""
+def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Content]:
+    """What is in a stream that may be compressed, or an archive, or both."""
     head = b""
     while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
         head += piece
@@ -113,21 +134,7 @@ def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Text]
     elif is_tar:
         yield from _archived(name, pieces, layers - 1)
     else:
-        yield Text(name, _checked(name, pieces))
-
-
-def _checked(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same pieces, without a mark of UTF-8; what is no text is refused, but only where it is read."""
-    head = next(pieces, b"")
-    if head.startswith(ZIP):
-        raise InputError(f"{name} is a zip file inside another file: {UNPACK} first.")
-    for magic, what, remedy in FOREIGN:
-        if re.match(magic, head):
-            raise InputError(f"{name} is {what}, not a text of lines: {remedy}.")
-    if b"\0" in head[:HEAD_BYTES]:
-        raise InputError(f"{name} is a binary file, not a text of lines: {AS_TEXT}.")
-    yield head.removeprefix(UTF8_MARK)
-    yield from pieces
+        yield Content(name, pieces)
 
 
 def _codecs() -> list[Codec]:
@@ -191,8 +198,8 @@ class _Stream:
         return content
 
 
-def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Text]:
-    """The texts of a tar archive's files."""
+def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Content]:
+    """The files of a tar archive."""
     stream = _Stream(pieces)
     try:
         with tarfile.open(fileobj=stream, mode="r|", bufsize=READ_BYTES) as archive:  # type: ignore[call-overload]
@@ -208,8 +215,8 @@ def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Text]
         raise _damaged(name, error) from None
 
 
-def _zipped(path: Path, file: BinaryIO) -> Iterator[Text]:
-    """The texts of a zip archive's files."""
+def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
+    """The files of a zip archive."""
     try:
         with zipfile.ZipFile(file) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]

@@ -276,22 +276,28 @@ WRONG_ROWS = {
     "ranges that overlap": ([(0, *rows(3)), (2, *rows(4))], r"rows 2 to 5 .* after 3 of 6"),
     "a gap": ([(0, *rows(2)), (3, *rows(3))], r"rows 3 to 5 .* after 2 of 6"),
     "more than there are": ([(0, *rows(7))], r"rows 0 to 6 .* after 0 of 6 rows"),
-    "codes of a column too many": ([(0, *rows(6, codes=2))], r"codes of shape \(6, 2\) .* expected \(6, 1\)"),
-    "codes of one row for all": ([(0, rows(1)[0], *rows(6)[1:])], r"codes of shape \(1, 1\) .* expected \(6, 1\)"),
-    "codes without columns": ([(0, rows(6)[0][:, 0], *rows(6)[1:])], r"codes of shape \(6,\)"),
-    "codes that are no integers": ([(0, rows(6)[0] + 0.5, *rows(6)[1:])], r"codes are integers, .* are float64"),
-    "codes that are truths": ([(0, rows(6)[0] > 0, *rows(6)[1:])], r"codes are integers, .* are bool"),
+    "codes of a column too many": ([(0, *rows(6, codes=2))], r"codes have the shape \(6, 2\), expected \(6, 1\)"),
+    "codes of one row for all": ([(0, rows(1)[0], *rows(6)[1:])], r"codes have the shape \(1, 1\), expected \(6, 1\)"),
+    "codes without columns": ([(0, rows(6)[0][:, 0], *rows(6)[1:])], r"codes have the shape \(6,\)"),
+    "codes that are no integers": ([(0, rows(6)[0] + 0.5, *rows(6)[1:])], r"codes are integers, these are float64"),
+    "codes that are truths": ([(0, rows(6)[0] > 0, *rows(6)[1:])], r"codes are integers, these are bool"),
     "codes beyond 32 bits": (
         [(0, rows(6)[0] + 2**32, *rows(6)[1:])],
         r"row 0 .* code 4294967296 in categorical column 0",
     ),
-    "numbers of another shape": ([(0, rows(6)[0], rows(6, numbers=2)[1], rows(6)[2])], r"numeric of shape \(6, 2\)"),
-    "no numbers": ([(0, rows(6)[0], None, rows(6)[2])], r"numeric of shape \(6, 0\) .* expected \(6, 1\)"),
+    "numbers of another shape": (
+        [(0, rows(6)[0], rows(6, numbers=2)[1], rows(6)[2])],
+        r"numbers have .* \(6, 2\)",
+    ),
+    "no numbers": ([(0, rows(6)[0], None, rows(6)[2])], r"numbers have the shape \(6, 0\), expected \(6, 1\)"),
     "numbers beyond float32": (
         [(0, rows(6)[0], rows(6)[1] + 1e39, rows(6)[2])],
         r"row 0 .* 1e\+39 in numeric column 0",
     ),
-    "labels of another shape": ([(0, *rows(6)[:2], np.zeros((6, 1)))], r"label of shape \(6, 1\) .* expected \(6,\)"),
+    "labels of another shape": (
+        [(0, *rows(6)[:2], np.zeros((6, 1)))],
+        r"labels have .* \(6, 1\), expected \(6,\)",
+    ),
 }
 
 

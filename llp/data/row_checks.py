@@ -1,0 +1,94 @@
+"""Checks of the rows that are written to a table: of the shape and type that is meant, and finite as float32."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.data.table import LabelKind
+from llp.errors import InputError
+
+
+def checked_codes(codes: NDArray[Any], start: int, shape: tuple[int, int]) -> NDArray[Any]:
+    """Codes (m, Fc) of the rows from `start` on.
+
+    Raises
+    ------
+    InputError
+        They have another shape, are no integers, or are beyond 32 bits.
+    """
+    _check_shape("codes", codes, shape)
+    if not np.issubdtype(codes.dtype, np.integer):
+        raise InputError(f"codes are integers, these are {codes.dtype}")
+    limits = np.iinfo(np.int32)
+    small = np.can_cast(codes.dtype, np.int32) or codes.size == 0
+    if not small and (codes.min() < limits.min or codes.max() > limits.max):
+        row, column = np.argwhere((codes < limits.min) | (codes > limits.max))[0]
+        raise InputError(
+            f"row {start + row} (from 0) has the code {codes[row, column]} in categorical column {column}: "
+            "codes are 0..vocab_size-1"
+        )
+    return codes
+
+
+def checked_numbers(numbers: NDArray[Any], start: int, shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Numeric values (m, Fn) of the rows from `start` on, as float32.
+
+    Raises
+    ------
+    InputError
+        They have another shape, or one is not finite as float32.
+    """
+    _check_shape("numbers", numbers, shape)
+    small = _as_float32(numbers)
+    if not np.isfinite(small).all():
+        row, column = np.argwhere(~np.isfinite(small))[0]
+        raise InputError(
+            f"row {start + row} (from 0) has {numbers[row, column]} in numeric column {column}: "
+            "write a finite number where a value is missing"
+        )
+    return small
+
+
+def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind) -> NDArray[np.float32]:
+    """Labels (m,) of the rows from `start` on, as float32.
+
+    Raises
+    ------
+    InputError
+        They have another shape, or one is not 0 or 1, or not finite as float32.
+    """
+    _check_shape("labels", labels, (len(labels),))
+    small = _as_float32(labels)
+    wanted, fits = ("0 or 1", np.isin(labels, (0, 1))) if kind == "binary" else ("a finite number", np.isfinite(small))
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(f"row {start + row} (from 0) has the label {labels[row]}: a label is {wanted}.")
+    return small
+
+
+def checked_weights(weights: NDArray[Any], start: int, m: int) -> NDArray[np.float32]:
+    """Weights (m,) of the rows from `start` on, as float32.
+
+    Raises
+    ------
+    InputError
+        They have another shape, or one is below 0 or not finite as float32.
+    """
+    _check_shape("weights", weights, (m,))
+    small = _as_float32(weights)
+    fits = np.isfinite(small) & (small >= 0)
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(f"row {start + row} (from 0) has the weight {weights[row]}: expected a number from 0")
+    return small
+
+
+def _check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InputError(f"{name} have the shape {array.shape}, expected {shape}")
+
+
+def _as_float32(numbers: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32, copy=False)
