@@ -99,7 +99,7 @@ class Bags:
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """The runs `starts[b] .. starts[b] + sizes[b] - 1`, one after another: int64 (sum of sizes)."""
-    begin = np.cumsum(sizes) - sizes
+    begin = np.cumsum(sizes) - sizes  # where each run begins in the answer: 0, 1, 2, ... is shifted by start - begin
     positions: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts - begin, sizes)
     return positions
 
@@ -121,10 +121,10 @@ def key_codes(table: InstanceTable, columns: tuple[str, ...]) -> NDArray[np.uint
     sizes = dict(zip(table.categorical_names, table.vocab_sizes, strict=True))
     if math.prod(sizes[column] for column in columns) >= 2**63:
         raise InputError(f"the key {'_'.join(columns)} has more value combinations than 2^63: use fewer columns.")
-    key = np.zeros(table.n_rows, np.uint64)
+    key = np.zeros(table.n_rows, np.uint64)  # digits of a number whose bases are the vocabulary sizes
     for column in columns:
         key *= np.uint64(sizes[column])
-        key += table.codes(column).view(np.uint32)
+        key += table.codes(column).view(np.uint32)  # unsigned: without a copy to int64
     return key
 
 
@@ -144,7 +144,8 @@ def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.in
         The rows by (key, row), and where each group begins (groups + 1).
     """
     row_bits = int(rows[-1]).bit_length() if len(rows) else 0
-    if int(key.max(initial=0)).bit_length() + row_bits <= 64:  # one sort of one integer: three times as fast
+    if int(key.max(initial=0)).bit_length() + row_bits <= 64:
+        # key and row fit into one integer: one sort in place, three times as fast as sorting an index by the key
         both = (key << np.uint64(row_bits)) | rows.view(np.uint64)
         both.sort()
         ordered_key = both >> np.uint64(row_bits)
@@ -188,6 +189,7 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
                 f"instances, at least {MIN_ROWS} are needed. Use another key, or widen grouping_key.low_thresh and "
                 f"grouping_key.high_thresh."
             )
+        # bags must not reach over the folds, so the train rows are grouped anew: part of a bag is in the test rows
         train, test = fold_positions(len(rows), fold)
         return FoldBags(make_bags(*group_rows(codes[train], rows[train]), table.label), rows[test])
     if table.n_rows < MIN_ROWS:

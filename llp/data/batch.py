@@ -8,9 +8,9 @@ from torch import Tensor
 class BagBatch(NamedTuple):
     """A minibatch of M bags with n instances in all, bag after bag. It holds no instance label.
 
-    Instances whose `segment` is M belong to no bag: they stand at the end and only fill the minibatch up to a fixed
-    n, which a recorded training step needs. Their features are some row's. They do not count in `size`, and for
-    methods with `static_shape` the loss does not depend on them and has the gradient 0 in their scores.
+    Instances with `segment == M` are padding at the end, up to the fixed n that a captured training step needs; their
+    features are arbitrary. They do not count in `size`, and for methods with `static_shape` the loss does not depend
+    on them and has the gradient 0 in their scores.
 
     Attributes
     ----------

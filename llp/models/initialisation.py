@@ -1,4 +1,4 @@
-"""Initial weights from a generator of one's own: torch's is the process's, and other threads draw from it too."""
+"""Initial weights from a private generator: torch's default one is shared by all threads."""
 
 from typing import Any
 

@@ -55,7 +55,7 @@ def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tupl
     segment, size : Tensor
         (n,) and (M,) int64.
     count : Tensor
-        (M,) float64, whole numbers.
+        (M,) float64, integers.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tupl
 
 
 class _LogCountProbability(torch.autograd.Function):
-    """The derivative of log P(S = y) by z_i is P(Y_i = 1 | S = y) - h_i, which the forward pass has at hand."""
+    """The derivative of log P(S = y) by z_i is P(Y_i = 1 | S = y) - h_i, which the forward pass computes."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ class _LogCountProbability(torch.autograd.Function):
 def log_count_probability(scores: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tensor:
     """Log-probability of each bag's count of positives: (M,), differentiable once in the raw scores z (n,).
 
-    `count` (M,) holds whole numbers in 0..k. Computed in float64, returned in the scores' type.
+    `count` (M,) holds integers in 0..k. Computed in float64, returned in the scores' type.
     """
     value: Tensor = _LogCountProbability.apply(scores, segment, size, count)  # type: ignore[no-untyped-call]
     return value

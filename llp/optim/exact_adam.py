@@ -2,9 +2,9 @@
 
 Notable:
 
-- Rows of a `RowParameter` that get no gradient are not rewritten at every step; the movement that their decaying
-  moments owe them is made up in closed form (`llp.optim.catch_up`) when the row is read next. `torch.optim.SparseAdam`
-  leaves that movement out: it is another algorithm.
+- Rows of a `RowParameter` that get no gradient are not rewritten at every step. Untouched rows still move under dense
+  Adam, by their decaying moments; that movement is applied in closed form (`llp.optim.catch_up`) when the row is read
+  next. `torch.optim.SparseAdam` leaves it out: it is another algorithm.
 - The state holds, for each row, the step up to which it is current. Weights and state belong together as they lie:
   saving them brings no row up to date, which would round differently.
 - All other parameters go to torch's fused Adam.
@@ -139,12 +139,12 @@ class ExactAdam(torch.optim.Optimizer):
             weight.catch_up()
 
     def reserve(self, steps: int) -> None:
-        """Make room for so many steps in all, so that no step of them moves a table that a CUDA graph reads."""
+        """Reserve memory for this many steps in all, so that none of them moves a table that a CUDA graph reads."""
         for weight in self._tables():
             _touched(weight).reserve(steps)
 
     def before_replay(self) -> None:
-        """Keep the host's books for a step that is about to be replayed from a CUDA graph."""
+        """Count, on the host, a step that a CUDA graph is about to replay."""
         for weight in self._tables():
             _touched(weight).before_replay()
 

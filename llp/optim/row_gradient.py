@@ -37,10 +37,10 @@ class TouchedRows(Protocol):
         """Bring every row up to date."""
 
     def reserve(self, steps: int) -> None:
-        """Make room for the sums of so many steps in all."""
+        """Reserve memory for the sums of this many steps in all."""
 
     def before_replay(self) -> None:
-        """Keep the host's books for an update that someone else is about to repeat, in a CUDA graph."""
+        """Count, on the host, an update that a CUDA graph is about to replay."""
 
 
 class RowParameter(nn.Parameter):

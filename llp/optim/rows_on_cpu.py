@@ -51,16 +51,16 @@ class RowsOnCpu:
         self._betas = betas
         self._eps = eps
         self._push = PushSums(*betas)
-        self._mark = np.full(len(weight), -1, dtype=np.int32)
+        self._mark = np.full(len(weight), -1, dtype=np.int32)  # scratch of `compiled`, which leaves it as it was
         self._kept: list[_Kept] = []
-        last = self._state["last"]
+        last = self._state["last"]  # the step to which a row is up to date; 0 while it has no moments to be moved by
         self._all_current = bool(((last == 0) | (last == self._state["step"])).all())
         self._pool: ThreadPoolExecutor | None = None
 
     def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
         """Bring rows (n, F) up to date and sum them to (n, D)."""
         row_numbers = rows.contiguous().numpy()
-        index = None
+        index = None  # without lagging rows it is only needed for the update, and a mere evaluation has none
         if not self._all_current:
             index = self._index(row_numbers)
             self._catch_up(index.distinct)
@@ -68,7 +68,7 @@ class RowsOnCpu:
         in_range = self._in_ranges(compiled.sum_rows, len(rows), self._weights(), row_numbers, total.numpy())
         if not all(in_range):
             raise self._out_of_range()
-        return total, (row_numbers, index)
+        return total, (row_numbers, index)  # the token: the update need not search the distinct rows again
 
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
         """Keep the gradient (n, D) of the sums; several add up until `discard`."""
@@ -108,13 +108,13 @@ class RowsOnCpu:
             self._all_current = True
 
     def reserve(self, steps: int) -> None:
-        """Make room for the sums of so many steps in all."""
+        """Reserve memory for the sums of this many steps in all."""
         sums = self._state["sums"].numpy()
         if steps > self._push.capacity(sums):
             self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * steps))
 
     def before_replay(self) -> None:
-        """Keep the books for an update that someone else is about to repeat: rows will lag behind."""
+        """Count an update that a CUDA graph is about to replay: rows will lag behind."""
         self._all_current = False
 
     @property
@@ -143,12 +143,13 @@ class RowsOnCpu:
         return _Index(distinct, start, position)
 
     def _indexed(self, kept: list[_Kept]) -> tuple[_Index, int, NDArray[Any]]:
-        # The distinct rows of all gradients kept, the columns per row of the gradient, and the gradient.
+        """The distinct rows of all gradients kept, the columns per row of the gradient, and the gradient."""
         if len(kept) == 1:
             row_numbers, index, gradient = kept[0]
             return index or self._index(row_numbers), row_numbers.shape[1], gradient
         index = self._index(np.concatenate([rows.reshape(-1) for rows, _, _ in kept]))
         columns = np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _, _ in kept])
+        # minibatches may differ in their number of columns: each position points to its row of the joint gradient
         owner = np.repeat(np.arange(len(columns), dtype=np.int32), columns)
         gradient = np.concatenate([part for _, _, part in kept])
         return index._replace(position=owner[index.position]), 1, gradient
@@ -169,7 +170,7 @@ class RowsOnCpu:
         self._state["step"].fill_(step)
 
     def _in_ranges(self, run: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
-        threads = torch.get_num_threads()
+        threads = torch.get_num_threads()  # each takes a range of distinct rows, so no two write the same one
         if threads == 1:
             return [run(0, count, *arguments)]
         if self._pool is None:

@@ -23,16 +23,8 @@ class RowsOnGpu:
 
     Parameters
     ----------
-    weight : Tensor, float32 or float64 (N, D)
-        The table, changed in place.
-    states : mapping
-        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N),
-        `step` int64 () and `sums` float64. They are changed in place, `sums` is replaced when it is full; the dict is
-        looked up at each use, as a trainer may put another in its place.
-    betas : tuple of float
-        Decay of the first and second moment.
-    eps : float
-        Added to the root of the second moment.
+    weight, states, betas, eps
+        See `RowsOnCpu`.
     """
 
     def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float) -> None:
@@ -109,18 +101,18 @@ class RowsOnGpu:
             self._all_current = True
 
     def reserve(self, steps: int) -> None:
-        """Make room for the sums of ``steps`` steps in all."""
+        """Reserve memory for the sums of ``steps`` steps in all."""
         sums = self._state["sums"]
         if steps > self._push.capacity(sums):
             self._state["sums"] = torch.from_numpy(self._push.grown(sums.cpu().numpy(), 2 * steps)).to(sums.device)
 
     def before_replay(self) -> None:
-        """Keep the host's books for a captured update that is about to be replayed.
+        """Count, on the host, a captured update that is about to be replayed.
 
         Raises
         ------
         RuntimeError
-            If `reserve` was not given so many steps.
+            If `reserve` was given fewer steps.
         """
         if self._steps_at_most + 1 > self._push.capacity(self._state["sums"]):
             raise RuntimeError("no room for the sums of more steps: reserve them and capture the graph anew")

@@ -29,7 +29,7 @@ class Pool:
     """Threads for a number of runs; a further run waits until one of them ends."""
 
     def __init__(self, size: int) -> None:
-        import llp.runs.outcome  # noqa: F401  # with torch and Lightning: threads that import at once meet half-made modules
+        import llp.runs.outcome  # noqa: F401  # with torch and Lightning: concurrent first imports may see partially initialised modules
 
         self._threads = ThreadPoolExecutor(size)
         self._free = threading.Semaphore(size)
