@@ -16,9 +16,7 @@ from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
-from llp.methods.ot import PseudoLabels
-from llp.ops.bce import mean_instance_bce
-from llp.ops.transport import entropic_labels
+from llp.methods.ot import PseudoLabels, entropic_loss
 
 
 class ROT(LLPMethod):
@@ -44,8 +42,5 @@ class ROT(LLPMethod):
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        label = entropic_labels(scores, batch.segment, batch.size, batch.label_sum, reg=self.reg)
-        if self.pseudo_labels == "hard":
-            label = (label > 0.5).to(scores.dtype)
-        instance_loss = mean_instance_bce(scores, label, batch.segment, batch.size).mean()
+        instance_loss = entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels)
         return self.weight * dllp_bce(scores, batch, reduction="mean") + (1 - self.weight) * instance_loss
