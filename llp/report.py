@@ -1,8 +1,9 @@
-"""Tables and figures of the finished runs: `python -m llp.report dataset=flights`."""
+"""Tables, figures and a page of the finished runs: `python -m llp.report dataset=flights`."""
 
+import difflib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,17 +18,18 @@ from rich.markup import escape
 
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
-from llp.files import folder_name, write_atomically
-from llp.results.collect import Collected, Failure, collect
-from llp.results.figures import draw
+from llp.files import write_atomically
+from llp.results import contents, published
+from llp.results.collect import Collected, collect
+from llp.results.sections import Choice, Section, make_sections
 from llp.results.summary import summarize
-from llp.results.tables import heading, method_table, metric_table, show, to_csv, to_markdown
+from llp.results.table import show, to_csv, to_latex, to_markdown
+from llp.results.variants import name_variants
 
 log = logging.getLogger(__name__)
 
-FILTERS = ("dataset", "grouping_key", "method")
+PRINTED = ("scores", "training", "completeness")  # unless tables= asks for others
 _TRAIN = "python -m llp.train -m dataset=flights method=dllp_bce,group_prior"
-_WIDE = 10_000  # characters: output that is not a terminal is not folded
 
 
 @dataclass(frozen=True)
@@ -37,22 +39,23 @@ class ReportFiles:
     Attributes
     ----------
     markdown : Path
-        The whole report.
+        All tables.
     results : Path
         results.csv: one row per dataset, protocol, bag dataset and method.
-    tables : list of Path
-        CSV files of the tables as shown.
-    figures : list of Path
-        PNG and SVG files.
+    tables, figures : list of Path
+        Markdown, LaTeX and CSV files of each table; PNG and SVG files of each figure.
     """
 
     markdown: Path
     results: Path
-    tables: list[Path]
-    figures: list[Path]
+    tables: list[Path] = field(default_factory=list)
+    figures: list[Path] = field(default_factory=list)
 
 
 # stored by name, without the folder of config groups: with it, dataset=NAME would ask for the group's YAML file
+OmegaConf.register_new_resolver(
+    "llp.report.names", lambda kind: ", ".join(getattr(contents, kind.upper())), replace=True
+)
 ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
 
 
@@ -65,6 +68,8 @@ def main(config: DictConfig) -> None:
             dataset=_names(config.dataset),
             grouping_key=_names(config.grouping_key),
             method=_names(config.method),
+            tables=_names(config.tables),
+            figures=_names(config.figures),
         )
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
@@ -84,9 +89,11 @@ def report(
     dataset: Sequence[str] | None = None,
     grouping_key: Sequence[str] | None = None,
     method: Sequence[str] | None = None,
+    tables: Sequence[str] | None = None,
+    figures: Sequence[str] | None = None,
     console: Console | None = None,
 ) -> ReportFiles:
-    """Show the finished runs of a folder, and write tables and figures to `<outputs_dir>/report/`.
+    """Show the runs of a folder, and write tables, figures and a page to `<outputs_dir>/report/`.
 
     Parameters
     ----------
@@ -94,80 +101,79 @@ def report(
         The runs' `outputs_dir`.
     dataset, grouping_key, method : sequence of str, optional
         Names to keep; all by default.
+    tables, figures : sequence of str, optional
+        Names of the tables and figures to make, see `llp.results.contents`; all by default.
     console : rich.console.Console, optional
         Where the tables are printed; standard output by default.
 
     Raises
     ------
     InputError
-        There is no finished run, or none with one of the given names.
+        There is no such folder, dataset, grouping key, method, table or figure.
     """
+    choice = Choice(_known("tables", tables, contents.TABLES), _known("figures", figures, contents.FIGURES))
+    if not outputs_dir.is_dir():
+        raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; train some runs: {_TRAIN}")
     filters = {"dataset": dataset, "grouping_key": grouping_key, "method": method}
-    collected = _filtered(collect(outputs_dir), {name: names for name, names in filters.items() if names is not None})
-    if not len(collected.runs):
-        raise InputError(_nothing(outputs_dir, collected))
-    cells = summarize(collected.runs, collected.configs)
-    console = console or _console()
-    folder = outputs_dir / "report"
-    written, pages = ReportFiles(folder / "report.md", folder / "results.csv", [], []), ["# Results\n"]
-    for part in cells.partition_by("dataset", "protocol", maintain_order=True):
-        name = folder_name(f"{part['dataset'][0]}_{part['protocol'][0]}")
-        figures = draw(part, folder / folder_name(f"{part['dataset'][0]}_{part['protocol'][0]}_{part['metric'][0]}"))
-        written.figures.extend(figures)
-        pages.append(f"## {heading(part)}\n\n![{heading(part)}]({quote(figures[0].name)})\n")
-        for table, path in ((metric_table(part), f"{name}.csv"), (method_table(part), f"{name}_training.csv")):
-            show(table, console)
-            pages.append(to_markdown(table))
-            written.tables.append(_write(folder / path, to_csv(table)))
-    closing = _closing(collected)
-    console.print(escape("\n".join(closing)), highlight=False)
-    _write(written.markdown, "\n".join([*pages, "## Runs\n", *(f"- {line.strip()}" for line in closing), ""]))
-    _write(written.results, cells.write_csv())
-    return written
+    collected = collect(outputs_dir)
+    datasets = _datasets(outputs_dir, collected, dataset)
+    collected = _filtered(collected, {name: names for name, names in filters.items() if names is not None})
+    runs = name_variants(collected.runs, collected.configs)
+    cells = summarize(runs)
+    sections, missing = make_sections(
+        outputs_dir, datasets, collected, runs, cells, choice=choice, expected=frozenset()
+    )
+    console = console or Console()
+    closing = [*_closing(collected), *(f"  missing: {line}" for line in missing)]
+    for section in sections:
+        for name, table in section.tables.items():
+            if name in (tables or PRINTED):
+                show(table, console)
+    console.print(escape("\n".join(closing)), highlight=False, soft_wrap=True)
+    return _write_files(outputs_dir / "report", sections, cells, closing)
 
 
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDE)
+def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Sequence[str]:
+    for name in names or ():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise InputError(
+                f"Invalid {option}={name}: expected names of {', '.join(known)}, such as {option}={(near or known)[0]}"
+            )
+    return known if names is None else names
 
 
-def _write(path: Path, text: str) -> Path:
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-    return path
+def _datasets(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> list[str]:
+    """Names to report on: with runs or an analysis, or published ones that are asked for, or where nothing is."""
+    points = [failure.point for failure in collected.failed] + collected.unfinished
+    analysed = [path.parent.name for path in outputs_dir.glob("analysis/*/analysis.parquet")]
+    there = {*collected.runs["dataset"], *(point.dataset for point in points), *analysed}
+    if asked is None:
+        return sorted(there or published.DATASETS)
+    _refuse_unknown("dataset", asked, sorted({*there, *published.DATASETS}), "no finished run has it")
+    return [name for name in sorted({*there, *published.DATASETS}) if name in asked]
+
+
+def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str], why: str) -> None:
+    unknown = [name for name in names if name not in there]
+    if unknown and there:
+        example = there[0] if len(there) == 1 else f"[{','.join(there)}]"
+        raise InputError(f"Invalid {option}={','.join(unknown)}: {why}; write {option}={example}")
 
 
 def _filtered(collected: Collected, filters: dict[str, Sequence[str]]) -> Collected:
     runs = collected.runs
     for option, names in filters.items():
-        there = sorted(runs[option].unique()) if len(runs) else []
-        unknown = [name for name in names if name not in there]
-        if unknown and there:
-            raise InputError(
-                f"{option}={','.join(unknown)}: no finished run has it; write {option}={_as_option(there)}"
-            )
+        if option != "dataset":
+            _refuse_unknown(option, names, sorted(runs[option].unique()), "no finished run has it")
         runs = runs.filter(pl.col(option).is_in(list(names)))
-    fits = [filters.get(option) for option in FILTERS]
 
-    def kept(point: tuple[str, ...]) -> bool:
-        return all(names is None or name in names for names, name in zip(fits, point, strict=False))
+    def kept(point: Any) -> bool:
+        return all(getattr(point, name) in names for name, names in filters.items())
 
     failed = [failure for failure in collected.failed if kept(failure.point)]
     unfinished = [point for point in collected.unfinished if kept(point)]
     return replace(collected, runs=runs, failed=failed, unfinished=unfinished)
-
-
-def _as_option(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"[{','.join(names)}]"
-
-
-def _nothing(outputs_dir: Path, collected: Collected) -> str:
-    failed = f" ({len(collected.failed)} failed: {_failure_line(collected.failed[0])})" if collected.failed else ""
-    foreign = f" (left out: {collected.problems[0]})" if collected.problems else ""
-    return f"outputs_dir={outputs_dir} holds no finished run{failed}{foreign}; train some: {_TRAIN}"
-
-
-def _failure_line(failure: Failure) -> str:
-    return f"{' '.join(failure.point)}: {failure.reason} ({failure.folder / 'error.json'})"
 
 
 def _closing(collected: Collected) -> list[str]:
@@ -175,10 +181,34 @@ def _closing(collected: Collected) -> list[str]:
     line = f"Runs: {len(collected.runs)} finished, {len(collected.failed)} failed"
     if collected.unfinished:
         line += f", {len(collected.unfinished)} running or cut off (the same command goes on with them)"
+    if not len(collected.runs):
+        line += f"; train some: {_TRAIN}"
     lines = [line]
-    lines += [f"  failed: {_failure_line(failure)}" for failure in collected.failed]
+    lines += [f"  failed: {one.point}: {one.reason} ({one.folder / 'error.json'})" for one in collected.failed]
     lines += [f"  left out: {problem}" for problem in collected.problems]
     return lines
+
+
+def _write_files(folder: Path, sections: list[Section], cells: pl.DataFrame, closing: list[str]) -> ReportFiles:
+    files = ReportFiles(folder / "report.md", folder / "results.csv")
+    pages = ["# Results\n"]
+    for section in sections:
+        pages.append(f"## {section.title}\n")
+        for name, path in section.figures.items():
+            pages.append(f"![{section.title}: {name}]({quote(str(path.relative_to(folder)))})\n")
+            files.figures.extend([path, path.with_suffix(".svg")])
+        for name, table in section.tables.items():
+            pages.append(to_markdown(table))
+            for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
+                files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
+    _write(files.markdown, "\n".join([*pages, "## Runs\n", *(f"- {line.strip()}" for line in closing), ""]))
+    _write(files.results, cells.drop("cell", "compared", "upwards").write_csv())
+    return files
+
+
+def _write(path: Path, text: str) -> Path:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    return path
 
 
 if __name__ == "__main__":

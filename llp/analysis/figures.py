@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from llp.analysis.drawing import COLOURS, GREY, STYLE, new_figure, save_figure
 from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
-from llp.files import write_atomically
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
     from matplotlib.axes import Axes
@@ -31,22 +31,11 @@ ORDER = {  # the measure in whose rising order the clusters' colours stand
     "cluster_separation": "inter_intra_ratio",
 }
 SCATTERED = ("mean_bag_size", "std_label_proportion", "inter_intra_ratio")
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")  # tell apart with any colour vision
 MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
-NO_CLUSTER = "#8c8c8c"
-STYLE: Any = {  # matplotlib types each key
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "legend.frameon": False,
-    "savefig.dpi": 150,
-}
 
 
 def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
-    """Draw all figures of an analysis as PNG files.
+    """Draw all figures of an analysis as PNG and SVG files.
 
     Parameters
     ----------
@@ -74,13 +63,12 @@ def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
         "bag_sizes": draw_bag_sizes,
         "label_proportions": draw_label_proportions,
     }
-    paths = []
+    paths: list[Path] = []
     with mpl.rc_context(STYLE):
         for name, draw in drawings.items():
             figure = draw(keys)
             figure.suptitle(f"{dataset}: {len(keys)} bag datasets", fontsize=11)
-            paths.append(folder / f"{name}.png")
-            write_atomically(paths[-1], figure.savefig)
+            paths += save_figure(figure, folder / name)
     return paths
 
 
@@ -97,13 +85,7 @@ def cluster_colours(rows: pl.DataFrame, cluster: str) -> tuple[list[str], dict[s
     means = named.group_by(cluster).agg(pl.col(ORDER[cluster]).mean()).sort(ORDER[cluster], cluster)
     names = means[cluster].to_list()
     colour = dict(zip(names, COLOURS, strict=False))
-    return [colour.get(name, NO_CLUSTER) for name in rows[cluster]], colour
-
-
-def _figure(*, width: float, height: float) -> "Figure":
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
+    return [colour.get(name, GREY) for name in rows[cluster]], colour
 
 
 def _legend(axes: "Axes", colour: dict[str, str], **place: Any) -> None:
@@ -126,7 +108,7 @@ def draw_measures(keys: pl.DataFrame) -> "Figure":
     """One panel per measure that is defined: the datasets in rising order of it."""
     defined = [measure for measure in MEASURES if keys[measure].is_finite().any()]
     n_lines = (len(defined) + 1) // 2
-    figure = _figure(width=min(max(10.0, 0.32 * len(keys)), 20.0), height=3 * n_lines)
+    figure = new_figure(min(max(10.0, 0.32 * len(keys)), 20.0), 3 * n_lines)
     panels = figure.subplots(n_lines, 2, squeeze=False).ravel()
     for axes in panels[len(defined) :]:
         axes.remove()
@@ -146,7 +128,7 @@ def draw_measures(keys: pl.DataFrame) -> "Figure":
 
 def draw_scatters(keys: pl.DataFrame) -> "Figure":
     """Each pair of mean bag size, label variation and bag separation."""
-    figure = _figure(width=13, height=4.2)
+    figure = new_figure(13, 4.2)
     for axes, (x, y) in zip(figure.subplots(1, 3), ((0, 1), (0, 2), (1, 2)), strict=True):
         (x_title, _), (y_title, cluster) = MEASURES[SCATTERED[x]], MEASURES[SCATTERED[y]]
         colours, colour = cluster_colours(keys, cluster)
@@ -162,14 +144,14 @@ def draw_scatters(keys: pl.DataFrame) -> "Figure":
 
 def draw_scatter_3d(keys: pl.DataFrame) -> "Figure":
     """Mean bag size, label variation and bag separation at once, coloured by separation."""
-    figure = _figure(width=6.5, height=6)
+    figure = new_figure(6.5, 6)
     axes = figure.add_subplot(projection="3d")
     colours, colour = cluster_colours(keys, MEASURES[SCATTERED[2]][1])
     x, y, z = (keys[name].to_numpy() for name in SCATTERED)
     defined = np.isfinite([x, y, z]).all(axis=0)
     for point in np.column_stack([x, y, z])[defined]:
         foot = z[defined].min()
-        axes.plot(*zip(point, (*point[:2], foot), strict=True), color=NO_CLUSTER, lw=0.6, alpha=0.5)
+        axes.plot(*zip(point, (*point[:2], foot), strict=True), color=GREY, lw=0.6, alpha=0.5)
     axes.scatter(x[defined], y[defined], z[defined], c=np.array(colours)[defined], s=34, depthshade=False)
     x_title, y_title, z_title = (MEASURES[name][0] for name in SCATTERED)
     axes.set(xlabel=x_title, ylabel=y_title, zlabel=z_title)
@@ -180,7 +162,7 @@ def draw_scatter_3d(keys: pl.DataFrame) -> "Figure":
 
 def draw_bag_sizes(keys: pl.DataFrame) -> "Figure":
     """Cumulative distribution of the bag sizes of each dataset, through its percentiles."""
-    figure = _figure(width=7, height=4.6)
+    figure = new_figure(7, 4.6)
     axes = figure.subplots()
     colours, colour = cluster_colours(keys, "cluster_tail")
     columns = ["min_bag_size", *(f"bag_size_{percentile_name(q)}" for q in SIZE_PERMILLES), "max_bag_size"]
@@ -194,7 +176,7 @@ def draw_bag_sizes(keys: pl.DataFrame) -> "Figure":
 
 def draw_label_proportions(keys: pl.DataFrame) -> "Figure":
     """Label proportions of each dataset's bags: median, quartiles, and the middle 90 %."""
-    figure = _figure(width=min(max(7.0, 0.22 * len(keys)), 16.0), height=4.6)
+    figure = new_figure(min(max(7.0, 0.22 * len(keys)), 16.0), 4.6)
     axes = figure.subplots()
     ordered = keys.sort("std_label_proportion", "grouping_key")
     colours, colour = cluster_colours(ordered, "cluster_label_variation")

@@ -5,11 +5,13 @@ A record that cannot be used is named and left out: one bad file never hides the
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -37,17 +39,45 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "untrained": (pl.Float64, attrgetter("metric.untrained")),  # before the last stage
     "epochs": (pl.Int64, lambda record: record.stages[-1].epochs),
     "first_stage_epochs": (pl.Int64, lambda record: sum(stage.epochs for stage in record.stages[:-1])),
+    "n_train_instances": (pl.Int64, attrgetter("n_train_instances")),
+    "n_test_instances": (pl.Int64, attrgetter("n_test_instances")),
     "early_stopped": (pl.Boolean, lambda record: record.stages[-1].early_stopped),
     "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
     "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }
 
 
+class Point(NamedTuple):
+    """A point of the grid, as a run's folder spells it."""
+
+    dataset: str
+    grouping_key: str
+    method: str
+    fold: int
+    seed: int
+
+    @classmethod
+    def of(cls, folder: Path) -> "Point | None":
+        """The point of a run's folder; None for another folder.
+
+        >>> Point.of(Path("outputs/flights/month_dest/dsq/fold=0/seed=3/0a1b2c3d")).seed
+        3
+        """
+        found = re.fullmatch(r"([^/]+)/([^/]+)/([^/]+)/fold=(\d+)/seed=(\d+)/[^/]+", "/".join(folder.parts[-6:]))
+        if found is None:
+            return None
+        dataset, key, method = map(unquote, found.groups()[:3])
+        return cls(dataset, key, method, int(found[4]), int(found[5]))
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.grouping_key} {self.method} fold={self.fold} seed={self.seed}"
+
+
 @dataclass(frozen=True)
 class Failure:
-    """A failed run: its point as (dataset, grouping key, method, ...), its folder, and why it failed."""
+    """A failed run: its point, its folder, and why it failed."""
 
-    point: tuple[str, ...]
+    point: Point
     folder: Path
     reason: str
 
@@ -65,7 +95,7 @@ class Collected:
         Path to value of all that makes a run but fold and seed; each distinct configuration once.
     failed : list of Failure
         Runs that ended with an error.
-    unfinished : list of tuple of str
+    unfinished : list of Point
         Points that are running or were cut off.
     problems : list of str
         Records that were left out, and why.
@@ -74,7 +104,7 @@ class Collected:
     runs: pl.DataFrame
     configs: list[Config] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
-    unfinished: list[tuple[str, ...]] = field(default_factory=list)
+    unfinished: list[Point] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -89,10 +119,10 @@ def collect(outputs_dir: Path) -> Collected:
     rows: dict[tuple[int, int, int], dict[str, Any]] = {}
     numbers: dict[frozenset[tuple[str, str]], int] = {}
     failed: list[Failure] = []
-    unfinished: list[tuple[str, ...]] = []
+    unfinished: list[Point] = []
     problems: list[str] = []
     for folder, files in _folders(outputs_dir, problems):
-        point = folder.relative_to(outputs_dir).parts[:-1]
+        point = Point.of(folder)
         if "result.json" in files:
             path = folder / "result.json"
             try:
@@ -105,6 +135,8 @@ def collect(outputs_dir: Path) -> Collected:
             known = rows.setdefault((config, record.fold, record.seed), row)
             if known is not row:
                 problems.append(f"{path} is the same run as {known['folder']}/result.json")
+        elif point is None:
+            continue
         elif "error.json" in files:
             failed.append(Failure(point, folder, _reason(folder / "error.json")))
         elif "attempt" in files:

@@ -2,29 +2,25 @@
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from llp.results.collect import Config
-from llp.results.variants import name_variants
-
-CELL = ("dataset", "protocol", "row", "column")
+CELL = ("dataset", "protocol", "metric", "row", "column")
 _OF_THE_CELL = (
-    *("grouping_key", "bag_kind", "bag_size", "method", "model", "metric", "mode", "label_kind", "instance_labels"),
-    "config",
+    *("grouping_key", "bag_kind", "bag_size", "method", "model", "mode", "label_kind", "instance_labels"),
+    *("config", "setting"),
 )
 _KINDS = ("feature", "fixed", "random")  # of grouping keys, in the order of the rows
 
 
-def summarize(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
+def summarize(runs: pl.DataFrame) -> pl.DataFrame:
     """Mean and spread of every cell, in the order in which tables and figures show them.
 
     Parameters
     ----------
-    runs, configs
-        See `llp.results.collect.Collected`.
+    runs : pl.DataFrame
+        See `llp.results.variants.name_variants`.
 
     Returns
     -------
@@ -37,27 +33,24 @@ def summarize(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
         mean over the rows.
     """
     measures = [name for name in runs.columns if name.startswith("measures.")]
-    cells = (
-        name_variants(runs, configs)
-        .group_by(*CELL, maintain_order=True)
-        .agg(
-            *(pl.col(name).first() for name in _OF_THE_CELL),
-            pl.col("best").mean().alias("mean"),
-            pl.col("best").std(ddof=1).alias("std"),
-            pl.len().alias("n_runs"),
-            pl.col("fold").n_unique().alias("n_folds"),
-            pl.col("seed").n_unique().alias("n_seeds"),
-            pl.col("best").null_count().alias("n_undefined"),
-            pl.col("untrained").mean().alias("untrained_mean"),
-            pl.col("untrained").std(ddof=1).alias("untrained_std"),
-            pl.col("epochs").mean().alias("epochs_mean"),
-            pl.col("epochs").min().alias("epochs_min"),
-            pl.col("epochs").max().alias("epochs_max"),
-            pl.col("first_stage_epochs").mean().alias("first_stage_epochs_mean"),
-            pl.col("early_stopped").sum().alias("n_early_stopped"),
-            pl.col("seconds").mean().alias("seconds_mean"),
-            *(pl.col(name).mean() for name in measures),
-        )
+    cells = runs.group_by(*CELL, maintain_order=True).agg(
+        *(pl.col(name).first() for name in _OF_THE_CELL),
+        pl.col("best").mean().alias("mean"),
+        pl.col("best").std(ddof=1).alias("std"),
+        pl.len().alias("n_runs"),
+        pl.col("fold").n_unique().alias("n_folds"),
+        pl.col("seed").n_unique().alias("n_seeds"),
+        pl.col("best").null_count().alias("n_undefined"),
+        pl.col("untrained").mean().alias("untrained_mean"),
+        pl.col("untrained").std(ddof=1).alias("untrained_std"),
+        pl.col("epochs").mean().alias("epochs_mean"),
+        pl.col("epochs").min().alias("epochs_min"),
+        pl.col("epochs").max().alias("epochs_max"),
+        pl.col("first_stage_epochs").mean().alias("first_stage_epochs_mean"),
+        pl.col("early_stopped").sum().alias("n_early_stopped"),
+        pl.col("seconds").mean().alias("seconds_mean"),
+        *(pl.col(name).mean() for name in measures),
+        *(pl.col(name).std(ddof=1).alias(name.replace("measures.", "measures_std.", 1)) for name in measures),
     )
     return _in_order(_mark_best(cells))
 
@@ -68,7 +61,7 @@ def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:
     Methods on instance labels, cells with a run whose metric is undefined, and cells with fewer runs than others of
     their row do not take part.
     """
-    row = ("dataset", "protocol", "row")
+    row = ("dataset", "protocol", "metric", "row")
     fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
     compared = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
     upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
@@ -80,18 +73,18 @@ def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _in_order(cells: pl.DataFrame) -> pl.DataFrame:
     """Rows by kind and name of the key; columns by mean rank over the rows, methods on instance labels first."""
-    rank = pl.col("upwards").rank(descending=True).over("dataset", "protocol", "row")
+    rank = pl.col("upwards").rank(descending=True).over("dataset", "protocol", "metric", "row")
     cells = cells.with_columns(rank.alias("rank"))
-    cells = cells.with_columns(pl.col("rank").mean().over("dataset", "protocol", "column"))
+    cells = cells.with_columns(pl.col("rank").mean().over("dataset", "protocol", "metric", "column"))
 
     def order(cell: dict[str, Any]) -> tuple[Any, ...]:
         kind = _KINDS.index(cell["bag_kind"]) if cell["bag_kind"] in _KINDS else len(_KINDS)
         rank = math.inf if cell["rank"] is None else cell["rank"]
-        row = (cell["dataset"], cell["protocol"], kind, _natural(cell["row"]))
+        row = (cell["dataset"], cell["protocol"], cell["metric"], kind, _natural(cell["row"]))
         return (*row, not cell["instance_labels"], rank, cell["column"])
 
     keys = [order(cell) for cell in cells.iter_rows(named=True)]
-    return cells[sorted(range(len(keys)), key=keys.__getitem__)].drop("compared", "upwards")
+    return cells[sorted(range(len(keys)), key=keys.__getitem__)].with_row_index("cell")
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

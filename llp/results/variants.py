@@ -5,7 +5,8 @@ Other settings of a method (`method.reg=0.1`) give it a column of its own, all o
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -18,7 +19,8 @@ _ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key",
 def name_variants(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
     """Add the columns `row` and `column`: grouping key and method, each with the settings that tell its runs apart.
 
-    Runs that share (dataset, protocol, row, column) differ in fold and seed alone.
+    `setting` is what `row` has after the grouping key. Runs that share (dataset, protocol, row, column) differ in
+    fold and seed alone.
 
     Parameters
     ----------
@@ -27,17 +29,29 @@ def name_variants(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame
     """
     row_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
     column_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    points = runs.group_by("dataset", "protocol", "grouping_key", "method").agg(pl.col("config").unique())
-    for dataset, protocol, key, method, numbers in points.iter_rows():
-        for path in telling_paths([configs[number] for number in sorted(numbers)]):
+    for *where, key, method, numbers in _configs_of(runs, "grouping_key", "method"):
+        for path in telling_paths([configs[number] for number in numbers]):
             paths, owner = (column_paths, method) if path.startswith("method.") else (row_paths, key)
-            paths[dataset, protocol, owner].add(path)
-    rows, columns = [], []
+            paths[*where, owner].add(path)
+    for *point, numbers in _configs_of(runs, "grouping_key"):  # methods of a row share their data
+        data = [{path: value for path, value in configs[n].items() if _is_data(path)} for n in numbers]
+        row_paths[tuple(point)].update(telling_paths(data))
+    settings, columns = [], []
     for run in runs.iter_rows(named=True):
-        where, config = (run["dataset"], run["protocol"]), configs[run["config"]]
-        rows.append(_label(run["grouping_key"], row_paths[*where, run["grouping_key"]], config))
-        columns.append(_label(run["method"], column_paths[*where, run["method"]], config))
-    return runs.with_columns(pl.Series("row", rows, pl.String), pl.Series("column", columns, pl.String))
+        dataset, protocol, config = run["dataset"], run["protocol"], configs[run["config"]]
+        settings.append(_label("", row_paths[dataset, protocol, run["grouping_key"]], config))
+        columns.append(_label(run["method"], column_paths[dataset, protocol, run["method"]], config))
+    setting, column = pl.Series("setting", settings, pl.String), pl.Series("column", columns, pl.String)
+    return runs.with_columns(setting, column, (pl.col("grouping_key") + setting).alias("row"))
+
+
+def _configs_of(runs: pl.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
+    points = runs.group_by("dataset", "protocol", *names, maintain_order=True)
+    return points.agg(pl.col("config").unique().sort()).iter_rows()
+
+
+def _is_data(path: str) -> bool:
+    return path == "table" or path.startswith("grouping_key.")
 
 
 def telling_paths(configs: list[Config]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import read_small, write_atomically
 
 SCHEMA: Final = 2
 
@@ -56,7 +56,7 @@ class _File(_Part):
             It cannot be read, is damaged, is no record of a run, or was written by an earlier version.
         """
         try:
-            content = path.read_bytes()
+            content = read_small(path)
         except OSError as error:
             raise RecordError(f"{path} cannot be read: {error.strerror}") from None
         try:

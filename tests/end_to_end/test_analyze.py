@@ -15,7 +15,11 @@ MADE = (
     "instance_thresh=95",
     "bag_sizes=[64]",
 )
-FIGURES = {"bag_sizes.png", "label_proportions.png", "measures.png", "scatter_2d.png", "scatter_3d.png"}
+FIGURES = {
+    f"{name}.{ending}"
+    for name in ("bag_sizes", "label_proportions", "measures", "scatter_2d", "scatter_3d")
+    for ending in ("png", "svg")
+}
 
 
 def run(command, *arguments):

@@ -15,10 +15,11 @@ from rich.console import Console
 from llp.errors import InputError
 from llp.report import ReportFiles, report
 from llp.results.collect import collect
-from llp.results.figures import draw
+from llp.results.figures.scores import limits_of
 from llp.results.summary import summarize
-from llp.results.tables import Table, metric_table, show
-from llp.results.variants import telling_paths
+from llp.results.table import Table, show
+from llp.results.tables.scores import scores
+from llp.results.variants import name_variants, telling_paths
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
@@ -32,7 +33,7 @@ def shown(outputs_dir: Path, width: int = 400, **filters: list[str]) -> tuple[Re
 
 def cells_of(outputs_dir: Path) -> pl.DataFrame:
     collected = collect(outputs_dir)
-    return summarize(collected.runs, collected.configs)
+    return summarize(name_variants(collected.runs, collected.configs))
 
 
 def texts(table: Table) -> dict[tuple[str, str], str]:
@@ -51,7 +52,7 @@ def test_mean_and_sample_std_over_the_folds(tmp_path: Path) -> None:
     assert cell["mean"] == pytest.approx(statistics.mean(FIVE))
     assert cell["std"] == pytest.approx(statistics.stdev(FIVE))
     assert (cell["n_folds"], cell["n_seeds"], cell["n_runs"]) == (5, 1, 5)
-    assert texts(metric_table(cells_of(tmp_path)))["month_dest", "dllp_bce"] == "0.6240 ± 0.0230"
+    assert texts(scores(cells_of(tmp_path)))["month_dest", "dllp_bce"] == "0.6240 ± 0.0230"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_mean_and_sample_std_over_the_folds(tmp_path: Path) -> None:
 def test_a_cell_that_is_not_five_folds_says_so(tmp_path: Path, points: list[tuple[int, int]], remark: str) -> None:
     for fold, seed in points:
         write_run(tmp_path, 0.6, fold=fold, seed=seed)
-    assert texts(metric_table(cells_of(tmp_path)))["month_dest", "dllp_bce"] == remark
+    assert texts(scores(cells_of(tmp_path)))["month_dest", "dllp_bce"] == remark
 
 
 @pytest.mark.parametrize(("metric", "best"), [("auc", "dsq"), ("mse", "dllp_mse")])
@@ -74,7 +75,7 @@ def test_the_best_on_bags_of_each_row_is_marked(tmp_path: Path, metric: str, bes
     for method, shift in (("dllp_mse", 0.0), ("dllp_bce", 0.05), ("dsq", 0.1)):
         write_folds(tmp_path, [value + shift for value in FIVE], metric=metric, method=method)
     write_folds(tmp_path, [0.9] * 5 if metric == "auc" else [0.1] * 5, metric=metric, method="instance_bce")
-    table = metric_table(cells_of(tmp_path))
+    table = scores(cells_of(tmp_path))
     assert marked(table) == [("month_dest", best)]
     assert table.columns[1] == "instance_bce"  # set apart, before the methods on bags by rank
     assert table.columns[2] == best
@@ -86,28 +87,28 @@ def test_only_what_compares_competes(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.9, 0.9, 0.9, 0.9, float("nan")], method="dsq")  # a run without a value
     write_folds(tmp_path, FIVE, method="dllp_mse")
     write_folds(tmp_path, FIVE[:1], method="dllp_bce", grouping_key="random_64")  # nothing to compare with
-    table = metric_table(cells_of(tmp_path))
+    table = scores(cells_of(tmp_path))
     assert marked(table) == []
     write_folds(tmp_path, [value - 0.01 for value in FIVE], method="dllp_bce")
-    assert marked(metric_table(cells_of(tmp_path))) == [("month_dest", "dllp_mse")]
+    assert marked(scores(cells_of(tmp_path))) == [("month_dest", "dllp_mse")]
 
 
 def test_nan_runs_are_counted_and_left_out_of_the_mean(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.6, 0.7, float("nan"), 0.6, 0.7])
     write_folds(tmp_path, [float("nan")] * 5, method="dsq")
     files, text = shown(tmp_path)
-    table = texts(metric_table(cells_of(tmp_path)))
+    table = texts(scores(cells_of(tmp_path)))
     assert table["month_dest", "dllp_bce"] == "0.6500 ± 0.0577 (1 of 5 NaN)"
     assert table["month_dest", "dsq"] == "NaN (5 of 5 NaN)"
     assert "left out of the mean" in text
-    assert len(files.figures) == 2
+    assert len([path for path in files.figures if "_scores" in path.name]) == 2
 
 
 def test_runs_that_differ_in_a_setting_are_never_averaged(tmp_path: Path) -> None:
     for number, rate in enumerate((0.001, 0.01)):
         changed = {"optimizer": {"lr": rate}, "dataset": {"learning_rate": rate}}
         write_folds(tmp_path, [0.6 + number / 10] * 5, config=changed, config_hash=f"lr{number}")
-    table = metric_table(cells_of(tmp_path))
+    table = scores(cells_of(tmp_path))
     assert texts(table) == {
         ("month_dest (optimizer.lr=0.001)", "bag dataset"): "month_dest (optimizer.lr=0.001)",
         ("month_dest (optimizer.lr=0.001)", "dllp_bce"): "0.6000 ± 0.0000",
@@ -120,7 +121,7 @@ def test_a_methods_own_setting_gives_it_a_column(tmp_path: Path) -> None:
     for reg, value in ((0.1, 0.6), (0.5, 0.7)):
         write_run(tmp_path, value, method="ot", config={"method": {"reg": reg}}, config_hash=str(reg))
     write_run(tmp_path, 0.65)
-    table = metric_table(cells_of(tmp_path))
+    table = scores(cells_of(tmp_path))
     assert table.columns == ["bag dataset", "ot (reg=0.5)", "dllp_bce", "ot (reg=0.1)"]
     assert len(table.rows) == 1
 
@@ -132,7 +133,7 @@ def test_the_model_is_named_only_where_a_method_has_several(tmp_path: Path) -> N
     write_run(tmp_path, 0.55, method="mean_map", model="linear", config=linear)
     write_run(tmp_path, 0.6, grouping_key="random_64")
     write_run(tmp_path, 0.55, grouping_key="random_64", method="mean_map", model="linear", config=linear)
-    table = texts(metric_table(cells_of(tmp_path)))
+    table = texts(scores(cells_of(tmp_path)))
     assert table["month_dest (model=linear)", "mean_map"].startswith("0.55")
     assert table["month_dest (model=mlp)", "mean_map"] == "–"
     assert table["random_64", "dllp_bce"].startswith("0.6")
@@ -163,13 +164,12 @@ def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> N
     write_folds(tmp_path, FIVE, protocol="holdout", config_hash="holdout")
     files, _ = shown(tmp_path)
     paper, holdout = (
-        metric_table(part) for part in cells_of(tmp_path).sort("protocol", descending=True).partition_by("protocol")
+        scores(part) for part in cells_of(tmp_path).sort("protocol", descending=True).partition_by("protocol")
     )
     assert any("selected on the test rows: optimistic" in note for note in paper.notes)
     assert not any("optimistic" in note for note in holdout.notes)
-    assert {path.name for path in files.figures} == {
-        f"flights_{protocol}_auc.{ending}" for protocol in ("paper", "holdout") for ending in ("png", "svg")
-    }
+    drawn = {path.name for path in files.figures if "_scores" in path.name}
+    assert drawn == {f"flights_{p}_auc_scores.{ending}" for p in ("paper", "holdout") for ending in ("png", "svg")}
 
 
 def test_training_table_and_long_form(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_training_table_and_long_form(tmp_path: Path) -> None:
         stages = [stage(), stage(epochs=epochs, early_stopped=fold == 0)]
         write_run(tmp_path, 0.6, fold=fold, stages=stages, method="sim_llp")
     files, _ = shown(tmp_path)
-    training = next(path for path in files.tables if "training" in path.name).read_text().splitlines()
+    training = next(path for path in files.tables if path.name.endswith("training.csv")).read_text().splitlines()
     assert training[1] == "sim_llp,2,0.5000,4.0 + 5.5 (3–8),1 of 2,2.0"
     long = pl.read_csv(files.results).row(0, named=True)
     expected = {"dataset": "flights", "grouping_key": "month_dest", "method": "sim_llp", "n_folds": 2}
@@ -199,20 +199,17 @@ def test_markdown_shows_tables_figures_and_failures(tmp_path: Path) -> None:
     for said in ("Runs: 10 finished, 1 failed", "upm fold=0 seed=0", "InputError: no [bags] left", "left out: "):
         assert said in page
         assert said in text
-    assert f"]({files.figures[0].name})" in page
+    assert f"](figures/{files.figures[0].name})" in page
     assert files.figures[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in files.figures[1].read_text()[:2000]
 
 
-def test_a_wide_table_goes_on_below(tmp_path: Path) -> None:
+def test_a_wide_table_keeps_its_lines_whole(tmp_path: Path) -> None:
     for method in ("dllp_bce", "dllp_mse", "dllp_mae", "dsq", "upm", "mixbag", "llpfc"):
         write_folds(tmp_path, FIVE, method=method)
     text = io.StringIO()
-    show(metric_table(cells_of(tmp_path)), Console(file=text, width=60))
-    lines = text.getvalue().splitlines()
-    assert text.getvalue().count("0.6240 ± 0.0230") == 7
-    assert sum("month_dest" in line for line in lines) == 4
-    assert max(map(len, lines)) <= 60
+    show(scores(cells_of(tmp_path)), Console(file=text, width=60))
+    assert "month_dest" + " │ 0.6240 ± 0.0230 *" * 7 in text.getvalue().replace("  ", " ")
 
 
 def test_filters_keep_what_was_asked(tmp_path: Path) -> None:
@@ -233,28 +230,36 @@ def test_an_unknown_name_is_told_which_there_are(tmp_path: Path) -> None:
         report(tmp_path, method=["dlp"])
 
 
-def test_no_runs_says_which_command_makes_some(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no finished run; train some: python -m llp\.train -m dataset="):
-        report(tmp_path)
+def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no such folder; train some runs: python -m llp\.train -m dataset="):
+        report(tmp_path / "none")
     folder = run_folder(tmp_path, record("auc", 0.5))
     folder.mkdir(parents=True)
     (folder / "error.json").write_text(json.dumps({"error": "disk full", "type": "OSError", "traceback": ""}))
-    with pytest.raises(InputError, match="1 failed: flights month_dest dllp_bce fold=0 seed=0: OSError: disk full"):
-        report(tmp_path)
-    assert not (tmp_path / "report").exists()
+    _, text = shown(tmp_path)
+    assert "Runs: 0 finished, 1 failed; train some: python -m llp.train -m" in text
+    assert "failed: flights month_dest dllp_bce fold=0 seed=0: OSError: disk full" in text
+    assert "0 of 1, 1 failed" in text
+    assert "analysis.parquet is not there; write it: python -m llp.analyze dataset=flights" in text
+
+
+def test_the_published_numbers_are_reported_on_their_own(tmp_path: Path) -> None:
+    files, _ = shown(tmp_path)
+    names = {path.stem for path in files.tables}
+    for dataset in ("criteo_ctr", "criteo_sscl"):
+        assert {f"{dataset}_published_{kind}" for kind in ("random_bags", "ranges", "bag_measures", "facts")} <= names
+        assert f"{dataset}_column_names" in names
 
 
 def test_a_value_far_off_does_not_squeeze_the_others(tmp_path: Path) -> None:
-    from llp.results.figures import _limits
-
     for method, value in (("dllp_mse", 150.0), ("dllp_mae", 160.0), ("sim_llp", 170.0), ("genbags", 9000.0)):
         write_run(tmp_path, value, method=method, metric="mse")
     cells = cells_of(tmp_path)
-    low, high = _limits(cells)
+    low, high = limits_of(cells)
     assert 140 < low < 150
     assert 170 < high < 180
-    draw(cells, tmp_path / "figure")
-    assert "9000" in (tmp_path / "figure.svg").read_text()  # still said, as a number
+    files, _ = shown(tmp_path, figures=["scores"])
+    assert "9000" in files.figures[1].read_text()  # still said, as a number
 
 
 def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
@@ -283,5 +288,5 @@ def test_command(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"flights", "report"}
     bad = command("outputs_dir=runs", "dataset=none")
     assert bad.returncode == 1
-    assert "dataset=none: no finished run has it; write dataset=flights" in bad.stderr
+    assert "dataset=none: no finished run has it; write dataset=[criteo_ctr,criteo_sscl,flights]" in bad.stderr
     assert "Traceback" not in bad.stderr

@@ -1,0 +1,57 @@
+"""How figures look and how they are written: PNG and SVG, readable in print and with any colour vision."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llp.files import write_atomically
+
+if TYPE_CHECKING:  # matplotlib takes a second to import
+    from matplotlib.figure import Figure
+
+# M. Okabe's and K. Ito's palette without its yellow, which is too light on white; then the same with other markers
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+MARKERS = "osD^vPX<>*"
+GREY = "#8C8C8C"
+STYLE: dict[Any, Any] = {  # matplotlib types each key
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#999999",
+    "axes.labelcolor": "#333333",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E3E3E3",
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "llp",
+}
+DPI = 150
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure, in inches, whose layout is kept free of overlaps."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
+
+
+def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """A colour and a marker for each name, in order; no two names have both alike."""
+    return {
+        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]}
+        for i, name in enumerate(names)
+    }
+
+
+def save_figure(figure: "Figure", stem: Path) -> list[Path]:
+    """Write `<stem>.png` and `<stem>.svg`; the same figure gives the same files."""
+    paths = []
+    for ending in ("png", "svg"):
+        path = stem.with_name(f"{stem.name}.{ending}")
+        metadata = {"Date": None} if ending == "svg" else {}
+        write_atomically(path, partial(figure.savefig, dpi=DPI, metadata=metadata))
+        paths.append(path)
+    return paths

@@ -1,0 +1,105 @@
+"""The measures of bag datasets that an analysis has left, and scores set against them."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from llp.analysis.figures import shown_keys
+from llp.files import folder_name
+
+HARDNESS = {  # measure of hardness: its name in the literature
+    "mean_bag_size": "MeanBagSize",
+    "std_label_proportion": "LabelPropStdev",
+    "inter_intra_ratio": "InterIntraRatio",
+}
+FAR = 2.5  # robust standard deviations from the trend: an outlier
+
+
+def analysis_path(outputs_dir: Path, dataset: str) -> Path:
+    """Where `llp.analyze` leaves a dataset's measures."""
+    return outputs_dir / "analysis" / folder_name(dataset) / "analysis.parquet"
+
+
+def read_analysis(path: Path) -> tuple[pl.DataFrame | None, str]:
+    """The rows of an analysis, or None and why there are none."""
+    if not path.is_file():
+        return None, f"{path} is not there; write it: python -m llp.analyze dataset={path.parent.name}"
+    try:
+        rows = pl.read_parquet(path)
+        shown_keys(rows).select("grouping_key", *HARDNESS)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        problem = str(error).splitlines()[0]
+        return None, f"{path} cannot be used ({problem}); write it again: python -m llp.analyze force=true"
+    return rows, ""
+
+
+def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFrame:
+    """Defined means on feature bag datasets with the measures of these datasets.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame
+        Cells of one dataset and protocol.
+    analysis : pl.DataFrame
+        Its analysis.
+
+    Returns
+    -------
+    pl.DataFrame
+        The cells of feature keys that were analysed, in the settings of the benchmark alone, with `HARDNESS` and the
+        clusters.
+    """
+    clusters = [name for name in analysis.columns if name.startswith("cluster_")]
+    measures = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *HARDNESS, *clusters)
+    chosen = cells.filter((pl.col("bag_kind") == "feature") & (pl.col("setting") == "") & pl.col("mean").is_not_null())
+    return chosen.join(measures, on="grouping_key", maintain_order="left")
+
+
+def trends(joined: pl.DataFrame) -> pl.DataFrame:
+    """How each method's mean goes with each measure of hardness, and which bag datasets stand apart.
+
+    The trend is Theil's and Sen's line (the median of all pairwise slopes) of the mean over the datasets' ranks in
+    the measure; a dataset stands apart where it lies more than `FAR` robust standard deviations (1.4826 times the
+    median absolute deviation) off the line.
+
+    Parameters
+    ----------
+    joined : pl.DataFrame
+        See `against_hardness`.
+
+    Returns
+    -------
+    pl.DataFrame
+        Per measure and method: `measure`, `column`, `spearman`, `slope` and `intercept` over the ranks 0, 1, ..., and
+        `above`, `below`, lists of grouping keys. Methods on at least four bag datasets.
+    """
+    rows = []
+    for measure in HARDNESS:
+        keys = joined.filter(pl.col(measure).is_finite()).select("grouping_key", measure).unique()
+        place = {key: i for i, key in enumerate(keys.sort(measure, "grouping_key")["grouping_key"])}
+        for method in joined["column"].unique(maintain_order=True):
+            own = joined.filter((pl.col("column") == method) & pl.col("grouping_key").is_in(list(place)))
+            if len(own) < 4:
+                continue
+            x, y = np.array([place[key] for key in own["grouping_key"]]), own["mean"].to_numpy()
+            slope, intercept, *_ = stats.theilslopes(y, x)
+            off = y - (intercept + slope * x)
+            off = off - np.median(off)
+            far = FAR * 1.4826 * np.median(np.abs(off))
+            names = own["grouping_key"].to_numpy()
+            rows.append(
+                {
+                    "measure": measure,
+                    "column": method,
+                    "spearman": float(stats.spearmanr(x, y).statistic) if np.ptp(y) else float("nan"),
+                    "slope": float(slope),
+                    "intercept": float(intercept),
+                    "above": sorted(names[off > far]) if far else [],
+                    "below": sorted(names[off < -far]) if far else [],
+                }
+            )
+    schema = {"measure": pl.String, "column": pl.String, "spearman": pl.Float64, "slope": pl.Float64}
+    lists = {"above": pl.List(pl.String), "below": pl.List(pl.String)}
+    return pl.DataFrame(rows, schema={**schema, "intercept": pl.Float64, **lists})

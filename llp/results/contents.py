@@ -1,0 +1,150 @@
+"""What a report holds: the name of each table and figure, and the function that makes it.
+
+A function returns None where there is nothing to show: no random bags, labels without Cramér's V, too few datasets.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from llp.analysis import figures as analysis_figures
+from llp.results import published
+from llp.results.collect import Collected, Point
+from llp.results.figures import comparison, curves, hardness
+from llp.results.figures import scores as score_figures
+from llp.results.table import Table
+from llp.results.tables import bag_datasets, completeness, facts, scores, significance, winners
+from llp.results.tables import published as published_tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The runs of one dataset under one protocol.
+
+    Attributes
+    ----------
+    cells, runs : pl.DataFrame
+        See `llp.results.summary.summarize`, `llp.results.variants.name_variants`.
+    analysis : pl.DataFrame or None
+        The dataset's analysis, where there is one.
+    """
+
+    cells: pl.DataFrame
+    runs: pl.DataFrame
+    analysis: pl.DataFrame | None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset, with whatever is there of it.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    cells : pl.DataFrame or None
+        Its cells under every protocol.
+    analysis : pl.DataFrame or None
+        Its analysis.
+    collected : Collected
+        The runs of all datasets.
+    expected : set of Point
+        Points that an experiment asks for.
+    """
+
+    name: str
+    cells: pl.DataFrame | None
+    analysis: pl.DataFrame | None
+    collected: Collected
+    expected: frozenset[Point]
+
+
+ScoreTable = Callable[[Scores], Table | None]
+DatasetTable = Callable[[Dataset], Table | None]
+ScoreFigure = Callable[[Scores], "Figure | None"]
+DatasetFigure = Callable[[Dataset], "Figure | None"]
+
+
+def _ranges_of(metric: str) -> ScoreTable:
+    return lambda part: scores.ranges(part.cells) if part.cells["metric"][0] == metric else None
+
+
+def _analysed(table: Callable[[pl.DataFrame, str], Table | None]) -> DatasetTable:
+    return lambda part: None if part.analysis is None else table(part.analysis, part.name)
+
+
+def _published(table: Callable[[Dataset], Table | None]) -> DatasetTable:
+    return lambda part: table(part) if part.name in published.DATASETS else None
+
+
+def _ordered_by(measure: str) -> ScoreFigure:
+    draw = hardness.ordered_by(measure)
+    return lambda part: None if part.analysis is None else draw(part.cells, part.analysis)
+
+
+def _keys_drawn(draw: Callable[[pl.DataFrame], "Figure"]) -> DatasetFigure:
+    def drawn(part: Dataset) -> "Figure | None":
+        keys = None if part.analysis is None else analysis_figures.shown_keys(part.analysis)
+        if keys is None or not len(keys):
+            return None
+        figure = draw(keys)
+        figure.suptitle(f"{part.name}: {len(keys)} bag datasets", fontsize=11)
+        return figure
+
+    return drawn
+
+
+SCORE_TABLES: Mapping[str, ScoreTable] = {
+    "scores": lambda part: scores.scores(part.cells),
+    "wins": lambda part: winners.wins(part.cells),
+    "random_bags": lambda part: scores.random_bags(part.cells),
+    "random_bags_std": lambda part: scores.random_bags_std(part.cells),
+    "fixed_bags": lambda part: scores.fixed_bags(part.cells),
+    "auc_ranges": _ranges_of("auc"),
+    "mse_ranges": _ranges_of("mse"),
+    "best_and_worst": lambda part: winners.best_and_worst(part.cells, part.analysis),
+    "trends": lambda part: winners.trend_outliers(part.cells, part.analysis),
+    "ranks": lambda part: significance.mean_ranks(part.cells),
+    "paired_tests": lambda part: significance.paired_tests(part.cells, part.runs),
+    "training": lambda part: scores.training(part.cells),
+}
+SCORE_FIGURES: Mapping[str, ScoreFigure] = {
+    "scores": lambda part: score_figures.scores(part.cells),
+    "by_mean_bag_size": _ordered_by("mean_bag_size"),
+    "by_label_prop_stdev": _ordered_by("std_label_proportion"),
+    "by_inter_intra_ratio": _ordered_by("inter_intra_ratio"),
+    "scatter": lambda part: None if part.analysis is None else hardness.scatter(part.cells, part.analysis),
+    "critical_difference": lambda part: comparison.critical_difference(part.cells),
+    "cost": lambda part: comparison.cost(part.cells),
+    "learning_curves": lambda part: curves.learning_curves(part.cells, part.runs),
+}
+DATASET_TABLES: Mapping[str, DatasetTable] = {
+    "completeness": lambda part: completeness.completeness(part.collected, part.name, part.expected),
+    "published_random_bags": _published(lambda part: published_tables.random_bags(part.cells, part.name)),
+    "published_ranges": _published(lambda part: published_tables.ranges(part.cells, part.name)),
+    "published_bag_measures": _published(lambda part: published_tables.bag_measures(part.analysis, part.name)),
+    "published_facts": _published(lambda part: facts.facts(part.cells, part.analysis, part.name)),
+    "published_elsewhere": _published(lambda part: published_tables.elsewhere(part.name)),
+    "column_names": _published(lambda part: published_tables.column_names(part.name)),
+    "data_statistics": _analysed(bag_datasets.data_statistics),
+    "bag_size_clusters": _analysed(bag_datasets.bag_size_clusters),
+    "label_variation": _analysed(bag_datasets.label_variation),
+    "separation": _analysed(bag_datasets.separation),
+    "cramers_v": _analysed(bag_datasets.cramers_v),
+    "large_bag_skew": _analysed(bag_datasets.large_bag_skew),
+    "bag_statistics": _analysed(bag_datasets.bag_statistics),
+}
+DATASET_FIGURES: Mapping[str, DatasetFigure] = {
+    "measures": _keys_drawn(analysis_figures.draw_measures),
+    "scatter_2d": _keys_drawn(analysis_figures.draw_scatters),
+    "scatter_3d": _keys_drawn(analysis_figures.draw_scatter_3d),
+    "bag_sizes": _keys_drawn(analysis_figures.draw_bag_sizes),
+    "label_proportions": _keys_drawn(analysis_figures.draw_label_proportions),
+}
+TABLES = (*SCORE_TABLES, *DATASET_TABLES)
+FIGURES = (*SCORE_FIGURES, *DATASET_FIGURES)

@@ -1,0 +1,1 @@
+"""One module per kind of figure; each figure is a function of data frames."""

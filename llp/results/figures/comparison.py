@@ -1,0 +1,70 @@
+"""Methods against each other: critical differences of their mean ranks, and what their scores cost."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from llp.analysis.drawing import looks, new_figure
+from llp.results import statistics
+from llp.results.figures.scores import direction
+from llp.results.formats import columns_of, heading
+from llp.results.tables.significance import complete_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def critical_difference(cells: pl.DataFrame) -> "Figure | None":
+    """Mean ranks on a line; methods that are not told apart share a bar. None for too few methods or bag datasets."""
+    methods, wide = complete_rows(cells)
+    if len(methods) < 3 or len(wide) < 2:
+        return None
+    scores = wide.select(methods).to_numpy()
+    mean = statistics.ranks(scores, larger_is_better=cells["mode"][0] == "max").mean(axis=0)
+    order = np.argsort(mean, kind="stable")
+    limit = statistics.critical_difference(len(methods), len(wide))
+    figure = new_figure(8.0, 1.6 + 0.24 * len(methods))
+    axes = figure.subplots()
+    axes.set(xlim=(0.7, len(methods) + 0.8), yticks=[], xlabel="mean rank (1 is best)")
+    axes.spines["left"].set_visible(False)
+    for line, i in enumerate(order):
+        axes.plot([1, mean[i]], [line, line], color="#DDDDDD", lw=0.8, zorder=0)
+        axes.plot(mean[i], line, "o", color="#0072B2", ms=5)
+        axes.annotate(f" {methods[i]}  {mean[i]:.2f}", (mean[i], line), (5, 0), textcoords="offset points", va="center")
+    alike = statistics.cliques(mean[order].tolist(), limit)
+    for line, (first, last) in enumerate(alike):
+        y = len(methods) + 0.5 * line
+        axes.plot([mean[order[first]], mean[order[last]]], [y, y], color="#D55E00", lw=3, solid_capstyle="round")
+    axes.set(ylim=(len(methods) + 0.5 * len(alike), -1.6))
+    axes.plot([1, 1 + limit], [-1, -1], color="black", lw=2)
+    axes.annotate(f"critical difference {limit:.2f}", (1, -1), (0, 5), textcoords="offset points")
+    axes.set_title(
+        f"{heading(cells)}: mean ranks over {len(wide)} bag datasets (bars: not told apart)", loc="left", fontsize=9
+    )
+    return figure
+
+
+def cost(cells: pl.DataFrame) -> "Figure":
+    """Mean rank of each method against the time of its runs."""
+    total = pl.col("n_runs").sum()
+    points = cells.group_by("column").agg(
+        ((pl.col("seconds_mean") * pl.col("n_runs")).sum() / total).alias("seconds"),
+        pl.col("mean").mean(),
+        pl.col("rank").first(),
+    )
+    figure = new_figure(7.5, 5.0)
+    axes = figure.subplots()
+    by_name = {row["column"]: row for row in points.filter(pl.col("mean").is_not_null()).iter_rows(named=True)}
+    for name, look in looks([name for name in columns_of(cells) if name in by_name]).items():
+        point = by_name[name]
+        axes.plot(point["seconds"], point["mean"], **look, ls="none", ms=6)
+        axes.annotate(
+            name, (point["seconds"], point["mean"]), (6, 0), textcoords="offset points", va="center", fontsize=8
+        )
+    axes.set(xscale="log", xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
+    axes.margins(x=0.2)
+    axes.set_title(
+        f"{heading(cells)}: score against cost, means over each method's bag datasets", loc="left", fontsize=9
+    )
+    return figure

@@ -1,0 +1,101 @@
+"""Scores against the measures of hardness: datasets in order of each, and datasets in the space of all three."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from llp.analysis.drawing import GREY, looks, new_figure
+from llp.results.bag_measures import HARDNESS, against_hardness, trends
+from llp.results.figures.scores import direction
+from llp.results.formats import columns_of, heading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
+
+
+def ordered_by(measure: str) -> Callable[[pl.DataFrame, pl.DataFrame], "Figure | None"]:
+    """The figure of scores against the bag datasets in rising order of a measure."""
+
+    def draw(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
+        joined = against_hardness(cells, analysis).filter(pl.col(measure).is_finite())
+        keys = joined.select("grouping_key", measure).unique().sort(measure, "grouping_key")
+        if len(keys) < 2:
+            return None
+        place = {key: i for i, key in enumerate(keys["grouping_key"])}
+        figure = new_figure(min(max(7.0, 0.2 * len(place) + 3), 16.0), 5.4)
+        axes = figure.subplots()
+        trend = {row["column"]: row for row in trends(joined).filter(pl.col("measure") == measure).to_dicts()}
+        methods = [name for name in columns_of(cells) if name in joined["column"].to_list()]
+        for method, look in looks(methods).items():
+            own = joined.filter(pl.col("column") == method)
+            x = np.array([place[key] for key in own["grouping_key"]])
+            order = np.argsort(x)
+            axes.plot(x[order], own["mean"].to_numpy()[order], **look, lw=0.9, ms=4, alpha=0.9, label=method)
+            if method in trend:
+                ends = np.array([0, len(place) - 1])
+                line = trend[method]["intercept"] + trend[method]["slope"] * ends
+                axes.plot(ends, line, color=look["color"], lw=1, ls=":")
+                _name_outliers(axes, own, place, trend[method])
+        _name_datasets(axes, keys, measure)
+        axes.set_ylabel(direction(cells))
+        figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
+        figure.legend(loc="outside right upper", fontsize=8)
+        return figure
+
+    return draw
+
+
+def _name_outliers(axes: "Axes", own: pl.DataFrame, place: dict[str, int], trend: dict[str, Any]) -> None:
+    named = {*trend["above"], *trend["below"]}
+    for key, mean in own.filter(pl.col("grouping_key").is_in(named)).select("grouping_key", "mean").iter_rows():
+        axes.annotate(key, (place[key], mean), (0, 5), textcoords="offset points", fontsize=6, ha="center")
+
+
+def _name_datasets(axes: "Axes", keys: pl.DataFrame, measure: str) -> None:
+    if len(keys) > _MOST_NAMES:
+        axes.set_xlabel(f"{len(keys)} bag datasets, rising {HARDNESS[measure]}")
+        return
+    names = [f"{key}  {value:,.4g}" for key, value in keys.iter_rows()]
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7 if len(names) <= 30 else 5.5)
+    axes.set_xlabel(f"bag dataset and its {HARDNESS[measure]}")
+
+
+def scatter(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
+    """The bag datasets by each pair of measures and by all three, coloured by the method that is best on them."""
+    joined = against_hardness(cells, analysis).filter("best").unique("grouping_key", keep="first", maintain_order=True)
+    joined = joined.filter(pl.all_horizontal(pl.col(name).is_finite() for name in HARDNESS))
+    if len(joined) < 2:
+        return None
+    winners = [name for name in columns_of(cells) if name in joined["column"].to_list()]
+    look = looks(winners)
+    figure = new_figure(11, 9)
+    values = [joined[name].to_numpy() for name in HARDNESS]
+    titles = list(HARDNESS.values())
+    for panel, (x, y) in enumerate(((0, 1), (0, 2), (1, 2)), 1):
+        axes = figure.add_subplot(2, 2, panel)
+        axes.set(xlabel=titles[x], ylabel=titles[y])
+        _points(axes, joined, look, values[x], values[y])
+        if len(joined) <= _MOST_NAMES:
+            for key, *at in zip(joined["grouping_key"], values[x], values[y], strict=True):
+                axes.annotate(key, (at[0], at[1]), (3, 3), textcoords="offset points", fontsize=5.5, color="#555555")
+    axes = figure.add_subplot(2, 2, 4, projection="3d")
+    axes.set(xlabel=titles[0], ylabel=titles[1], zlabel=titles[2])
+    for *foot, z in zip(*values, strict=True):
+        axes.plot([foot[0]] * 2, [foot[1]] * 2, [values[2].min(), z], color=GREY, lw=0.6, alpha=0.5)
+    _points(axes, joined, look, *values)
+    axes.set_box_aspect(None, zoom=0.85)
+    figure.suptitle(f"{heading(cells)}: the best method on each of {len(joined)} bag datasets", fontsize=11)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8)
+    return figure
+
+
+def _points(axes: Any, joined: pl.DataFrame, look: dict[str, dict[str, Any]], *values: Any) -> None:
+    for method, style in look.items():
+        own = (joined["column"] == method).to_numpy()
+        axes.scatter(*(value[own] for value in values), c=style["color"], marker=style["marker"], s=30, label=method)

@@ -1,0 +1,177 @@
+"""Scores of all methods: a panel per bag dataset, or a heat map where there are too many for panels.
+
+The methods are named at the lines, so no reading depends on telling twenty colours apart.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from llp.analysis.drawing import new_figure
+from llp.results.formats import by_place, columns_of, decimals_of, metric_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# kind of cell: colour, marker, face, meaning
+_LOOKS = {
+    "best": ("#D55E00", "D", "#D55E00", "best on bags"),
+    "bags": ("#0072B2", "o", "#0072B2", "trained on bags"),
+    "instances": ("#444444", "s", "white", "trained on instance labels"),
+}
+_MOST_PANELS = 24
+_MOST_NAMES = 80  # rows of a heat map that can be named
+# a value this many times the typical one is drawn at the edge, with its number, so that the others stay readable
+_FAR = 3.0
+
+
+def scores(cells: pl.DataFrame) -> "Figure":
+    """Mean and spread of every cell.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame
+        Cells of one dataset, protocol and metric, see `llp.results.summary.summarize`.
+    """
+    figure = _panels(cells) if cells["row"].n_unique() <= _MOST_PANELS else _heat_map(cells)
+    figure.suptitle(
+        f"{cells['dataset'][0]}: test {metric_title(cells)} by bag dataset and method\n"
+        f"mean ± sample std over {_runs_text(cells)}; epoch selected {_selection(cells)}\n{direction(cells)}",
+        fontsize=11,
+    )
+    return figure
+
+
+def _panels(cells: pl.DataFrame) -> "Figure":
+    methods = columns_of(cells)
+    panels = cells.partition_by("row", maintain_order=True)
+    n_columns = min(len(panels), 3 if len(panels) > 4 else 2)
+    n_lines = -(-len(panels) // n_columns)
+    figure = new_figure(3.4 * n_columns + 2.2, n_lines * (0.21 * len(methods) + 0.55) + 1.2)
+    grid = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
+    limits, decimals = limits_of(cells), decimals_of(cells)
+    for axes, panel in zip(grid.ravel(), panels, strict=False):
+        _draw_panel(axes, panel, methods, limits, decimals)
+    for axes in grid.ravel()[len(panels) :]:
+        axes.remove()
+    _legend(figure, cells)
+    return figure
+
+
+def limits_of(cells: pl.DataFrame) -> tuple[float, float]:
+    """Limits of the shared axis: all intervals, but for values far off in a metric without an upper bound."""
+    known = cells.filter(pl.col("mean").is_not_null()).with_columns(pl.col("std").fill_null(0.0))
+    if not len(known):
+        return 0.0, 1.0
+    if cells["mode"][0] == "min":  # the least mean is never above the typical one, so some stay
+        known = known.filter(pl.col("mean") <= _FAR * pl.col("mean").median())
+    low = float((known["mean"] - known["std"]).to_numpy().min())
+    high = float((known["mean"] + known["std"]).to_numpy().max())
+    margin = 0.05 * (high - low) or 0.01
+    return low - margin, high + margin
+
+
+def _draw_panel(
+    axes: "Axes", panel: pl.DataFrame, methods: list[str], limits: tuple[float, float], decimals: int
+) -> None:
+    axes.set(xlim=limits, ylim=(len(methods) - 0.3, -0.7))
+    axes.set_yticks(range(len(methods)), methods)
+    axes.set_title(panel["row"][0], loc="left", fontsize=9.5, fontweight="bold")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.locator_params(axis="x", nbins=5)
+    found = {cell["column"]: cell for cell in panel.iter_rows(named=True)}
+    for y, method in enumerate(methods):
+        _draw_cell(axes, y, found.get(method), limits[1], decimals)
+
+
+def _draw_cell(axes: "Axes", y: int, cell: dict[str, Any] | None, end: float, decimals: int) -> None:
+    """Interval, marker and, at the right edge, the number."""
+    mean = cell["mean"] if cell else None
+    kind = "best" if cell and cell["best"] else "instances" if cell and cell["instance_labels"] else "bags"
+    colour, marker, face, _ = _LOOKS[kind]
+    text = "–" if cell is None else "NaN" if mean is None else f"{mean:.{decimals}f}"
+    axes.annotate(
+        text,
+        (1, y),
+        (6, 0),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        va="center_baseline",
+        fontsize=8,
+        color=colour if kind == "best" else "#444444",
+        fontweight="bold" if kind == "best" else "normal",
+    )
+    if cell is None or mean is None:
+        return
+    if mean > end:
+        axes.plot(end, y, marker=">", color=colour, markersize=5, clip_on=False)
+        return
+    if cell["std"] is not None:
+        axes.plot([mean - cell["std"], mean + cell["std"]], [y, y], color=colour, linewidth=2.2, alpha=0.5)
+    axes.plot(mean, y, marker, color=colour, markersize=5, markerfacecolor=face, markeredgewidth=1.2)
+
+
+def _legend(figure: "Figure", cells: pl.DataFrame) -> None:
+    from matplotlib.lines import Line2D
+
+    there = {
+        "best": cells["best"].any(),
+        "bags": not cells["instance_labels"].all(),
+        "instances": cells["instance_labels"].any(),
+    }
+    handles = [
+        Line2D([], [], color=colour, marker=marker, markerfacecolor=face, linewidth=2.2, label=meaning)
+        for kind, (colour, marker, face, meaning) in _LOOKS.items()
+        if there[kind]
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
+
+
+def _heat_map(cells: pl.DataFrame) -> "Figure":
+    """How far each mean is behind the best of its row, relative to the spread of the row's methods."""
+    methods, rows = columns_of(cells), cells["row"].unique(maintain_order=True).to_list()
+    found = by_place(cells)
+    means: Any = np.array([[found.get((row, name), {}).get("mean") for name in methods] for row in rows], float)
+    ahead = means if cells["mode"][0] == "max" else -means
+    behind = np.nanmax(ahead, axis=1, keepdims=True, initial=-np.inf, where=np.isfinite(ahead)) - ahead
+    typical = np.nanquantile(behind, 0.95) or 1.0
+    named = len(rows) <= _MOST_NAMES
+    figure = new_figure(0.5 * len(methods) + 3.5, min(max(4.0, 0.16 * len(rows)), 14.0) + 1.5)
+    axes = figure.subplots()
+    axes.grid(visible=False)
+    image = axes.imshow(behind, aspect="auto", cmap="cividis_r", vmin=0, vmax=typical, interpolation="nearest")
+    axes.set_facecolor("#F4F4F4")
+    axes.set_xticks(range(len(methods)), methods, rotation=60, ha="right")
+    axes.set_yticks(range(len(rows)) if named else [], rows if named else [], fontsize=6)
+    if not named:
+        axes.set_ylabel(f"{len(rows)} bag datasets")
+    for y, row in enumerate(rows):
+        for x, method in enumerate(methods):
+            if found.get((row, method), {}).get("best") and named:
+                axes.plot(x, y, "*", color="#D55E00", markersize=5)
+    figure.colorbar(image, ax=axes, label=f"{metric_title(cells)} behind the best of the row (★ best)", shrink=0.6)
+    return figure
+
+
+def direction(cells: pl.DataFrame) -> str:
+    """The metric and which way is better."""
+    metric = metric_title(cells)
+    return f"{metric} (higher is better) →" if cells["mode"][0] == "max" else f"← {metric} (lower is better)"
+
+
+def _selection(cells: pl.DataFrame) -> str:
+    return "on the test rows (optimistic)" if cells["protocol"][0] == "paper" else "on held-out bags"
+
+
+def _runs_text(cells: pl.DataFrame) -> str:
+    """The folds and seeds of a cell, as a range where cells differ."""
+    parts = []
+    for name, unit in (("n_folds", "fold"), ("n_seeds", "seed")):
+        low, high = int(cells[name].to_numpy().min()), int(cells[name].to_numpy().max())
+        if unit == "seed" and high == 1:
+            continue
+        parts.append(f"{low} {unit}{'s' if low > 1 else ''}" if low == high else f"{low} to {high} {unit}s")
+    return " × ".join(parts)

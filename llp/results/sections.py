@@ -1,0 +1,128 @@
+"""The sections of a report: per dataset and protocol its tables, and its figures as files."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from llp.analysis.drawing import STYLE, save_figure
+from llp.files import folder_name
+from llp.results import contents
+from llp.results.bag_measures import analysis_path, read_analysis
+from llp.results.collect import Collected, Point
+from llp.results.formats import heading
+from llp.results.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Names of the tables and figures to make."""
+
+    tables: Collection[str] = contents.TABLES
+    figures: Collection[str] = contents.FIGURES
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the report.
+
+    Attributes
+    ----------
+    name : str
+        Start of its files' names.
+    title : str
+        One line.
+    tables : dict
+        Name to table.
+    figures : dict
+        Name to the PNG file; the SVG file lies beside it.
+    """
+
+    name: str
+    title: str
+    tables: dict[str, Table] = field(default_factory=dict)
+    figures: dict[str, Path] = field(default_factory=dict)
+
+
+def make_sections(
+    outputs_dir: Path,
+    datasets: Collection[str],
+    collected: Collected,
+    named_runs: pl.DataFrame,
+    cells: pl.DataFrame,
+    *,
+    choice: Choice,
+    expected: frozenset[Point],
+) -> tuple[list[Section], list[str]]:
+    """Make all tables and figures; returns the sections, and what was not there to make some of them.
+
+    Parameters
+    ----------
+    outputs_dir : Path
+        Figures go to `report/figures` below it.
+    datasets : collection of str
+        The datasets to report on, in order.
+    collected : Collected
+        What the outputs folder holds.
+    named_runs, cells : pl.DataFrame
+        See `llp.results.variants.name_variants`, `llp.results.summary.summarize`.
+    choice : Choice
+        What to make.
+    expected : frozenset of Point
+        Points that an experiment asks for.
+    """
+    sections, missing, folder = [], [], outputs_dir / "report" / "figures"
+    for dataset in datasets:
+        analysis, problem = read_analysis(analysis_path(outputs_dir, dataset))
+        if problem:
+            missing.append(problem)
+        own = cells.filter(pl.col("dataset") == dataset)
+        part = contents.Dataset(dataset, own if len(own) else None, analysis, collected, expected)
+        for scores in _parts(own, named_runs, analysis):
+            title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)
+            sections.append(_section(_name(scores), title, scores, *kinds, choice, folder))
+        title = f"{dataset}: bag datasets and completeness"
+        all_kinds = (contents.DATASET_TABLES, contents.DATASET_FIGURES)
+        sections.append(_section(folder_name(dataset), title, part, *all_kinds, choice, folder))
+    return [section for section in sections if section.tables or section.figures], missing
+
+
+def _parts(cells: pl.DataFrame, runs: pl.DataFrame, analysis: pl.DataFrame | None) -> Iterator[contents.Scores]:
+    point = ("dataset", "protocol", "metric")
+    for part in cells.partition_by(*point, maintain_order=True):
+        own = runs.filter(pl.all_horizontal(pl.col(name) == part[name][0] for name in point))
+        yield contents.Scores(part, own, analysis)
+
+
+def _name(part: contents.Scores) -> str:
+    return folder_name("_".join(str(part.cells[name][0]) for name in ("dataset", "protocol", "metric")))
+
+
+Part = TypeVar("Part")
+
+
+def _section(
+    name: str,
+    title: str,
+    part: Part,
+    tables: Mapping[str, Callable[[Part], Table | None]],
+    figures: Mapping[str, Callable[[Part], "Figure | None"]],
+    choice: Choice,
+    folder: Path,
+) -> Section:
+    import matplotlib as mpl
+
+    section = Section(name, title)
+    for kind, make in tables.items():
+        if kind in choice.tables and (table := make(part)) is not None:
+            section.tables[kind] = table
+    with mpl.rc_context(STYLE):
+        for kind, draw in figures.items():
+            if kind in choice.figures and (figure := draw(part)) is not None:
+                section.figures[kind] = save_figure(figure, folder / f"{name}_{kind}")[0]
+    return section

@@ -1,0 +1,148 @@
+"""A table of text: built once, then printed, or written as Markdown, LaTeX or CSV."""
+
+import csv
+import io
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.markup import escape
+from rich.segment import Segments
+from rich.table import Table as RichTable
+
+MISSING = "–"
+
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "–": "--",
+        "−": "$-$",
+        "×": r"$\times$",
+        "≥": r"$\ge$",
+        "≤": r"$\le$",
+        "<": r"$<$",
+        ">": r"$>$",
+        "χ": r"$\chi$",
+        "²": r"$^2$",
+        "ε": r"$\varepsilon$",
+        "→": r"$\rightarrow$",
+    }
+)
+_WIDE = 10_000  # characters: no table is wider
+_LONG = 40  # rows: more do not fit on a page
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell.
+
+    Attributes
+    ----------
+    text : str
+        What is shown.
+    best : bool
+        Whether it is the best of its row.
+    value : float or None
+        The number to sort by, where there is one.
+    cell : int or None
+        Number of the summarised cell that it shows.
+    """
+
+    text: str
+    best: bool = False
+    value: float | None = None
+    cell: int | None = None
+
+    @classmethod
+    def number(cls, value: float | None, form: str) -> "Cell":
+        """A number as `form` shows it; a dash where it is undefined.
+
+        >>> Cell.number(0.5, ".2f").text, Cell.number(None, ".2f").text
+        ('0.50', '–')
+        """
+        if value is None or value != value:
+            return cls(MISSING)
+        return cls(format(value, form), value=float(value))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text.
+
+    Attributes
+    ----------
+    title : str
+        One line.
+    columns : list of str
+        Titles of the columns; the first holds the names of the rows.
+    rows : list of list of Cell
+        As many cells as columns each.
+    notes : list of str
+        What a reader must know about the numbers.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    notes: list[str] = field(default_factory=list)
+
+
+def to_markdown(table: Table) -> str:
+    """Write a table as Markdown, the best of a row in bold."""
+    lines = [table.columns, ["---", *["---:"] * (len(table.columns) - 1)]]
+    lines += [[f"**{cell.text}**" if cell.best else cell.text for cell in row] for row in table.rows]
+    body = "\n".join(f"| {' | '.join(text.replace('|', '/') for text in line)} |" for line in lines)
+    notes = "".join(f"- {note}\n" for note in table.notes)
+    return f"### {table.title}\n\n{body}\n" + (f"\n{notes}" if notes else "")
+
+
+def to_latex(table: Table) -> str:
+    """Write a table for LaTeX with booktabs, the best of a row in bold; a long one as a longtable."""
+    header = " & ".join(map(_latex, table.columns)) + r" \\"
+    body = "\n".join(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows)
+    align = "l" + "r" * (len(table.columns) - 1)
+    notes = "".join(f"% {note}\n" for note in table.notes)
+    if len(table.rows) > _LONG:
+        return (
+            f"{notes}\\begin{{longtable}}{{{align}}}\n\\caption{{{_latex(table.title)}}} \\\\\n\\toprule\n{header}\n"
+            f"\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n{body}\n\\end{{longtable}}\n"
+        )
+    return (
+        f"{notes}\\begin{{table}}\n\\centering\n\\caption{{{_latex(table.title)}}}\n\\begin{{tabular}}{{{align}}}\n"
+        f"\\toprule\n{header}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+    )
+
+
+def _latex_cell(cell: Cell) -> str:
+    return rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text)
+
+
+def _latex(text: str) -> str:
+    return text.translate(_LATEX)
+
+
+def to_csv(table: Table) -> str:
+    """Write a table as CSV, as it is shown; numbers to compute with are in results.csv."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([cell.text for cell in row] for row in table.rows)
+    return text.getvalue()
+
+
+def show(table: Table, console: Console) -> None:
+    """Print a table; one that is wider than the terminal keeps its lines whole."""
+    shown = RichTable(header_style="bold cyan")
+    for number, title in enumerate(table.columns):
+        shown.add_column(escape(title), justify="right" if number else "left", no_wrap=True)
+    for row in table.rows:
+        shown.add_row(*(f"[bold green]{escape(cell.text)} *[/]" if cell.best else escape(cell.text) for cell in row))
+    console.print(f"[bold]{escape(table.title)}[/]", highlight=False)
+    wide = console.options.update(max_width=_WIDE)
+    console.print(Segments(list(console.render(shown, wide))), crop=False, soft_wrap=True)
+    for note in table.notes:
+        console.print(f"[dim]{escape(note)}[/]", highlight=False)
+    console.print()

@@ -1,0 +1,131 @@
+"""The benchmark's published numbers beside ours, like for like.
+
+The published AUC is the one over 200 thresholds, in percent: ours beside it is the same measure, never the exact AUC.
+The published MSE of SSCL is in the squared-log space of `dataset.transform=log2_squared`. Only runs under protocol
+`paper` and in the experiment's own settings take part.
+"""
+
+import polars as pl
+
+from llp.results import published
+from llp.results.bag_measures import HARDNESS
+from llp.results.table import MISSING, Cell, Table
+
+_MEASURE_TITLES = {
+    **HARDNESS,
+    "percent_in_large_skewed_0.1": "ε = 0.1",
+    "percent_in_large_skewed_0.05": "ε = 0.05",
+}
+
+
+def comparable(cells: pl.DataFrame | None, dataset: str) -> pl.DataFrame:
+    """Choose our cells that compare, in the published unit.
+
+    Columns: `method`, `grouping_key`, `bag_kind`, `bag_size`, `cell`, `mean`, `std`; `upwards`, where larger is better.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame or None
+        Cells of the dataset under any protocol; None where there are none.
+    dataset : str
+        One of `published.DATASETS`.
+    """
+    measure, scale = {published.CTR: ("auc_200_thresholds", 100.0), published.SSCL: ("mse", 1.0)}[dataset]
+    columns = ["method", "grouping_key", "bag_kind", "bag_size", "cell", "mean", "std", "upwards"]
+    if cells is None or f"measures.{measure}" not in cells.columns:
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
+    chosen = cells.filter(
+        (pl.col("protocol") == "paper") & (pl.col("setting") == "") & (pl.col("column") == pl.col("method"))
+    )
+    return chosen.with_columns(
+        (pl.col(f"measures.{measure}") * scale).alias("mean"),
+        (pl.col(f"measures_std.{measure}") * scale).alias("std"),
+        (pl.col(f"measures.{measure}") * (1 if measure != "mse" else -1)).alias("upwards"),
+    ).select(columns)
+
+
+def random_bags(cells: pl.DataFrame | None, dataset: str) -> Table:
+    """Published and our scores on random bags, and the difference."""
+    ours = {
+        (cell["method"], cell["bag_size"]): cell
+        for cell in comparable(cells, dataset).filter(pl.col("bag_kind") == "random").iter_rows(named=True)
+    }
+    rows = []
+    for method, size, mean, std in published.random_bags(dataset).iter_rows():
+        own = ours.get((method, size))
+        rows.append([Cell(f"{method}, {size}"), _mean(mean, std), *_beside(mean, own)])
+    columns = ["method, bag size", "published", "ours", "difference"]
+    return Table(f"{dataset}: random bags, published and ours", columns, rows, _notes(dataset))
+
+
+def ranges(cells: pl.DataFrame | None, dataset: str) -> Table:
+    """Published and our ranges of each method over the feature bag datasets, and the differences."""
+    own = comparable(cells, dataset).filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
+    rows = []
+    for method, least, largest in published.ranges(dataset).iter_rows():
+        ordered = own.filter(pl.col("method") == method).sort("mean").to_dicts()
+        row = [Cell(method)]
+        for value, end in ((least, ordered[:1]), (largest, ordered[-1:])):
+            row += [_mean(value, None), *_beside(value, end[0] if end else None)]
+        rows.append([*row, Cell(str(len(ordered)), value=len(ordered))])
+    ends = ["published", "ours", "difference"]
+    columns = ["method", *(f"{which}, {one}" for which in ("least", "largest") for one in ends), "our bag datasets"]
+    return Table(f"{dataset}: ranges over feature bag datasets, published and ours", columns, rows, _notes(dataset))
+
+
+def bag_measures(analysis: pl.DataFrame | None, dataset: str) -> Table:
+    """Published and our measures of the benchmark's bag datasets."""
+    table = published.bag_measures(dataset)
+    measures = [name for name in table.columns if name != "grouping_key"]
+    ours = {} if analysis is None else {row["grouping_key"]: row for row in analysis.iter_rows(named=True)}
+    rows = []
+    for row in table.iter_rows(named=True):
+        cells = [Cell(row["grouping_key"])]
+        for name in measures:
+            own = ours.get(row["grouping_key"], {}).get(name)
+            difference = None if own is None else own - row[name]
+            cells += [Cell.number(row[name], ".2f"), Cell.number(own, ".2f"), Cell.number(difference, "+z.2f")]
+        rows.append(cells)
+    titles = [f"{_MEASURE_TITLES[name]}, {which}" for name in measures for which in ("published", "ours", "difference")]
+    return Table(f"{dataset}: measures of the bag datasets, published and ours", ["grouping key", *titles], rows)
+
+
+def column_names(dataset: str) -> Table:
+    """Names of the columns, in the tables and in the raw file, and how many values they have."""
+    rows = [
+        [Cell(name), Cell(raw), Cell.number(n_values, ",.0f")]
+        for name, raw, n_values in published.column_names(dataset).iter_rows()
+    ]
+    return Table(f"{dataset}: names of the columns", ["column", "in the source", "values"], rows)
+
+
+def elsewhere(dataset: str) -> Table | None:
+    """Scores of another group under another protocol, to be read apart; None where there are none."""
+    found = published.elsewhere(dataset)
+    if not len(found):
+        return None
+    rows = [[Cell(method), Cell(f"{auc:.4f} ± {std:.4f}", value=auc)] for method, auc, std, _ in found.iter_rows()]
+    return Table(f"{dataset}: another group's AUC, not comparable", ["method", "AUC"], rows, [found["source"][0]])
+
+
+def _mean(mean: float, std: float | None) -> Cell:
+    return Cell(f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}"), value=mean)
+
+
+def _beside(value: float, own: dict[str, object] | None) -> list[Cell]:
+    """Our value, and how much it is above the published one."""
+    if own is None or not isinstance(own["mean"], float):
+        return [Cell(MISSING), Cell(MISSING)]
+    std = own["std"] if isinstance(own["std"], float) else None
+    text = _mean(own["mean"], std).text
+    difference = own["mean"] - value
+    number = int(str(own["cell"]))
+    return [Cell(text, value=own["mean"], cell=number), Cell(f"{difference:+z.2f}", value=difference)]
+
+
+def _notes(dataset: str) -> list[str]:
+    what = {
+        published.CTR: "AUC over 200 thresholds in percent, of both",
+        published.SSCL: "MSE in squared-log units of the price, of both",
+    }[dataset]
+    return [f"Published: LLP-Bench (arXiv 2310.10096). {what}; ours: mean ± sample std, protocol paper."]

@@ -1,0 +1,142 @@
+"""Scores: mean and spread per bag dataset and method, by bag size, and their range over the bag datasets."""
+
+from dataclasses import replace
+
+import polars as pl
+
+from llp.results.formats import by_place, cell_of, columns_of, decimals_of, heading, metric_title, notes_on
+from llp.results.table import MISSING, Cell, Table
+
+
+def scores(cells: pl.DataFrame) -> Table:
+    """Mean ± std of the metric: bag datasets as rows, methods as columns.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame
+        Cells of one dataset and protocol, see `llp.results.summary.summarize`.
+    """
+    methods, decimals, found = columns_of(cells), decimals_of(cells), by_place(cells)
+    rows = [
+        [Cell(row), *(cell_of(found.get((row, method)), decimals) for method in methods)]
+        for row in cells["row"].unique(maintain_order=True)
+    ]
+    return Table(heading(cells), ["bag dataset", *methods], rows, notes_on(cells))
+
+
+def random_bags(cells: pl.DataFrame) -> Table | None:
+    """Mean ± std on random bags: methods as rows, bag sizes as columns; None where there are none."""
+    return _by_size(cells.filter(pl.col("bag_kind") == "random"), "random bags")
+
+
+def random_bags_std(cells: pl.DataFrame) -> Table | None:
+    """The standard deviations of `random_bags` alone; None where there are none."""
+    chosen = cells.filter(pl.col("bag_kind") == "random")
+    table = random_bags(cells)
+    if table is None:
+        return None
+    by_number = {cell["cell"]: cell for cell in chosen.iter_rows(named=True)}
+    decimals = decimals_of(chosen)
+
+    def std(cell: Cell) -> Cell:
+        if cell.cell is None:
+            return cell
+        return replace(Cell.number(by_number[cell.cell]["std"], f".{decimals}f"), cell=cell.cell)
+
+    rows = [[row[0], *map(std, row[1:])] for row in table.rows]
+    return replace(table, title=f"{table.title}: standard deviations", rows=rows, notes=table.notes[:1])
+
+
+def fixed_bags(cells: pl.DataFrame) -> Table | None:
+    """Mean ± std on fixed-size feature bags: key and method as rows, sizes as columns; None where there are none."""
+    chosen = cells.filter(pl.col("bag_kind") == "fixed")
+    keys = [name.removeprefix("fixed_").rpartition("_")[0] for name in chosen["grouping_key"]]
+    named = chosen.with_columns(pl.Series("column", keys, pl.String) + ", " + pl.col("column"))
+    table = _by_size(named, "fixed-size feature bags")
+    return replace(table, notes=notes_on(chosen)) if table else None
+
+
+def _by_size(cells: pl.DataFrame, kind: str) -> Table | None:
+    """Bag sizes as columns. Runs in other settings than the rest of their key have rows of their own."""
+    if not len(cells):
+        return None
+    named = cells.with_columns((pl.col("column") + pl.col("setting")).alias("name"))
+    decimals = decimals_of(cells)
+    sizes = named["bag_size"].unique().sort().to_list()
+    found = {(cell["name"], cell["bag_size"]): cell for cell in named.iter_rows(named=True)}
+    order = named.group_by("name").agg(
+        pl.col("instance_labels").first(), pl.col("rank").mean(), pl.col("column").first()
+    )
+    if kind != "random bags":
+        order = order.sort("name")
+    else:
+        order = order.sort(~pl.col("instance_labels"), "rank", "name", nulls_last=True)
+    rows = [[Cell(name), *(cell_of(found.get((name, size)), decimals) for size in sizes)] for name in order["name"]]
+    columns = ["method" if kind == "random bags" else "key, method", *map(str, sizes)]
+    return Table(f"{heading(cells)}, {kind}: method × bag size", columns, rows, notes_on(cells))
+
+
+def ranges(cells: pl.DataFrame) -> Table | None:
+    """Least and largest mean of each method over the feature bag datasets, and where; None where there are none."""
+    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
+    if not len(chosen):
+        return None
+    form = f".{decimals_of(chosen)}f"
+    rows = []
+    for method in columns_of(chosen):
+        own = chosen.filter(pl.col("column") == method).sort("mean", "row")
+        least, most = own.row(0, named=True), own.row(-1, named=True)
+        rows.append([
+            Cell(method), Cell(str(len(own)), value=len(own)),
+            replace(Cell.number(least["mean"], form), cell=least["cell"]), Cell(least["row"]),
+            replace(Cell.number(most["mean"], form), cell=most["cell"]), Cell(most["row"]),
+        ])  # fmt: skip
+    metric = metric_title(chosen)
+    columns = ["method", "bag datasets", f"least {metric}", "on", f"largest {metric}", "on"]
+    return Table(f"{heading(chosen)}: range over the feature bag datasets", columns, rows, notes_on(chosen)[2:])
+
+
+def training(cells: pl.DataFrame) -> Table:
+    """What training did, per method over all its runs: metric before it, epochs, early stops, seconds."""
+    decimals = decimals_of(cells)
+    metric = metric_title(cells)
+    total = pl.col("n_runs").sum()
+    by_method = cells.group_by("column", maintain_order=True).agg(
+        total.alias("runs"),
+        *((pl.col(name) * pl.col("n_runs")).sum() / total for name in ("epochs_mean", "first_stage_epochs_mean")),
+        (pl.col("seconds_mean") * pl.col("n_runs")).sum() / total,
+        pl.col("epochs_min").min(),
+        pl.col("epochs_max").max(),
+        pl.col("n_early_stopped").sum(),
+        pl.col("untrained_mean").min().alias("low"),
+        pl.col("untrained_mean").max().alias("high"),
+    )
+    rows = []
+    for name in columns_of(cells):
+        method = by_method.row(by_predicate=pl.col("column") == name, named=True)
+        rows.append([
+            Cell(name), Cell(str(method["runs"]), value=method["runs"]),
+            Cell(_range(method["low"], method["high"], decimals)),
+            Cell(_epochs(method), value=method["epochs_mean"]),
+            Cell(f"{method['n_early_stopped']} of {method['runs']}", value=method["n_early_stopped"]),
+            Cell.number(method["seconds_mean"], ".1f"),
+        ])  # fmt: skip
+    titles = ["method", "runs", f"untrained {metric}", "epochs", "stopped early", "seconds a run"]
+    notes = [
+        f"Untrained {metric}: before the (last) stage's first step, mean over the runs of a bag dataset, lowest to "
+        "highest bag dataset. Epochs: mean (least to most) of the last stage, after + those of earlier stages."
+    ]
+    return Table(f"{heading(cells)}: training", titles, rows, notes)
+
+
+def _epochs(method: dict[str, object]) -> str:
+    epochs = f"{method['epochs_mean']:.1f} ({method['epochs_min']}–{method['epochs_max']})"
+    earlier = method["first_stage_epochs_mean"]
+    return f"{earlier:.1f} + {epochs}" if earlier else epochs
+
+
+def _range(low: float | None, high: float | None, decimals: int) -> str:
+    if low is None or high is None:
+        return MISSING
+    texts = [f"{value:.{decimals}f}" for value in (low, high)]
+    return texts[0] if texts[0] == texts[1] else "–".join(texts)

@@ -1,0 +1,81 @@
+"""Which method wins how often, where each is at its best and worst, and what stands apart from a trend."""
+
+import polars as pl
+
+from llp.results.bag_measures import HARDNESS, against_hardness, trends
+from llp.results.formats import columns_of, decimals_of, heading
+from llp.results.table import MISSING, Cell, Table
+
+_CLUSTERS = ("cluster_tail", "cluster_label_variation", "cluster_separation")
+
+
+def wins(cells: pl.DataFrame) -> Table | None:
+    """On how many bag datasets each method is the best, by kind of bags; None where no row has two to compare."""
+    won = cells.filter("best")
+    if not len(won):
+        return None
+    kinds = [kind for kind in ("feature", "fixed", "random") if kind in won["bag_kind"].to_list()]
+    counts = won.group_by("column", "bag_kind").len()
+    found = {(row["column"], row["bag_kind"]): row["len"] for row in counts.iter_rows(named=True)}
+    contested = {kind: won.filter(pl.col("bag_kind") == kind)["row"].n_unique() for kind in kinds}
+    methods = [name for name in columns_of(cells) if name in won["column"].to_list()]
+    methods.sort(key=lambda name: -sum(found.get((name, kind), 0) for kind in kinds))
+    rows = []
+    for method in methods:
+        values = [found.get((method, kind), 0) for kind in kinds]
+        rows.append([Cell(method), *(Cell(str(value), value=value) for value in values)])
+    columns = ["method", *(f"{kind} (of {contested[kind]})" for kind in kinds)]
+    notes = ["Best mean on bags among the methods with the most runs of the row; equal means both count."]
+    return Table(f"{heading(cells)}: bag datasets won", columns, rows, notes)
+
+
+def best_and_worst(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
+    """The feature bag datasets on which each method does best and worst, with their clusters; None where no two."""
+    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
+    if chosen["row"].n_unique() < 2:
+        return None
+    clusters = _clusters(analysis)
+    form = f".{decimals_of(chosen)}f"
+    rows = []
+    for method in columns_of(chosen):
+        own = chosen.filter(pl.col("column") == method).sort("upwards", "row", descending=[True, False])
+        row = [Cell(method)]
+        for end in (own.row(0, named=True), own.row(-1, named=True)):
+            row += [Cell(end["row"]), Cell(format(end["mean"], form), value=end["mean"], cell=end["cell"])]
+            row.append(Cell(clusters.get(end["grouping_key"], MISSING)))
+        rows.append(row)
+    columns = ["method", "best on", "mean", "clusters", "worst on", "mean", "clusters"]
+    notes = ["Clusters: tail of the bag sizes; label variation; bag separation."]
+    return Table(f"{heading(cells)}: best and worst bag dataset of each method", columns, rows, notes)
+
+
+def _clusters(analysis: pl.DataFrame | None) -> dict[str, str]:
+    if analysis is None:
+        return {}
+    named = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *_CLUSTERS)
+    return {key: "; ".join(name or MISSING for name in names) for key, *names in named.iter_rows()}
+
+
+def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
+    """How each method goes with each measure of hardness, and the bag datasets apart; None where there are too few."""
+    if analysis is None:
+        return None
+    found = trends(against_hardness(cells, analysis))
+    if not len(found):
+        return None
+    better, worse = ("above", "below") if cells["mode"][0] == "max" else ("below", "above")
+    rows = [
+        [
+            Cell(f"{HARDNESS[row['measure']]}, {row['column']}"),
+            Cell.number(row["spearman"], ".2f"),
+            Cell(", ".join(row[better]) or MISSING),
+            Cell(", ".join(row[worse]) or MISSING),
+        ]
+        for row in found.iter_rows(named=True)
+    ]
+    columns = ["measure, method", "Spearman", "better than the trend", "worse than the trend"]
+    notes = [
+        "Trend: Theil's and Sen's line over the feature bag datasets in rising order of the measure. Apart: more than "
+        "2.5 robust standard deviations off it."
+    ]
+    return Table(f"{heading(cells)}: trends with hardness, and outliers", columns, rows, notes)

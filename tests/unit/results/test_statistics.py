@@ -1,0 +1,100 @@
+"""Statistics against scipy and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from llp.results.statistics import (
+    cliques,
+    corrected_paired_t,
+    critical_difference,
+    friedman,
+    holm,
+    ranks,
+    wilcoxon_p,
+)
+
+finite = st.floats(-1, 1).map(lambda value: round(value, 6))
+
+
+@given(arrays(np.float64, st.integers(2, 12), elements=finite))
+def test_without_test_rows_the_corrected_test_is_the_paired_t_test(differences):
+    assume(differences.std() > 1e-6)
+    ours, scipy = corrected_paired_t(differences, 1.0, 0.0), stats.ttest_1samp(differences, 0.0)
+    assert ours.t == pytest.approx(scipy.statistic, rel=1e-9, abs=1e-12)
+    assert ours.p == pytest.approx(scipy.pvalue, rel=1e-9)
+    assert ours.effect == pytest.approx(differences.mean() / differences.std(ddof=1), rel=1e-9, abs=1e-12)
+
+
+@given(arrays(np.float64, 5, elements=finite))
+def test_the_correction_widens_the_variance_by_its_closed_form(differences):
+    assume(differences.std() > 1e-6)
+    plain, corrected = corrected_paired_t(differences, 1.0, 0.0), corrected_paired_t(differences, 80.0, 20.0)
+    assert corrected.t == pytest.approx(plain.t * math.sqrt((1 / 5) / (1 / 5 + 20 / 80)), rel=1e-9, abs=1e-12)
+    assert corrected.p >= plain.p
+
+
+def test_equal_differences_and_single_folds():
+    assert corrected_paired_t(np.full(5, 0.1), 4, 1).p == 0.0
+    assert corrected_paired_t(np.zeros(5), 4, 1)[:3] == (0.0, 0.0, 1.0)
+    assert math.isnan(corrected_paired_t(np.array([0.1]), 4, 1).p)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_is_the_family_wise_bound_of_its_definition(p_values):
+    corrected = holm(p_values)
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    expected = 0.0
+    for step, i in enumerate(order):
+        expected = max(expected, min(1.0, p_values[i] * (len(p_values) - step)))
+        assert corrected[i] == pytest.approx(expected)
+    assert all(after >= before for before, after in zip(p_values, corrected, strict=True))
+
+
+def test_holm_passes_undefined_values_by():
+    assert holm([0.01, math.nan, 0.03])[::2] == [0.02, 0.03]
+    assert math.isnan(holm([0.01, math.nan])[1])
+
+
+@given(arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(3, 6)), elements=st.integers(0, 5).map(float)))
+def test_friedman_is_scipys_with_ties(scores):
+    ranked = ranks(scores, larger_is_better=True)
+    assert ranked.sum(axis=1) == pytest.approx(scores.shape[1] * (scores.shape[1] + 1) / 2)
+    assume(np.ptp(ranked, axis=1).any())
+    test = friedman(ranked)
+    n, k = scores.shape
+    assert test.chi2 == pytest.approx(stats.friedmanchisquare(*scores.T).statistic)
+    if math.isfinite(test.f):
+        assert test.f == pytest.approx((n - 1) * test.chi2 / (n * (k - 1) - test.chi2), rel=1e-6)
+        assert test.p == pytest.approx(stats.f.sf(test.f, k - 1, (k - 1) * (n - 1)))
+
+
+def test_the_direction_of_ranks():
+    scores = np.array([[0.9, 0.5, 0.7]])
+    assert ranks(scores, larger_is_better=True).tolist() == [[1, 3, 2]]
+    assert ranks(scores, larger_is_better=False).tolist() == [[3, 1, 2]]
+
+
+@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (6, 2.850), (10, 3.164)])
+def test_critical_differences_are_those_of_the_printed_table(k, q):
+    assert critical_difference(k, 30) == pytest.approx(q * math.sqrt(k * (k + 1) / 180), rel=1e-3)
+
+
+@given(st.lists(st.floats(1, 9), min_size=2, max_size=9).map(sorted), st.floats(0.1, 3))
+def test_cliques_hold_every_pair_that_is_not_told_apart(mean_ranks, difference):
+    found = cliques(mean_ranks, difference)
+    for i in range(len(mean_ranks)):
+        for j in range(i + 1, len(mean_ranks)):
+            alike = mean_ranks[j] - mean_ranks[i] < difference
+            assert alike == any(first <= i and j <= last for first, last in found)
+
+
+def test_wilcoxon():
+    differences = np.array([0.1, 0.2, -0.05, 0.3, 0.15])
+    assert wilcoxon_p(differences) == stats.wilcoxon(differences).pvalue
+    assert math.isnan(wilcoxon_p(np.zeros(5)))

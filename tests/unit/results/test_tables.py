@@ -1,0 +1,225 @@
+"""The report's tables, from grids whose outcome is known."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from llp.results import contents, published
+from llp.results.bag_measures import against_hardness, trends
+from llp.results.collect import Collected, Point, collect
+from llp.results.summary import summarize
+from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
+from llp.results.tables import bag_datasets, facts, scores, significance, winners
+from llp.results.tables import published as published_tables
+from llp.results.tables.completeness import completeness
+from llp.results.variants import name_variants
+from tests.helpers.grids import KEYS, METHODS, write_analysis, write_grid
+from tests.helpers.records import record, run_folder, write_folds, write_run
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    """A whole grid: dllp_bce wins everywhere, each key is harder than the one before."""
+    folder = tmp_path_factory.mktemp("grid")
+    write_grid(folder)
+    return contents_of(folder, write_analysis(folder))
+
+
+def contents_of(folder: Path, analysis: pl.DataFrame | None = None) -> contents.Scores:
+    collected = collect(folder)
+    runs = name_variants(collected.runs, collected.configs)
+    return contents.Scores(summarize(runs), runs, analysis)
+
+
+def texts(table: Table | None) -> dict[str, list[str]]:
+    assert table is not None
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+
+
+def test_wins_count_the_marked_rows(grid):
+    table = winners.wins(grid.cells)
+    assert table.columns == ["method", "feature (of 6)", "fixed (of 2)", "random (of 2)"]
+    assert texts(table) == {"dllp_bce": ["6", "2", "2"]}  # methods on instance labels never compete
+
+
+def test_ranges_and_extremes_name_the_datasets(grid):
+    table = texts(scores.ranges(grid.cells))
+    assert list(table) == ["instance_bce", *METHODS[:-1]]
+    assert (table["sim_llp"][0], table["sim_llp"][2], table["sim_llp"][4]) == ("6", KEYS[-1], KEYS[0])
+    ends = texts(winners.best_and_worst(grid.cells, grid.analysis))
+    assert (ends["dllp_bce"][0], ends["dllp_bce"][3]) == (KEYS[0], KEYS[-1])
+    assert ends["dllp_bce"][2] == "short-tailed; low; well-separated"
+
+
+def test_the_best_of_an_error_is_its_least(tmp_path):
+    write_grid(tmp_path, metric="mse", keys=KEYS, methods=METHODS[:3], folds=2, curves=False)
+    part = contents_of(tmp_path)
+    ends = texts(winners.best_and_worst(part.cells, None))
+    assert (ends["dllp_bce"][0], ends["dllp_bce"][3]) == (KEYS[0], KEYS[-1])
+    assert contents.SCORE_TABLES["auc_ranges"](part) is None
+    assert contents.SCORE_TABLES["mse_ranges"](part) is not None
+
+
+def test_random_bags_are_method_by_size(grid):
+    table = scores.random_bags(grid.cells)
+    assert table.columns == ["method", "64", "256"]
+    means = texts(table)
+    spreads = texts(scores.random_bags_std(grid.cells))
+    for method, cells in means.items():
+        assert [re.sub(r".*± ", "", cell) for cell in cells] == spreads[method]
+    fixed = scores.fixed_bags(grid.cells)
+    assert set(texts(fixed)) == {f"month_dest, {method}" for method in METHODS}
+
+
+def test_other_settings_of_random_bags_are_rows_of_their_own(tmp_path):
+    for rate, value in ((0.001, 0.6), (0.01, 0.7)):
+        for size in (64, 128):
+            change = {"grouping_key": f"random_{size}", "config": {"optimizer": {"lr": rate}}}
+            write_folds(tmp_path, [value] * 5, config_hash=f"lr{rate}", **change)
+    assert texts(scores.random_bags(contents_of(tmp_path).cells)) == {
+        "dllp_bce (optimizer.lr=0.001)": ["0.6000 ± 0.0000"] * 2,
+        "dllp_bce (optimizer.lr=0.01)": ["0.7000 ± 0.0000"] * 2,
+    }
+
+
+def test_methods_on_other_data_never_share_a_row(tmp_path):
+    write_run(tmp_path, 0.6, table="aaaa", config_hash="a")
+    write_run(tmp_path, 0.7, table="bbbb", config_hash="b", method="dsq")
+    cells = contents_of(tmp_path).cells
+    assert sorted(cells["row"]) == ["month_dest (table=aaaa)", "month_dest (table=bbbb)"]
+    assert not cells["best"].any()
+
+
+def test_ranks_and_paired_tests(grid):
+    ranks = significance.mean_ranks(grid.cells)
+    assert [row[1].text for row in ranks.rows] == [f"{place:.2f}" for place in range(1, 7)]
+    assert "10 bag datasets that all 6 methods have. Friedman: χ² = 50.00" in ranks.notes[0]  # 10 datasets · 5
+    tests = texts(significance.paired_tests(grid.cells, grid.runs))
+    assert len(tests) == 10
+    assert all(row[:2] == ["dllp_bce", "dllp_mse"] for row in tests.values())
+
+
+def test_a_method_with_few_datasets_costs_the_others_none(tmp_path):
+    write_grid(tmp_path, keys=KEYS, methods=METHODS[:4], folds=2, curves=False)
+    write_grid(tmp_path, keys=KEYS[:1], methods=["upm"], folds=2, curves=False)
+    methods, wide = significance.complete_rows(contents_of(tmp_path).cells)
+    assert (sorted(methods), len(wide)) == (sorted(METHODS[:4]), 6)
+
+
+def test_trends_find_the_dataset_that_stands_apart(tmp_path):
+    keys = [f"a_{i}" for i in range(12)]
+    for i, key in enumerate(keys):
+        for method in ("dllp_bce", "dsq"):
+            value = 0.7 - 0.01 * i + 0.001 * (i % 3) + (0.1 if (i, method) == (7, "dsq") else 0.0)
+            write_folds(tmp_path, [value] * 2, grouping_key=key, method=method)
+    analysis = write_analysis(tmp_path, keys=keys)
+    found = trends(against_hardness(contents_of(tmp_path).cells, analysis)).filter(pl.col("measure") == "mean_bag_size")
+    by_method = {row["column"]: row for row in found.to_dicts()}
+    assert by_method["dsq"]["above"] == ["a_7"]
+    assert by_method["dllp_bce"]["above"] == by_method["dllp_bce"]["below"] == []
+    assert by_method["dllp_bce"]["spearman"] == pytest.approx(-1.0)
+    assert by_method["dllp_bce"]["slope"] == pytest.approx(-0.01, abs=1e-3)
+
+
+def test_bag_dataset_tables_are_the_analysis_columns(grid):
+    table = bag_datasets.data_statistics(grid.analysis, "flights")
+    assert texts(table)[KEYS[1]] == ["899", "65.67", "213", "0.15", "1.25"]
+    real = grid.analysis.with_columns(pl.lit(float("nan")).alias("cramers_v"))
+    assert bag_datasets.cramers_v(real, "flights") is None
+
+
+def test_completeness_counts_done_failed_and_missing(tmp_path):
+    write_run(tmp_path, 0.6)
+    write_run(tmp_path, 0.6, fold=1)
+    write_run(tmp_path, 0.6, method="dsq")
+    failed, cut = (run_folder(tmp_path, record("auc", 0.5, method="dsq", fold=fold)) for fold in (1, 2))
+    for folder, name in ((failed, "error.json"), (cut, "attempt")):
+        folder.mkdir(parents=True)
+        (folder / name).write_text("1")
+    table = completeness(collect(tmp_path), "flights", frozenset())
+    assert texts(table) == {"month_dest": ["2 of 3", "1 of 3, 1 failed, 1 running or cut off"]}
+    assert table.notes[0].startswith("3 of 6 runs finished, 1 failed, 1 running or cut off, 1 never started")
+    asked = frozenset({Point("flights", "month_dest", "upm", 0, 0)})
+    assert texts(completeness(collect(tmp_path), "flights", asked))["month_dest"][-1] == "0 of 1"
+    assert completeness(Collected(collect(tmp_path).runs.clear()), "flights", frozenset()) is None
+
+
+def test_published_and_ours_are_like_for_like(tmp_path):
+    measures = {"auc": 0.9, "auc_200_thresholds": 0.7754}
+    write_folds(tmp_path, [0.9] * 5, dataset="criteo_ctr", grouping_key="random_64", measures=measures)
+    write_folds(tmp_path, [0.9] * 5, dataset="criteo_ctr", grouping_key="C3_C11", measures=measures)
+    other = {"auc": 0.1, "auc_200_thresholds": 0.1}
+    held_out = {"protocol": "holdout", "config_hash": "holdout"}
+    write_folds(tmp_path, [0.1] * 5, dataset="criteo_ctr", grouping_key="random_64", measures=other, **held_out)
+    cells = contents_of(tmp_path).cells
+    table = texts(published_tables.random_bags(cells, "criteo_ctr"))
+    assert table["dllp_bce, 64"] == ["77.54", "77.54 ± 0.00", "+0.00"]
+    assert table["dllp_bce, 128"] == ["76.96", "–", "–"]
+    ranges = texts(published_tables.ranges(cells, "criteo_ctr"))["dllp_bce"]
+    assert ranges == ["72.92", "77.54 ± 0.00", "+4.62", "77.04", "77.54 ± 0.00", "+0.50", "1"]
+
+
+def test_facts_are_answered_from_runs_and_analysis(tmp_path):
+    for key, value in (("C3_C11", 0.7), ("C6_C10", 0.6)):
+        for method, more in (("sim_llp", 0.01), ("dllp_mse", 0.0)):
+            measures = {"auc": value, "auc_200_thresholds": value + more}
+            write_folds(tmp_path, [value] * 5, dataset="criteo_ctr", grouping_key=key, method=method, measures=measures)
+    measures = {"auc": 0.8, "auc_200_thresholds": 0.801}
+    write_folds(
+        tmp_path, [0.8], dataset="criteo_ctr", grouping_key="random_64", method="instance_bce", measures=measures
+    )
+    keys = published.benchmark_keys("criteo_ctr")
+    analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=[*keys, "C9"])
+    table = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
+    answers = {fact: row[1] for fact, row in table.items()}
+    assert answers["feature-bag datasets kept by the 30 % filter"] == "53"
+    assert answers["bags of key C9"] == "1,052"
+    assert answers["datasets won by SIM-LLP"] == "2 of 2"
+    assert answers["datasets won by DLLP-BCE"] == "0 of 2"
+    assert answers["best dataset of every method"] == "C3_C11 (2 of 2 methods)"
+    assert answers["worst dataset of every method"] == "C6_C10 (2 of 2 methods)"
+    assert answers["instance-level AUC with BCE (80:20 split)"] == "80.10"
+    assert answers["column triples that pass the 30 % filter of C(26;3)=2600"] == "–"
+
+
+def test_every_published_file_is_read():
+    sizes = {
+        dataset: [len(read(dataset)) for read in (published.random_bags, published.ranges, published.bag_measures)]
+        for dataset in published.DATASETS
+    }
+    assert sizes == {"criteo_ctr": [36, 9, 52], "criteo_sscl": [16, 4, 10]}
+    assert len(published.column_names("criteo_ctr")) == 39
+    assert len(published.column_names("criteo_sscl")) == 21
+    assert len(published.facts("criteo_ctr")) + len(published.facts("criteo_sscl")) == 37
+    assert len(published.elsewhere("criteo_ctr")) == 8
+
+
+def test_written_forms_hold_the_same_cells():
+    rows = [[Cell("a_b & c"), Cell("0.5 ± 0.1", best=True)], [Cell("x|y"), Cell("–")]]
+    table = Table("50 % of #1", ["bag dataset", "dllp_bce"], rows, ["a note"])
+    assert list(csv.reader(io.StringIO(to_csv(table))))[1:] == [["a_b & c", "0.5 ± 0.1"], ["x|y", "–"]]
+    assert "| a_b & c | **0.5 ± 0.1** |" in to_markdown(table)
+    assert "| x/y | – |" in to_markdown(table)
+    latex = to_latex(table)
+    assert r"a\_b \& c & \textbf{0.5 $\pm$ 0.1} \\" in latex
+    assert r"\caption{50 \% of \#1}" in latex
+    assert [line for line in latex.splitlines() if "rule" in line] == [r"\toprule", r"\midrule", r"\bottomrule"]
+    long = to_latex(Table("t", ["a"], [[Cell(str(i))] for i in range(60)]))
+    assert long.count(r"\\") == 62
+    assert r"\end{longtable}" in long
+
+
+def test_no_latex_special_is_left_bare(grid):
+    part = contents.Dataset("flights", grid.cells, grid.analysis, Collected(grid.runs), frozenset())
+    tables = [make(grid) for make in contents.SCORE_TABLES.values()]
+    tables += [make(part) for make in contents.DATASET_TABLES.values()]
+    for table in filter(None, tables):
+        body = [line for line in to_latex(table).splitlines() if line.endswith(r"\\")]
+        for line in body:
+            assert line.isascii() or "é" in line, line
+            assert len(re.findall(r"(?<!\\)&", line)) in (0, len(table.columns) - 1)
+            assert not re.findall(r"(?<!\\)[%#_]", line), line
