@@ -6,13 +6,13 @@ from hydra import compose, initialize_config_dir
 from llp.config.grouping_keys import CONF_DIR, register
 from tests.helpers.commands import TINY, Command
 
-TRAINING = ("tests/end_to_end/", "tests/unit/training/", "tests/unit/runs/")
+FOLDERS = ("tests/end_to_end/", "tests/unit/training/", "tests/unit/runs/")
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that `make test-fast` leaves out: those that train runs, or start processes."""
+    """Mark the tests that train or start processes, beside those that carry the mark themselves."""
     for item in items:
-        if item.nodeid.startswith(TRAINING) or "command" in item.fixturenames or hasattr(item.module, "subprocess"):
+        if item.nodeid.startswith(FOLDERS) or "command" in item.fixturenames or hasattr(item.module, "subprocess"):
             item.add_marker("run")
 
 

@@ -17,6 +17,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+pytestmark = pytest.mark.run  # the whole real dataset is prepared
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("flights") / "flights"
