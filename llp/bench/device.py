@@ -151,7 +151,7 @@ def measure_missing(wanted: Mapping[str, Callable[[], Lines]], path: Path) -> di
     for name, measure in wanted.items():
         if name not in done:
             done[name] = [asdict(line) for line in measure()]
-            content = json.dumps({"machine": here, "sections": done}, indent=1)
+            content = json.dumps({"machine": here, "sections": done}, indent=1, allow_nan=False)
             write_atomically(path, lambda temporary: temporary.write_text(content))  # noqa: B023 - written at once
     return {name: done[name] for name in wanted}
 

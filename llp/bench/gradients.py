@@ -23,7 +23,8 @@ from torch import Tensor, nn
 from llp.bench.measuring import compose_config
 from llp.config.grouping_keys import options, register
 from llp.data.batch import BagBatch
-from llp.data.datamodule import LLPDataModule, gather_bags
+from llp.data.datamodule import LLPDataModule
+from llp.data.minibatches import gather_bags
 from llp.methods.base import LLPMethod
 from llp.runs.build import build_data, build_method, open_table
 from llp.training.stage import attach

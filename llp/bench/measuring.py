@@ -89,4 +89,4 @@ def show_measured(measured: Sequence[Measured], path: Path) -> None:
         table.add_row(line.what, f"{line.value:.3g}", line.unit, line.bar or "")
     Console().print(table)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({**here, "measured": [asdict(line) for line in measured]}, indent=1))
+    path.write_text(json.dumps({**here, "measured": [asdict(line) for line in measured]}, indent=1, allow_nan=False))

@@ -22,7 +22,8 @@ from rich.table import Table
 from llp.config.grouping_keys import CONF_DIR, options, register
 from llp.data.bags import FoldBags, GroupingKey, make_bags
 from llp.data.batch import BagBatch
-from llp.data.datamodule import LLPDataModule, gather_bags
+from llp.data.datamodule import LLPDataModule
+from llp.data.minibatches import gather_bags
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.datasets.preparation import prepare_table

@@ -6,16 +6,16 @@ same for any number of workers, and a worker holds nothing but numpy arrays. Or 
 where the same minibatches are gathered from the same ids.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import lightning as L
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset
 
-from llp.data.bags import Bags, FoldBags, GroupingKey, Ids, Rows, positions_of
-from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.bags import Bags, FoldBags, GroupingKey, Rows
+from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.on_device import (
     Chunks,
     Gatherer,
@@ -34,112 +34,6 @@ EVALUATION_ROWS_ON_GPU = 2**18
 PER_CHUNK = 64  # minibatches of one step of Lightning where the table is on the device
 
 Loader = DataLoader[Any] | ResidentBatches
-
-
-def gather_features(table: InstanceTable, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
-    """Categorical (n, Fc) int32 and numeric (n, Fn) float32 of the given rows."""
-    categorical = np.empty((len(rows), len(table.vocab_sizes)), np.int32)
-    # mode='clip' skips the buffering that makes np.take twice as slow; the rows are valid by construction
-    np.take(table.categorical, rows, axis=0, out=categorical, mode="clip")
-    numeric = np.take(table.numeric, rows, axis=0) if table.n_numeric else np.empty((len(rows), 0), np.float32)
-    return torch.from_numpy(categorical), torch.from_numpy(numeric)
-
-
-def gather_bags(table: InstanceTable, bags: Bags, ids: Ids) -> BagBatch:
-    """Put the bags with the given ids, in that order, into one minibatch."""
-    starts, sizes = bags.offsets[ids], bags.offsets[ids + 1] - bags.offsets[ids]
-    categorical, numeric = gather_features(table, bags.rows[positions_of(starts, sizes)])
-    return BagBatch(
-        categorical=categorical,
-        numeric=numeric,
-        segment=torch.from_numpy(np.repeat(np.arange(len(ids)), sizes)),
-        size=torch.from_numpy(sizes),
-        label_sum=torch.from_numpy(bags.label_sum[ids].astype(np.float32)),
-    )
-
-
-def gather_instances(table: InstanceTable, rows: Rows) -> InstanceBatch:
-    """Put the rows with their labels into one minibatch."""
-    categorical, numeric = gather_features(table, rows)
-    return InstanceBatch(categorical, numeric, torch.from_numpy(np.take(table.label, rows)))
-
-
-class BagDataset(Dataset[BagBatch]):
-    """Maps the ids of a minibatch's bags to the minibatch."""
-
-    def __init__(self, table: InstanceTable, bags: Bags) -> None:
-        self._table = table
-        self._bags = bags
-
-    def __getitem__(self, ids: Ids) -> BagBatch:
-        return gather_bags(self._table, self._bags, ids)
-
-
-class InstanceDataset(Dataset[InstanceBatch]):
-    """Maps positions in an array of rows to a minibatch of labelled instances."""
-
-    def __init__(self, table: InstanceTable, rows: Rows) -> None:
-        self._table = table
-        self._rows = rows
-
-    def __getitem__(self, positions: Ids) -> InstanceBatch:
-        return gather_instances(self._table, self._rows[positions])
-
-
-class Minibatches(Sampler[Ids]):
-    """The ids of each minibatch of an epoch: 0..n_items-1 once each, the last minibatch may be smaller.
-
-    Parameters
-    ----------
-    n_items : int
-        Bags (or instances) of an epoch.
-    batch_size : int
-        Of them in a minibatch.
-    seed : int or None
-        Shuffles anew each epoch, keyed by (seed, epoch); None keeps the order.
-    """
-
-    def __init__(self, n_items: int, batch_size: int, *, seed: int | None) -> None:
-        self._n_items = n_items
-        self._batch_size = batch_size
-        self._seed = seed
-        self._epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order comes next."""
-        self._epoch = epoch
-
-    def __iter__(self) -> Iterator[Ids]:
-        order = np.arange(self._n_items)
-        if self._seed is not None:
-            order = np.random.default_rng(keyed_seed(self._seed, "bag order", self._epoch)).permutation(order)
-        for start in range(0, self._n_items, self._batch_size):
-            yield order[start : start + self._batch_size]
-
-    def __len__(self) -> int:
-        return -(-self._n_items // self._batch_size)
-
-
-class EpochLoader:
-    """Begins an epoch with its first minibatch.
-
-    Lightning asks a loader for its iterator before it tells which epoch a resumed run begins with, and a `DataLoader`
-    gives ids to its worker processes at once.
-
-    Parameters
-    ----------
-    loader : DataLoader
-        Of the minibatches.
-    """
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __iter__(self) -> Iterator[Any]:
-        yield from self._loader
 
 
 def _as_it_is(batch: Any) -> Any:
@@ -197,6 +91,8 @@ class LLPDataModule(L.LightningDataModule):
                 f"protocol.held_out={held_out} leaves none of the {len(fold_bags.train)} train bags to train on; write "
                 "a smaller share, or take smaller bags"
             )
+        if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(table.label[self.test_rows]).all()):
+            raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
         n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)

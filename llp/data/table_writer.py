@@ -171,7 +171,7 @@ class TableWriter:
             weighted=self._weight is not None,
         )
         self._check_codes(schema.categorical)
-        (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1))
+        (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1, allow_nan=False))
         for array in (self._categorical, self._numeric, self._label, self._weight):
             if isinstance(array, np.memmap):
                 array.flush()

@@ -63,7 +63,7 @@ class Recipe:
             "label": self.label and self.label._asdict(),
             "features": [feature.model_dump(mode="json") for feature in self.features],
         }
-        (folder / FILE).write_text(json.dumps(content, indent=1))
+        (folder / FILE).write_text(json.dumps(content, indent=1, allow_nan=False))
         for i, known in enumerate(self.vocabularies.values()):
             known.alias("value").to_frame().write_parquet(folder / f"vocabulary_{i}.parquet")
 

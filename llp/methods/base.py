@@ -1,5 +1,6 @@
 """LLPMethod: what every method shares. A method adds its loss."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
@@ -202,15 +203,28 @@ class LLPMethod(L.LightningModule):
         prediction = segment_mean(self.predict(scores), batch.segment, batch.size)
         if self.label_kind == "real":
             return torch.square(prediction - batch.label_proportion)
-        # float32 log(1 - h) loses all digits near h = 1; the mean prediction is at hand in float64 only here
+        # float32 cannot resolve 1 - h near 1, so compute in float64; the cross-entropy refuses NaN, on a GPU for good
         h = prediction.double().clamp(1e-12, 1 - 1e-12)
-        return F.binary_cross_entropy(h, batch.label_proportion.double(), reduction="none")
+        loss = F.binary_cross_entropy(h.nan_to_num(0.5), batch.label_proportion.double(), reduction="none")
+        return torch.where(h.isnan(), h, loss)
 
     def on_validation_epoch_end(self) -> None:
-        """Log the epoch's measures: held_out_loss, or test_auc / test_mse and what goes with it."""
+        """Log the epoch's measures: held_out_loss, or test_auc / test_mse and what goes with it.
+
+        Raises
+        ------
+        FloatingPointError
+            A held-out loss or a score is not finite.
+        """
         if self._held_out:
-            self.log("held_out_loss", torch.cat(self._held_out).double().mean().item())
+            held_out_loss = torch.cat(self._held_out).double().mean().item()
+            if not math.isfinite(held_out_loss):
+                raise FloatingPointError(f"the held-out loss is {held_out_loss}")
+            self.log("held_out_loss", held_out_loss)
             return
-        measures = epoch_measures(torch.cat(self._scores), torch.cat(self._labels), self.label_kind)
+        scores = torch.cat(self._scores)
+        if not torch.isfinite(scores).all():
+            raise FloatingPointError("the scores of the test rows are not finite")
+        measures = epoch_measures(scores, torch.cat(self._labels), self.label_kind)
         for name, value in measures.items():
             self.log(f"test_{name}", value)

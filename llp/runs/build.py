@@ -16,7 +16,7 @@ from llp.config.options import check_options, find_target
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, first_line
-from llp.files import is_whole, read_yaml
+from llp.files import is_intact, is_whole, read_yaml
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -166,19 +166,23 @@ def load_weights(model: "nn.Module", folder: Path) -> None:
     Raises
     ------
     InputError
-        The folder holds no kept weights, or those of another model or table.
+        The folder holds no kept weights, damaged ones, or those of another model or table.
     """
     import torch
 
-    path = _weights_path(folder)
+    path, again = _weights_path(folder), "train that run again with force=true save_model=true"
+    if not is_intact(path):
+        raise InputError(f"{path} is damaged; {again}")
     try:
         weights = torch.load(path, weights_only=True)
     except Exception as error:  # whatever torch makes of a foreign file
-        raise InputError(f"{path} holds no weights: {first_line(error)}") from None
+        raise InputError(f"{path} holds no weights ({first_line(error)}); {again}") from None
     try:
         model.load_state_dict(weights)
     except (RuntimeError, TypeError, AttributeError):
         raise InputError(f"{folder} was trained on another table or with another model: its weights differ") from None
+    if not all(torch.isfinite(weight).all() for weight in model.parameters()):
+        raise InputError(f"{path} holds weights that are not finite; {again}")
 
 
 def _weights_path(folder: Path) -> Path:

@@ -27,7 +27,7 @@ from llp.config.checks import check_config
 from llp.config.grouping_keys import grouping_key
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.files import folder_name, is_whole, locked, write_atomically
+from llp.files import folder_name, is_intact, is_whole, locked, write_atomically
 from llp.runs.build import build_data, build_method, build_model, check_build, load_weights, open_table, resolved
 from llp.runs.record import FailureRecord, NewerRecordError, RecordError, RunRecord, StageRecord
 
@@ -282,6 +282,10 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[StageRe
     earlier.method = config.method.first_stage
     earlier.force = False
     earlier.save_model = True
+    weights = Run.of(earlier, table).weights_path
+    if weights.is_file() and not is_intact(weights):
+        log.warning("%s is damaged: the run is done again", weights)
+        weights.unlink(missing_ok=True)
     record, reused = _run(earlier)
     folder = Run.of(earlier, table).folder
     return [stage.model_copy(update={"run": str(folder), "reused": reused}) for stage in record.stages], folder

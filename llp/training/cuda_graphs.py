@@ -6,6 +6,7 @@ with a graph of its own; what changes from step to step (ids, draws, the step's 
 """
 
 import logging
+import math
 import threading
 
 import torch
@@ -117,9 +118,13 @@ class CapturedStep:
 
         Raises
         ------
+        FloatingPointError
+            The plain loss is not finite.
         RuntimeError
             They differ: nothing that this graph computes can be trusted.
         """
+        if not math.isfinite(expected):
+            raise FloatingPointError(f"the train loss is {expected}")
         if not abs(replayed - expected) <= LARGEST_DIFFERENCE * max(1.0, abs(expected)):
             raise RuntimeError(
                 f"a captured training step has the loss {replayed}, the plain one {expected}: write "

@@ -24,6 +24,7 @@ from llp.metrics.evaluation import all_measures, main_metric
 from llp.metrics.on_device import epoch_measures
 from llp.training.callbacks import BestWeights, Curve, Position, Row, Stop, monitor_of
 from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
+from llp.training.finite import StopUnlessFinite, stopped_unless_finite
 from llp.training.resume import ResumeCheckpoint, ResumeFile
 
 # Lightning's advice for interactive use says nothing about a run of a grid
@@ -127,7 +128,7 @@ def train_stage(
     resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
     resume_file = ResumeFile()
     device = hardware.device
-    callbacks = [Position(data), best, stopper, curve, resume, Stop()]
+    callbacks = [Position(data), StopUnlessFinite(), best, stopper, curve, resume, Stop()]
     if hardware.keeps_on(device, data.table, method):
         callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))
     elif device.type == "cuda":
@@ -149,14 +150,16 @@ def train_stage(
     attach(method, trainer, data)
     method.to(device)
     untrained = None
-    if data.protocol == "paper":
-        untrained = epoch_measures(*score_test_rows(method, data), method.label_kind)[main_metric(method.label_kind)[0]]
-    if method.trains:
-        go_on = files.checkpoint if resume_file.open(files.checkpoint, method.state_dict()) else None
-        _fit(trainer, method, data, go_on)
-        method.model.load_state_dict(best.weights)
-        method.to(device)  # the trainer took it back to the CPU
-    measures = evaluate(method, data)
+    with stopped_unless_finite(trainer, method):
+        if data.protocol == "paper":
+            scores, labels = score_test_rows(method, data)
+            untrained = epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]
+        if method.trains:
+            go_on = files.checkpoint if resume_file.open(files.checkpoint, method.state_dict()) else None
+            _fit(trainer, method, data, go_on)
+            method.model.load_state_dict(best.weights)
+            method.to(device)  # the trainer took it back to the CPU
+        measures = evaluate(method, data)
     method.cpu()
     return StageResult(
         device=device,
@@ -209,7 +212,13 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
 
 @torch.inference_mode()
 def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device."""
+    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device.
+
+    Raises
+    ------
+    FloatingPointError
+        A score is not finite.
+    """
     device = method.device
     method.eval()
     scores, labels = [], []
@@ -220,4 +229,6 @@ def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[torch.Tenso
         scores.append(method.log_odds(raw).float())
         labels.append(batch.label.to(device))
     method.train()
-    return torch.cat(scores), torch.cat(labels)
+    if not torch.isfinite(all_scores := torch.cat(scores)).all():
+        raise FloatingPointError("the scores of the test rows are not finite")
+    return all_scores, torch.cat(labels)

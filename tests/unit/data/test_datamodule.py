@@ -7,7 +7,8 @@ import torch
 
 from llp.data.bags import GroupingKey, build_fold
 from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.datamodule import LLPDataModule, Minibatches, gather_bags, split_bags
+from llp.data.datamodule import LLPDataModule, split_bags
+from llp.data.minibatches import Minibatches, gather_bags
 from tests.helpers.tables import make_table
 
 KEY = GroupingKey("feature", ("a", "b"), low_thresh=5, high_thresh=200)

@@ -19,7 +19,7 @@ from llp.config.grouping_keys import CONF_DIR, options
 from llp.data import datamodule
 from llp.data.bags import make_bags
 from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.datamodule import gather_bags, gather_instances
+from llp.data.minibatches import gather_bags, gather_instances
 from llp.data.on_device import ResidentBags, ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod

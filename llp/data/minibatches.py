@@ -1,0 +1,119 @@
+"""Minibatches gathered on the host, from the table's memory map, and the order in which they come."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from llp.data.bags import Bags, Ids, Rows, positions_of
+from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.table import InstanceTable
+from llp.seeding import keyed_seed
+
+
+def gather_features(table: InstanceTable, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
+    """Categorical (n, Fc) int32 and numeric (n, Fn) float32 of the given rows."""
+    categorical = np.empty((len(rows), len(table.vocab_sizes)), np.int32)
+    # mode='clip' skips the buffering that makes np.take twice as slow; the rows are valid by construction
+    np.take(table.categorical, rows, axis=0, out=categorical, mode="clip")
+    numeric = np.take(table.numeric, rows, axis=0) if table.n_numeric else np.empty((len(rows), 0), np.float32)
+    return torch.from_numpy(categorical), torch.from_numpy(numeric)
+
+
+def gather_bags(table: InstanceTable, bags: Bags, ids: Ids) -> BagBatch:
+    """Put the bags with the given ids, in that order, into one minibatch."""
+    starts, sizes = bags.offsets[ids], bags.offsets[ids + 1] - bags.offsets[ids]
+    categorical, numeric = gather_features(table, bags.rows[positions_of(starts, sizes)])
+    return BagBatch(
+        categorical=categorical,
+        numeric=numeric,
+        segment=torch.from_numpy(np.repeat(np.arange(len(ids)), sizes)),
+        size=torch.from_numpy(sizes),
+        label_sum=torch.from_numpy(bags.label_sum[ids].astype(np.float32)),
+    )
+
+
+def gather_instances(table: InstanceTable, rows: Rows) -> InstanceBatch:
+    """Put the rows with their labels into one minibatch."""
+    categorical, numeric = gather_features(table, rows)
+    return InstanceBatch(categorical, numeric, torch.from_numpy(np.take(table.label, rows)))
+
+
+class BagDataset(Dataset[BagBatch]):
+    """Maps the ids of a minibatch's bags to the minibatch."""
+
+    def __init__(self, table: InstanceTable, bags: Bags) -> None:
+        self._table = table
+        self._bags = bags
+
+    def __getitem__(self, ids: Ids) -> BagBatch:
+        return gather_bags(self._table, self._bags, ids)
+
+
+class InstanceDataset(Dataset[InstanceBatch]):
+    """Maps positions in an array of rows to a minibatch of labelled instances."""
+
+    def __init__(self, table: InstanceTable, rows: Rows) -> None:
+        self._table = table
+        self._rows = rows
+
+    def __getitem__(self, positions: Ids) -> InstanceBatch:
+        return gather_instances(self._table, self._rows[positions])
+
+
+class Minibatches(Sampler[Ids]):
+    """The ids of each minibatch of an epoch: 0..n_items-1 once each, the last minibatch may be smaller.
+
+    Parameters
+    ----------
+    n_items : int
+        Bags (or instances) of an epoch.
+    batch_size : int
+        Of them in a minibatch.
+    seed : int or None
+        Shuffles anew each epoch, keyed by (seed, epoch); None keeps the order.
+    """
+
+    def __init__(self, n_items: int, batch_size: int, *, seed: int | None) -> None:
+        self._n_items = n_items
+        self._batch_size = batch_size
+        self._seed = seed
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose order comes next."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[Ids]:
+        order = np.arange(self._n_items)
+        if self._seed is not None:
+            order = np.random.default_rng(keyed_seed(self._seed, "bag order", self._epoch)).permutation(order)
+        for start in range(0, self._n_items, self._batch_size):
+            yield order[start : start + self._batch_size]
+
+    def __len__(self) -> int:
+        return -(-self._n_items // self._batch_size)
+
+
+class EpochLoader:
+    """Begins an epoch with its first minibatch.
+
+    Lightning asks a loader for its iterator before it tells which epoch a resumed run begins with, and a `DataLoader`
+    gives ids to its worker processes at once.
+
+    Parameters
+    ----------
+    loader : DataLoader
+        Of the minibatches.
+    """
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._loader

@@ -1,0 +1,140 @@
+"""Checkpoints and kept weights: what is damaged, foreign or malicious is said in a line and not used."""
+
+import os
+import random
+import tempfile
+
+import pytest
+import torch
+
+from llp.errors import InputError
+from llp.runs.build import load_model, open_table
+from llp.runs.run import Run, run_one
+from llp.training import resume
+from tests.helpers.cutting import CutOffError, moments
+
+LONG = ("trainer.max_epochs=4", "trainer.patience=9", "checkpoint_minutes=0")
+
+
+def folder_of(config):
+    return Run.of(config, open_table(config)).folder
+
+
+def cut_off(config):
+    """Cut a run off in its third epoch; returns its checkpoint's path."""
+    with moments(cut=11), pytest.raises(CutOffError):
+        run_one(config)
+    return folder_of(config) / "checkpoints" / "resume.ckpt"
+
+
+class Payload:
+    """Unpickled, it runs a command."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def changed(content, **changes):
+    return content | changes
+
+
+def other_shapes(content):
+    weights = {name: w[:-1] if isinstance(w, torch.Tensor) else w for name, w in content["state_dict"].items()}
+    return changed(content, state_dict=weights)
+
+
+FOREIGN = {
+    "a tensor": lambda content: torch.zeros(3),
+    "kept weights": lambda content: content["state_dict"],
+    "another version": lambda content: changed(content, versions={**resume.VERSIONS, "torch": "1.0"}),
+    "no versions": lambda content: {name: value for name, value in content.items() if name != "versions"},
+    "no optimizer": lambda content: {name: value for name, value in content.items() if name != "optimizer_states"},
+    "another model": other_shapes,
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_checkpoint_of_something_else_is_said_and_training_starts_anew(tiny, caplog, kind):
+    config = tiny(*LONG)
+    path = cut_off(config)
+    torch.save(FOREIGN[kind](torch.load(path, weights_only=True)), path)
+    record = run_one(config)
+    told = [line for line in caplog.messages if "resume.ckpt" in line]
+    assert len(told) == 1
+    assert told[0].endswith(": training starts from the first epoch")
+    assert "\n" not in told[0]
+    assert record.measures == run_one(tiny(*LONG, "force=true")).measures
+
+
+def test_checkpoint_that_brings_code_runs_none_of_it(tiny, tmp_path, caplog):
+    config = tiny(*LONG)
+    path = cut_off(config)
+    content = torch.load(path, weights_only=True)
+    torch.save(content | {"more": Payload(tmp_path / "made by the payload")}, path)
+    run_one(config)
+    assert not (tmp_path / "made by the payload").exists()
+    assert "resume.ckpt is no checkpoint (UnpicklingError): training starts from the first epoch" in caplog.text
+
+
+def flip(path, position):
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0xFF
+    path.write_bytes(content)
+
+
+def test_flipped_byte_is_found_or_changes_nothing(tiny):
+    """In kept weights wherever it is; bytes between the parts of the file mean nothing."""
+    config = tiny("save_model=true", "trainer.max_epochs=1")
+    run_one(config)
+    table, path = open_table(config), folder_of(config) / "checkpoints" / "best.pt"
+    whole, expected = path.read_bytes(), load_model(folder_of(config), table).state_dict()
+    draw, told = random.Random(0), []
+    for position in draw.sample(range(len(whole)), 60):
+        path.write_bytes(whole)
+        flip(path, position)
+        try:
+            found = load_model(folder_of(config), table).state_dict()
+        except InputError as error:
+            told.append(str(error))
+        else:
+            assert all(torch.equal(weight, expected[name]) for name, weight in found.items())
+    assert len(told) > 50
+    assert all("train that run" in message and "\n" not in message for message in told)
+
+
+def test_first_stage_with_a_flipped_byte_is_trained_again(tiny, caplog):
+    config = tiny("method=hard_erot_llp", "trainer.max_epochs=2")
+    measures = run_one(config).measures
+    path = folder_of(tiny("method=dllp_bce", "trainer.max_epochs=2")) / "checkpoints" / "best.pt"
+    whole = path.read_bytes()
+    flip(path, len(whole) // 2)
+    config.force = True
+    again = run_one(config)
+    assert (again.measures, again.stages[0].reused) == (measures, False)
+    assert path.read_bytes() == whole
+    assert f"{path} is damaged: the run is done again" in caplog.text
+
+
+def test_checkpoint_with_a_flipped_byte_is_not_gone_on_from(tiny, caplog):
+    config = tiny(*LONG)
+    path = cut_off(config)
+    flip(path, path.stat().st_size // 2)
+    record = run_one(config)
+    assert "resume.ckpt is damaged: training starts from the first epoch" in caplog.text
+    assert record.measures == run_one(tiny(*LONG, "force=true")).measures
+
+
+def test_checkpoints_do_not_pass_through_the_systems_temporary_folder(tiny, monkeypatch):
+    config = tiny(*LONG)
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    for name in ("mkstemp", "mkdtemp", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile"):
+        monkeypatch.setattr(tempfile, name, full)
+    path = cut_off(config)
+    assert [file.name for file in path.parent.iterdir()] == ["resume.ckpt"]
+    run_one(config)

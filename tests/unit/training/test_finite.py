@@ -1,0 +1,114 @@
+"""A training whose numbers are no longer finite fails in one line, and nothing goes on from it."""
+
+import json
+import random
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.methods.base import LLPMethod
+from llp.runs.build import load_model, open_table
+from llp.runs.run import Run, run_one
+from llp.training import finite
+from tests.helpers.commands import TINY
+from tests.helpers.every_method import composed
+from tests.unit.training.test_resume import TRAINED
+from tests.unit.training.test_training import stage_of
+
+WHERE = r"in epoch \d+, after \d+ steps with the learning rate 1e\+38; expected finite numbers"
+
+
+def folder_of(config):
+    return Run.of(config, open_table(config)).folder
+
+
+def assert_failed(config):
+    folder = folder_of(config)
+    assert not (folder / "result.json").exists()
+    assert not (folder / "checkpoints" / "best.pt").exists()
+    assert "NaN" not in (folder / "error.json").read_text()
+    error = json.loads((folder / "error.json").read_text())
+    assert error["type"] == "InputError"
+    assert "\n" not in error["error"]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training_that_diverges_fails(tiny, name):
+    draw = random.Random(name)
+    protocol, place = draw.choice(["paper", "holdout"]), draw.choice(["host", "device"])
+    dataset = [] if "binary" in composed(name).method.labels else ["dataset=synthetic_sscl"]
+    config = tiny(
+        *dataset, f"method={name}", f"protocol={protocol}", f"trainer.features_on={place}", "optimizer.lr=1e38"
+    )
+    with pytest.raises(InputError, match=rf"^Training diverged: .* {WHERE}"):
+        run_one(config)
+    assert_failed(config)
+
+
+def test_stage_does_not_train_on_from_one_that_diverged(tiny):
+    config = tiny("method=hard_erot_llp", "optimizer.lr=1e38")
+    for _ in range(2):
+        with pytest.raises(InputError, match="Training diverged"):
+            run_one(config)
+    assert_failed(config)
+    assert_failed(tiny("method=dllp_bce", "optimizer.lr=1e38"))
+    other = tiny("method=dllp_bce", "save_model=true")
+    run_one(other)
+    path = folder_of(other) / "checkpoints" / "best.pt"
+    weights = torch.load(path, weights_only=True)
+    next(iter(weights.values()))[0, 0] = float("inf")
+    torch.save(weights, path)
+    with pytest.raises(InputError, match=r"best\.pt holds weights that are not finite; .* force=true"):
+        load_model(folder_of(other), open_table(other))
+
+
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_loss_that_is_not_finite_stops_a_long_epoch(tiny, tmp_path, monkeypatch, place):
+    monkeypatch.setattr(finite, "STEPS_BETWEEN_LOOKS", 3)
+    monkeypatch.setattr("llp.data.datamodule.PER_CHUNK", 2)
+    loss_of, taken = LLPMethod.batch_loss, []
+
+    def batch_loss(self, batch):
+        taken.append(batch)
+        return loss_of(self, batch) * (float("nan") if len(taken) == 4 else 1)
+
+    monkeypatch.setattr(LLPMethod, "batch_loss", batch_loss)
+    with pytest.raises(InputError, match=r"the train loss is nan in epoch 0, after \d+ steps"):
+        stage_of(tiny("trainer.bags_per_batch=1"), tmp_path, features_on=place)
+    assert 4 <= len(taken) <= 8
+
+
+def test_weight_that_is_not_finite_stops_the_epoch_that_it_came_in(tiny, tmp_path, monkeypatch):
+    def after_step(self):
+        if self.steps_taken == 7:  # the last of epoch 1: no loss is computed with it any more
+            next(self.model.parameters()).data[-1, -1] = float("inf")
+
+    monkeypatch.setattr(LLPMethod, "after_step", after_step)
+    with pytest.raises(InputError, match=r"the weights \S+ are not finite in epoch 1, "):
+        stage_of(tiny(), tmp_path)
+
+
+@pytest.mark.parametrize("protocol", ["paper", "holdout"])
+@pytest.mark.parametrize("part", ["train_bags", "test_rows"])
+def test_label_that_is_not_finite_is_refused(tiny, tmp_path, protocol, part):
+    config = tiny(f"protocol={protocol}")
+    _, _, data = stage_of(tiny("trainer.max_epochs=1"), tmp_path)
+    rows = data.test_rows if part == "test_rows" else data.train_bags.rows
+    source = open_table(config)
+    shutil.copytree(source.folder, tmp_path / "table")
+    label = np.load(tmp_path / "table" / "label.npy")
+    label[rows[3]] = np.nan
+    np.save(tmp_path / "table" / "label.npy", label)
+    with pytest.raises(InputError, match=r"holds a label that is not a finite number"):
+        stage_of(config, tmp_path, InstanceTable.open(tmp_path / "table"))
+
+
+def test_command_whose_training_diverges_says_so_in_a_line(command):
+    done = command(*TINY, "optimizer.lr=1e38", "protocol=holdout")
+    assert done.returncode == 1
+    assert "Training diverged: " in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
