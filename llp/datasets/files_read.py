@@ -40,6 +40,8 @@ class FilesReader:
         What a record that does not fit does, and how many there were.
     choose : callable
         Given the names of the first file's columns, says which of them are read.
+    may_lack : str or None
+        A column that a file without a header may lack, as new rows lack their label.
     columns, wanted : list of str
         Names of the first file's columns, and of those that are read; once it is opened.
     repeated_headers : int
@@ -50,6 +52,7 @@ class FilesReader:
     reading: Reading
     bad_lines: BadLines
     choose: Callable[[list[str]], list[str]]
+    may_lack: str | None = None
     columns: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
     repeated_headers: int = 0
@@ -113,7 +116,7 @@ class FilesReader:
             quote = None if reading.quote == "none" else reading.quote
             texts = blocks(path, without_comments(content, reading.comment, quote), quote)
             first = next(texts, b"")
-            dialect = detect(path, first, reading)
+            dialect = detect(path, first, reading, self.may_lack)
             texts = itertools.chain([first], texts)
         self._same_columns(path, list(dialect.columns))
 

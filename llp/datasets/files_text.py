@@ -121,8 +121,8 @@ def _records_end(text: bytes, quote: str | None) -> int:
     return int(ends[-1]) + 1 if len(ends) else 0
 
 
-def detect(path: Path, text: bytes, reading: Reading) -> TextDialect:
-    """The dialect of a file from its first block and from what the user said.
+def detect(path: Path, text: bytes, reading: Reading, may_lack: str | None = None) -> TextDialect:
+    """The dialect of a file from its first block and from what the user said; it may lack one of the columns given.
 
     Raises
     ------
@@ -137,6 +137,8 @@ def detect(path: Path, text: bytes, reading: Reading) -> TextDialect:
     first = tuple(field.strip() for field in _fields(lines[0], separator, quote))
     header = _header(path, first, reading)
     columns = tuple(reading.columns or header or (f"c{i}" for i in range(1, len(first) + 1)))
+    if reading.columns and len(first) == len(columns) - 1:
+        columns = tuple(name for name in columns if name != may_lack)
     if len(columns) != len(first):
         raise InputError(
             f"{path}: {len(columns)} names were given in columns=, its first line has {len(first)} fields"

@@ -120,7 +120,7 @@ class AutoInt(nn.Module):
         return self._last_hidden(self.first_layer(categorical, numeric))
 
     def _last_hidden(self, first: Tensor) -> Tensor:
-        attended = self.attention(first.reshape(len(first), -1, self.embedding.shape[1]))
+        attended = self.attention(first.reshape(first.shape[0], -1, self.embedding.shape[1]))
         out: Tensor = self.body(attended.flatten(1))
         return out
 
@@ -134,6 +134,6 @@ class BatchNorm(nn.BatchNorm1d):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - the parent's name
         """Normalise (n, D)."""
-        if len(input) > 1:
-            return super().forward(input)
-        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        if self.training and len(input) == 1:
+            return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        return super().forward(input)

@@ -205,17 +205,7 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     from torch import nn
 
     _weights_path(folder)
-    try:
-        node = read_yaml(folder / "config.yaml")["model"]
-        path, options = str(node.pop("_target_")), {name: node[name] for name in node if name not in METADATA}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
-    target: Any = find_target("model", path) if re.fullmatch(r"llp\.models\.\w+\.\w+", path) else None
-    if not (isinstance(target, type) and issubclass(target, nn.Module) and all(map(_is_plain, options.items()))):
-        raise InputError(
-            f"{folder}/config.yaml names the model {path}: a model is made from a run's folder only if it is a class "
-            "of llp.models and its options are numbers or lists of numbers"
-        )
+    target, options = _ours(folder, "model", nn.Module)
     given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
     check_options("model", target, options, list(given))
     model: nn.Module = target(**options, **given)
@@ -223,7 +213,50 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     return model
 
 
+def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
+    """The trained method of a run's folder, for scoring; as safe as `load_model`, with methods of `llp.methods`.
+
+    Raises
+    ------
+    InputError
+        The folder holds no such run, or the run of another table.
+    """
+    from torch.optim import Adam
+
+    from llp.methods.base import LLPMethod
+
+    target, options = _ours(folder, "method", LLPMethod)
+    if not target.trains:
+        raise InputError(f"{folder} is a run of {target.__name__}, which trains no model that could score other rows")
+    given = {"model": load_model(folder, table), "optimizer": Adam, "label_kind": table.label_kind, "seed": 0}
+    check_options("method", target, options, list(given))
+    method: LLPMethod = target(**options, **given)
+    return method.eval()
+
+
+def _ours(folder: Path, group: str, base: type) -> tuple[Any, dict[str, Any]]:
+    """The class and the options that a run's config names for a group: of this package, and plain.
+
+    Raises
+    ------
+    InputError
+        There is no such config, or it names something else.
+    """
+    try:
+        node = read_yaml(folder / "config.yaml")[group]
+        path, options = str(node.pop("_target_")), {name: node[name] for name in node if name not in METADATA}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
+    target: Any = find_target(group, path) if re.fullmatch(rf"llp\.{group}s\.\w+\.\w+", path) else None
+    if not (isinstance(target, type) and issubclass(target, base) and all(map(_is_plain, options.items()))):
+        raise InputError(
+            f"{folder}/config.yaml names the {group} {path}: a {group} is made from a run's folder only if it is a "
+            f"class of llp.{group}s and its options are numbers, texts or lists of them"
+        )
+    return target, options
+
+
 def _is_plain(option: tuple[str, Any]) -> bool:
     name, value = option
     values = value if isinstance(value, list) else [value]
-    return not name.startswith("_") and all(isinstance(one, int | float | None) for one in values)
+    return not name.startswith("_") and all(isinstance(one, int | float | str | None) for one in values)

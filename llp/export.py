@@ -1,0 +1,36 @@
+"""A finished run as files that score elsewhere: `python -m llp.export run=FOLDER out=FOLDER`."""
+
+from pathlib import Path
+
+import hydra
+from hydra.errors import CompactHydraException
+from omegaconf import DictConfig
+
+from llp.config.command_line import quote_texts
+from llp.config.grouping_keys import CONF_DIR, register
+from llp.errors import InputError
+
+register()
+
+
+def main() -> None:
+    """Export a run and say how exactly it scores."""
+    quote_texts()
+    _main()
+
+
+@hydra.main(config_path=str(CONF_DIR), config_name="export", version_base="1.3")
+def _main(config: DictConfig) -> None:
+    from llp.scoring.export import MODEL, PREPROCESSING, export
+    from llp.scoring.trained import TrainedRuns
+
+    out = Path(config.out)
+    try:
+        difference = export(TrainedRuns.open([Path(config.run)], Path(config.data_dir)), out)
+    except (InputError, OSError) as error:
+        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
+    print(f"{out / MODEL} and {out / PREPROCESSING}: its scores differ by {difference:.1g} at most")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Scores of new rows: `python -m llp.predict run=FOLDER files=new.parquet out=scores.parquet`."""
+
+from pathlib import Path
+
+import hydra
+from hydra.errors import CompactHydraException
+from omegaconf import DictConfig, ListConfig
+from rich.progress import Progress
+
+from llp.config.command_line import quote_texts
+from llp.config.grouping_keys import CONF_DIR, register
+from llp.errors import InputError
+
+register()
+
+
+def main() -> None:
+    """Score rows and say how many."""
+    quote_texts()
+    _main()
+
+
+@hydra.main(config_path=str(CONF_DIR), config_name="predict", version_base="1.3")
+def _main(config: DictConfig) -> None:
+    try:
+        predict(config)
+    except (InputError, OSError) as error:
+        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
+
+
+def predict(config: DictConfig) -> None:
+    """Score the rows that a composed `conf/predict.yaml` names."""
+    import torch
+
+    from llp.datasets.files_content import find_files
+    from llp.datasets.files_recipe import Recipe
+    from llp.runs.build import open_table
+    from llp.scoring.predict import check_out, write_scores
+    from llp.scoring.rows import FilesRows, TableRows, check_same_columns
+    from llp.scoring.trained import TrainedRuns
+
+    torch.set_num_threads(1)  # blocks are scored side by side
+    given_files, given_dataset = config.files is not None, config.get("dataset") is not None
+    if given_files == given_dataset:
+        raise InputError("expected either files= or dataset=, such as files=new.parquet")
+    out = Path(config.out)
+    check_out(out)
+    runs = TrainedRuns.open([Path(name) for name in _listed(config.run)], Path(config.data_dir))
+    with Progress() as progress:
+        if given_dataset:
+            table = open_table(config)
+            check_same_columns(table, runs.table)
+            rows = TableRows(table)
+            task = progress.add_task("score", total=table.n_rows)
+            written = write_scores(runs, rows, out, lambda n: progress.advance(task, n))
+        else:
+            paths = find_files(_listed(config.files), option="files")
+            task = progress.add_task("score", total=sum(path.stat().st_size for path in paths))
+            read = FilesRows(paths, Recipe.load(runs.table.folder), lambda n: progress.advance(task, n))
+            written = write_scores(runs, read, out, lambda n: None)
+    rate = written.rows / written.seconds
+    print(f"{out}: {written.rows:,} rows in {written.seconds:.1f} s, {rate:,.0f} rows/s")
+
+
+def _listed(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, ListConfig) else [str(value)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Scores of new rows by finished runs, and finished runs for use elsewhere."""

@@ -1,0 +1,109 @@
+"""A finished run as files that score without this package: a program of torch.export, and the preprocessing as JSON.
+
+TorchScript is no longer developed, and ONNX needs two further packages; torch.export comes with torch.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from llp.data.table import InstanceTable
+from llp.datasets.files_recipe import Recipe
+from llp.errors import InputError
+from llp.files import write_atomically
+from llp.methods.base import LLPMethod
+from llp.scoring.trained import TrainedRuns
+
+MODEL, PREPROCESSING = "model.pt2", "preprocessing.json"
+CHECKED_ROWS = 10_000
+TOLERANCE = 1e-6
+
+
+class Scorer(nn.Module):
+    """Codes and numbers to log-odds (binary label) or predictions (real one).
+
+    Parameters
+    ----------
+    method : LLPMethod
+        A trained method.
+    """
+
+    def __init__(self, method: LLPMethod) -> None:
+        super().__init__()
+        self.model = method.model
+        self._log_odds = method.log_odds
+
+    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Scores (n,) float32 of categorical (n, Fc) int32 and numeric (n, Fn) float32."""
+        return self._log_odds(self.model(categorical, numeric))
+
+
+def export(runs: TrainedRuns, out: Path) -> float:
+    """Write a run's program and its preprocessing into a folder, and score rows of the table with what was written.
+
+    Returns
+    -------
+    float
+        Greatest difference of a score to the run's own, over up to `CHECKED_ROWS` rows spread over the table.
+
+    Raises
+    ------
+    InputError
+        The scores differ by more than `TOLERANCE`.
+    """
+    (method,) = runs.methods
+    scorer, (categorical, numeric) = Scorer(method).eval(), _rows(runs.table)
+    n = torch.export.Dim("n")
+    with torch.inference_mode(False), torch.no_grad():
+        example = categorical[:2].clone(), numeric[:2].clone()
+        program = torch.export.export(scorer, example, dynamic_shapes={"categorical": {0: n}, "numeric": {0: n}})
+    write_atomically(out / MODEL, lambda path: torch.export.save(program, path))
+    text = json.dumps(preprocessing(runs.table), indent=1)
+    write_atomically(out / PREPROCESSING, lambda path: path.write_text(text))
+    with torch.no_grad():
+        written = torch.export.load(out / MODEL).module()(categorical, numeric)
+        difference = float((written - scorer(categorical, numeric)).abs().max())
+    if not difference <= TOLERANCE:
+        raise InputError(f"{out / MODEL} scores otherwise than the run, by up to {difference:g}: do not use it")
+    return difference
+
+
+def _rows(table: InstanceTable) -> tuple[Tensor, Tensor]:
+    rows = np.unique(np.linspace(0, table.n_rows - 1, CHECKED_ROWS).astype(np.int64))
+    return torch.from_numpy(table.categorical[rows]), torch.from_numpy(table.numeric[rows])
+
+
+def preprocessing(table: InstanceTable) -> dict[str, Any]:
+    """What turns raw rows into the program's inputs.
+
+    Returns
+    -------
+    dict
+        `categorical` and `numeric`: the input's columns in order, each with the raw `column` and the `value` of it
+        that is taken; `values` are those of codes 1, 2, ... (code 0: any other), `edges` the upper ends of the bins
+        1, 2, ... (code 0: missing), `mean` and `std` what standardises a number (missing: the mean). Of a table that
+        was not made from own files: the columns alone.
+    """
+    kind = {"label_kind": table.label_kind}
+    if not (table.folder / "recipe.json").is_file():
+        return kind | {
+            "categorical": [{"name": one.name, "codes": one.vocab_size} for one in table.schema.categorical],
+            "numeric": [{"name": one.name} for one in table.schema.numeric],
+        }
+    recipe = Recipe.load(table.folder)
+    described: dict[str, list[dict[str, Any]]] = {"categorical": [], "numeric": []}
+    for feature in recipe.features:
+        one: dict[str, Any] = {"name": feature.name, "column": feature.column, "value": feature.value}
+        if feature.value == "number":
+            described["numeric"].append(one | {"mean": feature.mean, "std": feature.std})
+        elif feature.value == "bins":
+            described["categorical"].append(one | {"edges": list(feature.edges)})
+        else:
+            described["categorical"].append(one | {"values": recipe.vocabularies[feature.name].to_list()})
+    options = recipe.options
+    reading = {"missing": ["", *options.reading.missing], "date_format": options.coding.date_format}
+    return kind | {"decimal": options.reading.decimal} | reading | described

@@ -1,0 +1,82 @@
+"""Scores written to a file as they are computed: in constant memory, in the order of the rows."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from llp.datasets.ordered_map import ordered_map
+from llp.errors import InputError
+from llp.files import write_atomically
+from llp.scoring.rows import EncodedRows, RowSource
+from llp.scoring.trained import TrainedRuns
+
+THREADS = 2
+ROW_GROUP = 2**18
+
+SINKS: dict[str, Callable[[pl.LazyFrame, Path], object]] = {
+    ".parquet": lambda lazy, path: lazy.sink_parquet(path, row_group_size=ROW_GROUP),
+    ".arrow": lambda lazy, path: lazy.sink_ipc(path),
+    ".csv": lambda lazy, path: lazy.sink_csv(path),
+}
+
+
+class Written(NamedTuple):
+    """How many rows were scored, and in how many seconds."""
+
+    rows: int
+    seconds: float
+
+
+def check_out(out: Path) -> None:
+    """Refuse a name whose ending says no format.
+
+    Raises
+    ------
+    InputError
+        It has another ending.
+    """
+    if out.suffix not in SINKS:
+        raise InputError(f"Invalid out={out}: expected a file ending in {', '.join(SINKS)}, such as out=scores.parquet")
+
+
+def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callable[[int], None]) -> Written:
+    """Score rows and write the ids that they have, and their scores, to a Parquet, Arrow or CSV file.
+
+    Parameters
+    ----------
+    runs : TrainedRuns
+        What scores.
+    rows : RowSource
+        What is scored.
+    out : Path
+        The file; it is there once it is whole.
+    on_rows : callable
+        Is told how many further rows are scored.
+    """
+    begin, written = time.perf_counter(), 0
+    names = ["probability", "log_odds"] if runs.label_kind == "binary" else ["prediction"]
+    taken = [name for name in rows.id_schema.names() if name in names]
+    if taken:
+        raise InputError(f"the id column {taken[0]!r} has the name of a score; rename it")
+    schema = pl.Schema([*rows.id_schema.items(), *((name, pl.Float64()) for name in names)])
+
+    def score(encode: Callable[[], EncodedRows]) -> pl.DataFrame:
+        encoded = encode()
+        scores = pl.DataFrame(runs.score(encoded.categorical, encoded.numeric))
+        return pl.concat([encoded.ids, scores], how="horizontal") if encoded.ids.width else scores
+
+    def frames(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        nonlocal written
+        for frame in ordered_map(score, rows.blocks(), threads=THREADS):
+            written += frame.height
+            on_rows(frame.height)
+            yield frame
+
+    lazy = pl.io.plugins.register_io_source(frames, schema=schema)
+    write_atomically(out, lambda temporary: SINKS[out.suffix](lazy, temporary))
+    return Written(written, time.perf_counter() - begin)

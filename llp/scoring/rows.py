@@ -1,0 +1,140 @@
+"""Rows to be scored, as they are in a table or in files, in blocks of bounded size."""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.data.table import InstanceTable
+from llp.datasets.files_content import OwnFiles
+from llp.datasets.files_read import FilesReader
+from llp.datasets.files_recipe import Recipe
+from llp.datasets.raw_lines import BadLines
+from llp.errors import InputError
+
+log = logging.getLogger(__name__)
+
+BLOCK_ROWS = 2**16
+
+
+class EncodedRows(NamedTuple):
+    """Rows as the models take them: ids (n, 1 or 0 columns), codes (n, Fc), numbers (n, Fn)."""
+
+    ids: pl.DataFrame
+    categorical: NDArray[np.int32]
+    numeric: NDArray[np.float32]
+
+
+class RowSource(Protocol):
+    """Rows in order; `id_schema` is that of their ids."""
+
+    id_schema: pl.Schema
+
+    def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
+        """Functions that encode the blocks: they are called in threads."""
+
+
+class TableRows:
+    """All rows of a table.
+
+    Parameters
+    ----------
+    table : InstanceTable
+        The table.
+    """
+
+    def __init__(self, table: InstanceTable) -> None:
+        self._table = table
+        ids = table.folder / "ids.parquet"
+        self._ids = pl.scan_parquet(ids) if ids.is_file() else None
+        self.n_rows = table.n_rows
+        self.id_schema = pl.Schema() if self._ids is None else self._ids.collect_schema()
+
+    def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
+        """See `RowSource`."""
+        for start in range(0, self._table.n_rows, BLOCK_ROWS):
+            yield partial(self._block, start)
+
+    def _block(self, start: int) -> EncodedRows:
+        part = slice(start, start + BLOCK_ROWS)
+        ids = pl.DataFrame() if self._ids is None else self._ids.slice(start, BLOCK_ROWS).collect()
+        return EncodedRows(ids, np.array(self._table.categorical[part]), np.array(self._table.numeric[part]))
+
+
+class FilesRows:
+    """All rows of files like those that a table was made from.
+
+    Parameters
+    ----------
+    paths : list of Path
+        The files.
+    recipe : Recipe
+        How the table's rows were encoded.
+    on_read : callable
+        Is told how many bytes were read.
+    """
+
+    def __init__(self, paths: list[Path], recipe: Recipe, on_read: Callable[[int], None]) -> None:
+        self._recipe = recipe
+        self.files = OwnFiles(paths, on_read)
+        self.id_schema = pl.Schema()
+        self._reader = FilesReader(self.files, recipe.options.reading, BadLines("stop"), self._wanted, self._absent)
+        self._frames = self._reader.frames()
+        self._first = next(self._frames)
+        id_column = recipe.options.roles.id_column
+        if id_column in self._first.columns:
+            self.id_schema = self._first.select(id_column).schema
+
+    @property
+    def _absent(self) -> str | None:
+        return self._recipe.options.roles.label
+
+    def _wanted(self, columns: list[str]) -> list[str]:
+        recipe = self._recipe
+        missing = [name for name in recipe.raw_columns if name not in columns]
+        if missing:
+            raise InputError(
+                f"{self.files.paths[0]} has no column {', '.join(map(repr, missing))}, which the model needs; it has "
+                f"{', '.join(columns)}"
+            )
+        roles = recipe.options.roles
+        named = {*recipe.raw_columns, *roles.not_features}
+        if further := [name for name in columns if name not in named]:
+            log.warning("the model does not know the column(s) %s: left out", ", ".join(further))
+        in_file = [name for name in columns if name in recipe.raw_columns]
+        if in_file != recipe.raw_columns:
+            log.info("the columns stand in another order than in training: they are taken by their names")
+        ids = [name for name in columns if name == roles.id_column]
+        return [*ids, *recipe.raw_columns]
+
+    def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
+        """See `RowSource`."""
+        frame: pl.DataFrame | None = self._first
+        while frame is not None:
+            for start in range(0, frame.height, BLOCK_ROWS):
+                yield partial(self._encoded, frame.slice(start, BLOCK_ROWS))
+            frame = next(self._frames, None)
+
+    def _encoded(self, frame: pl.DataFrame) -> EncodedRows:
+        codes, numbers = self._recipe.encode(frame)
+        return EncodedRows(frame.select(self.id_schema.names()), np.ascontiguousarray(codes.T), numbers)
+
+
+def check_same_columns(table: InstanceTable, trained_on: InstanceTable) -> None:
+    """Refuse a table whose codes mean something else than those of the table that a run was trained on.
+
+    Raises
+    ------
+    InputError
+        Its columns differ, or it was made otherwise.
+    """
+    if table.fingerprint != trained_on.fingerprint:
+        raise InputError(
+            f"{table.folder} is not the table that the run was trained on ({trained_on.folder}), so its codes mean "
+            "something else; score its raw files, such as files=new.parquet"
+        )

@@ -1,0 +1,92 @@
+"""Finished runs that score rows: their models, the table that they were trained on, the mean of their scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from llp.data.table import InstanceTable, LabelKind
+from llp.errors import InputError
+from llp.methods.base import LLPMethod
+from llp.runs.build import load_method
+from llp.runs.record import RunRecord
+
+Scores = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class TrainedRuns:
+    """One run, or several whose scores are averaged.
+
+    Attributes
+    ----------
+    folders : list of Path
+        Their folders.
+    methods : list of LLPMethod
+        The trained methods, in evaluation mode, on the CPU.
+    table : InstanceTable
+        What all of them were trained on.
+    """
+
+    folders: list[Path]
+    methods: list[LLPMethod]
+    table: InstanceTable
+
+    @classmethod
+    def open(cls, folders: Sequence[Path], data_dir: Path) -> Self:
+        """Open finished runs whose weights were kept.
+
+        Raises
+        ------
+        InputError
+            A folder holds no such run, or its table is not there any more, or not the one of the others.
+        """
+        records = [RunRecord.read(folder / "result.json") for folder in folders]
+        table = InstanceTable.open(data_dir / _table_name(folders[0], records[0]))
+        for folder, record in zip(folders, records, strict=True):
+            if record.table != records[0].table:
+                raise InputError(f"{folder} was trained on another table than {folders[0]}: score with one at a time")
+            if record.table != table.fingerprint:
+                raise InputError(
+                    f"{table.folder} is not the table that {folder} was trained on: it was prepared again, or "
+                    "data_dir= names another folder"
+                )
+        return cls(list(folders), [load_method(folder, table) for folder in folders], table)
+
+    @property
+    def label_kind(self) -> LabelKind:
+        """Kind of the label."""
+        return self.table.label_kind
+
+    @torch.inference_mode()
+    def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> Scores:
+        """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one."""
+        codes, numbers = torch.from_numpy(categorical), torch.from_numpy(numeric)
+        raw = [method.log_odds(method(codes, numbers)).double().numpy() for method in self.methods]
+        return mean_scores(raw, self.label_kind)
+
+
+def _table_name(folder: Path, record: RunRecord) -> str:
+    dataset = record.config.get("dataset")
+    if not isinstance(dataset, dict) or not isinstance(dataset.get("table"), str):
+        raise InputError(f"{folder}/result.json names no table")
+    return str(dataset["table"])
+
+
+def mean_scores(raw: Sequence[NDArray[np.float64]], label_kind: LabelKind) -> Scores:
+    """The mean prediction of several runs from their log-odds (binary label) or predictions (real one), (n,) each.
+
+    >>> mean_scores([np.array([0.0]), np.array([0.0])], "binary")
+    {'probability': array([0.5]), 'log_odds': array([0.])}
+    """
+    if label_kind == "real":
+        return {"prediction": np.mean(raw, axis=0)}
+    if len(raw) == 1:
+        return {"probability": expit(raw[0]), "log_odds": raw[0]}
+    log_p, log_q = (np.logaddexp.reduce(log_expit(sign * np.stack(raw)), axis=0) for sign in (1, -1))
+    return {"probability": np.mean(expit(raw), axis=0), "log_odds": log_p - log_q}

@@ -1,0 +1,218 @@
+"""Scores of new rows and exported models against the run's own model, from what a user sees: files."""
+
+import bisect
+import datetime
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from scipy.special import expit
+
+from llp.config.grouping_keys import CONF_DIR, register
+from llp.datasets.files_recipe import Recipe
+from llp.errors import InputError
+from llp.runs.run import run_one
+from llp.scoring.export import export
+from llp.scoring.predict import write_scores
+from llp.scoring.rows import FilesRows, TableRows
+from llp.scoring.trained import TrainedRuns
+from tests.helpers.own_files import prepare_files
+
+N = 700
+MODELS = ("mlp", "linear", "embedding_mlp", "autoint")
+
+
+def rows(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    price = rng.normal(size=n).round(3)
+    return pl.DataFrame(
+        {
+            "who": [f"user {i}" for i in range(n)],
+            "shop": [None if i % 50 == 7 else f"shop {i}" for i in rng.integers(0, 9, n)],
+            "price": [None if i % 40 == 3 else x for i, x in enumerate(price.tolist())],
+            "day": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(i)) for i in rng.integers(0, 300, n)],
+            "bought": (price + rng.normal(size=n) > 0).astype(int),
+            "spent": (price * 10 + rng.normal(size=n)).round(2),
+        }
+    )
+
+
+class Home:
+    """Tables of own files, and runs on them."""
+
+    def __init__(self, folder):
+        self.folder, self.data = folder, folder / "data"
+        self.frame = rows()
+        self.frame.write_csv(folder / "mine.csv")
+        options = {"id_column": "who", "date_parts": "[month,weekday]", "rare_threshold": 5}
+        prepare_files(self.data, folder / "mine.csv", label="bought", ignore="[spent]", **options)
+        prepare_files(self.data, folder / "mine.csv", name="spent", label="spent", ignore="[bought]", **options)
+
+    def run(self, *words, dataset="mine", seed=0):
+        base = ["grouping_key=random_64", "trainer.max_epochs=2", "save_model=true", f"seed={seed}"]
+        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
+        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+            config = compose("train", [f"dataset={dataset}", *base, *places, *words])
+        run_one(config)
+        made = (self.folder / "outputs").rglob("result.json")
+        return max(made, key=lambda path: path.stat().st_mtime).parent
+
+    def scores(self, folders, files=None, out="scores.parquet"):
+        """The scores of files, or of the table of the runs."""
+        runs = TrainedRuns.open(folders, self.data)
+        source = TableRows(runs.table)
+        if files is not None:
+            source = FilesRows(files, Recipe.load(runs.table.folder), lambda n: None)
+        written = write_scores(runs, source, self.folder / out, lambda n: None)
+        frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}[out.split(".")[1]](
+            self.folder / out
+        )
+        assert written.rows == frame.height
+        return frame
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    register()
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLP_DATA_DIR", str(folder / "data"))
+        yield Home(folder)
+
+
+@pytest.fixture(scope="module")
+def run(home):
+    return home.run()
+
+
+@pytest.fixture(scope="module")
+def new(home):
+    """New rows: values and months that the table lacks, in other files and another order of columns."""
+    frame = rows(400, seed=5).with_columns(pl.col("shop").replace("shop 3", "new shop"))
+    frame[:150].write_parquet(home.folder / "new1.parquet")
+    frame[150:].select("day", "price", "who", "shop").write_parquet(home.folder / "new2.parquet")
+    return frame
+
+
+def test_rows_of_the_files_that_were_trained_on_score_as_those_of_the_table(home, run):
+    of_table, of_files = home.scores([run]), home.scores([run], [home.folder / "mine.csv"])
+    assert of_files.equals(of_table)
+    assert of_table.columns == ["who", "probability", "log_odds"]
+    assert of_table["who"].to_list() == home.frame["who"].to_list()
+    runs = TrainedRuns.open([run], home.data)
+    method, table = runs.methods[0], runs.table
+    with torch.no_grad():
+        expected = method(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
+    np.testing.assert_allclose(of_table["log_odds"], expected, atol=1e-6)
+    np.testing.assert_allclose(of_table["probability"], expit(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("out", ["scores.csv", "scores.arrow"])
+def test_other_formats_hold_the_same(home, run, out):
+    assert home.scores([run], out=out).equals(home.scores([run]))
+
+
+def test_score_of_a_row_does_not_depend_on_the_others_or_on_the_order_of_the_columns(home, run, new):
+    frame = new.drop("bought", "spent")
+    together = home.scores([run], [home.folder / "new1.parquet"])
+    assert together["who"].to_list() == frame["who"].to_list()[:150]
+    frame[40:41].select("price", "shop", "day", "who").write_csv(home.folder / "one.csv", separator=";")
+    one = home.scores([run], [home.folder / "one.csv"])
+    assert one["who"].item() == together["who"][40]
+    np.testing.assert_allclose(one["log_odds"], together["log_odds"][40:41], atol=1e-5)
+
+
+def test_several_runs_are_averaged(home, run, new):
+    files = [home.folder / "new1.parquet"]
+    other = home.run(seed=1)
+    both = home.scores([run, other], files)["probability"]
+    single = [home.scores([one], files)["probability"].to_numpy() for one in (run, other)]
+    assert not np.allclose(*single)
+    np.testing.assert_allclose(both, np.mean(single, axis=0), atol=1e-12)
+    np.testing.assert_allclose(expit(home.scores([run, other], files)["log_odds"].to_numpy()), both, atol=1e-12)
+
+
+def test_predictions_of_a_real_label_are_in_its_unit(home):
+    folder = home.run("method=dllp_mse", "trainer.max_epochs=12", "dataset.learning_rate=0.01", dataset="spent")
+    frame = home.scores([folder])
+    assert frame.columns == ["who", "prediction"]
+    assert np.corrcoef(frame["prediction"], home.frame["spent"])[0, 1] > 0.3
+
+
+def test_mean_map_scores_as_its_evaluation_does(home):
+    """Its log-odds are twice the model's score."""
+    folder = home.run("method=mean_map", "model=linear", "grouping_key=shop", "grouping_key.low_thresh=2")
+    runs = TrainedRuns.open([folder], home.data)
+    method, table = runs.methods[0], runs.table
+    with torch.no_grad():
+        expected = 2 * method.model(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
+    np.testing.assert_allclose(home.scores([folder])["log_odds"], expected, atol=1e-6)
+
+
+def test_file_without_header_and_without_the_label(home):
+    frame = home.frame.select("shop", "price", "bought")
+    frame.write_csv(home.folder / "bare.csv", include_header=False)
+    prepare_files(home.data, home.folder / "bare.csv", name="bare", label="bought", columns="[shop,price,bought]")
+    folder = home.run(dataset="bare")
+    frame.drop("bought").write_csv(home.folder / "bare_new.csv", include_header=False)
+    with_label, without = (home.scores([folder], [home.folder / name]) for name in ("bare.csv", "bare_new.csv"))
+    assert with_label.equals(without)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.drop("price"), r"wrong.parquet has no column 'price', which the model needs; it has who"),
+        (
+            lambda frame: frame.with_columns(price=pl.lit("cheap")),
+            r"column 'price' holds 'cheap', which is no number",
+        ),
+        (lambda frame: frame.with_columns(day=pl.lit("soon")), r"column 'day' holds 'soon', which is no date"),
+        (lambda frame: frame.with_columns(shop=pl.lit([1, 2])), r"column 'shop' holds List"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named_and_nothing_is_written(home, run, change, message):
+    change(rows(20)).write_parquet(home.folder / "wrong.parquet")
+    with pytest.raises(InputError, match=message):
+        home.scores([run], [home.folder / "wrong.parquet"], out="wrong_scores.parquet")
+    assert not list(home.folder.glob("*wrong_scores*"))
+
+
+def test_unknown_columns_are_told(home, run, caplog):
+    rows(20).with_columns(colour=pl.lit("red")).write_parquet(home.folder / "more.parquet")
+    home.scores([run], [home.folder / "more.parquet"])
+    assert "the model does not know the column(s) colour: left out" in caplog.text
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_exported_model_and_preprocessing_score_as_the_run_does(home, new, model):
+    """The exported files are used as their reader would: without this package's preprocessing."""
+    folder = home.run(f"model={model}")
+    out = home.folder / f"export_{model}"
+    assert export(TrainedRuns.open([folder], home.data), out) <= 1e-6
+    inputs = json.loads((out / "preprocessing.json").read_text())
+    records = new[:150].rows(named=True)
+    codes = [[code_of(record, one) for one in inputs["categorical"]] for record in records]
+    numbers = [
+        [0.0 if record[one["column"]] is None else (record[one["column"]] - one["mean"]) / one["std"]
+         for one in inputs["numeric"]]
+        for record in records
+    ]  # fmt: skip
+    program = torch.export.load(out / "model.pt2").module()
+    with torch.no_grad():
+        scores = program(torch.tensor(codes, dtype=torch.int32), torch.tensor(numbers, dtype=torch.float32))
+    expected = home.scores([folder], [home.folder / "new1.parquet"])["log_odds"]
+    np.testing.assert_allclose(scores.numpy(), expected, atol=1e-6, rtol=1e-6)
+
+
+def code_of(record, one):
+    """A code by what `preprocessing.json` says."""
+    value = record[one["column"]]
+    if one["value"] == "bins":
+        return 0 if value is None else 1 + bisect.bisect_left(one["edges"], value)
+    if one["value"] in ("month", "weekday"):
+        value = str(value.month if one["value"] == "month" else value.isoweekday())
+    return 1 + one["values"].index(value) if value in one["values"] else 0
