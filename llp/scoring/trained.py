@@ -16,7 +16,7 @@ from llp.methods.base import LLPMethod
 from llp.runs.build import load_method
 from llp.runs.record import RunRecord
 
-Scores = dict[str, NDArray[np.float64]]
+ScoresByName = dict[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class TrainedRuns:
         return self.table.label_kind
 
     @torch.inference_mode()
-    def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> Scores:
+    def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
         """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one."""
         codes, numbers = torch.from_numpy(categorical), torch.from_numpy(numeric)
         raw = [method.log_odds(method(codes, numbers)).double().numpy() for method in self.methods]
@@ -78,7 +78,7 @@ def _table_name(folder: Path, record: RunRecord) -> str:
     return str(dataset["table"])
 
 
-def mean_scores(raw: Sequence[NDArray[np.float64]], label_kind: LabelKind) -> Scores:
+def mean_scores(raw: Sequence[NDArray[np.float64]], label_kind: LabelKind) -> ScoresByName:
     """The mean prediction of several runs from their log-odds (binary label) or predictions (real one), (n,) each.
 
     >>> mean_scores([np.array([0.0]), np.array([0.0])], "binary")
