@@ -13,8 +13,7 @@ from typing import Any
 import hydra
 import polars as pl
 from hydra.errors import CompactHydraException
-from omegaconf import DictConfig, ListConfig
-from pydantic import NonNegativeInt, PositiveInt
+from omegaconf import DictConfig
 from rich.progress import track
 from scipy.spatial.distance import cdist
 
@@ -25,11 +24,12 @@ from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.analysis.table import show_bag_datasets
-from llp.config.grouping_keys import CONF_DIR, grouping_key, register
-from llp.config.options import check_value
+from llp.config.checks import check_config
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, grouping_key
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 from llp.files import folder_name, write_atomically
 from llp.runs.build import load_model
 
@@ -38,16 +38,6 @@ register()
 log = logging.getLogger(__name__)
 
 BagDatasetRow = dict[str, Any]
-
-OPTIONS = {
-    "low_thresh": int,
-    "high_thresh": int,
-    "instance_thresh": float,
-    "bag_sizes": list[PositiveInt],
-    "bag_seed": NonNegativeInt,
-    "metric_limit": PositiveInt,
-    "threads": PositiveInt,
-}
 
 
 @hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
@@ -70,7 +60,7 @@ def analyze(config: DictConfig) -> Path:
     Raises
     ------
     InputError
-        The config does not fit, or the dataset is not prepared.
+        The config is wrong, or the dataset is not prepared.
     """
     check_analysis(config)
     table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
@@ -90,7 +80,7 @@ def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[
     """One row for every bag dataset: feature keys by size, then random, then fixed-size bags."""
     space = make_space(str(config.space), table)
     measurer = Measurer(table, folder / "keys", config.threads)
-    keys = feature_keys(config.dataset.key_columns, config.key_size, config.low_thresh, config.high_thresh)
+    keys = feature_keys([*map(str, config.dataset.key_columns)], config.key_size, config.low_thresh, config.high_thresh)
     counted = dict(zip(keys, track(measurer.count_all(keys), "counting  ", len(keys)), strict=True))
     benchmark = [key for key in keys if is_kept(counted[key], config.instance_thresh)]
     kept = set(benchmark)
@@ -160,33 +150,14 @@ def check_analysis(config: DictConfig) -> None:
     Raises
     ------
     InputError
-        Says what was given, what fits, and how to write it.
+        Says what was given, what is expected, and how to write it.
     """
-    for name, hint in OPTIONS.items():
-        value = config[name]
-        check_value(name, list(value) if isinstance(value, ListConfig) else value, hint)
-    known = list(config.dataset.key_columns)
-    unknown = [column for column in grouping_key(config).columns if column not in known]
-    if unknown:
-        raise InputError(
-            f"grouping_key: dataset {config.dataset.name} has no key column {', '.join(unknown)}; it has "
-            f"{', '.join(known)}. Write grouping_key={'_'.join(known[:2])}"
-        )
-    for name, fits, write in (("key_size", (1, 2, 3), 2), ("tail_named_by", ("p70", "p85"), "p85")):
-        if config[name] not in fits:
-            raise InputError(f"{name}={config[name]} does not fit: it is one of {fits}; write {name}={write}")
-    if not 1 <= config.low_thresh <= config.high_thresh:
-        raise InputError(
-            f"low_thresh={config.low_thresh} high_thresh={config.high_thresh} keep no bag: write low_thresh=50 "
-            "high_thresh=2500, or others of which the first is at least 1 and not the larger"
-        )
+    check_config(config, "analyze")
     try:
         cdist([[0.0, 1.0]], [[1.0, 0.0]], config.metric)
     except ValueError:
-        raise InputError(
-            f"metric={config.metric} is not a metric of scipy's cdist; write metric=sqeuclidean, euclidean, cityblock, "
-            "cosine, chebyshev, ..."
-        ) from None
+        known = "a metric of scipy's cdist: sqeuclidean, euclidean, cityblock, cosine, chebyshev, ..."
+        raise invalid("metric", config.metric, known, "sqeuclidean") from None
 
 
 def quote_space(argument: str) -> str:

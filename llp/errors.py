@@ -1,8 +1,88 @@
-"""The one exception for a wrong input: the commands print its message without a traceback."""
+"""The one exception for a wrong input, and the one way to word it.
+
+Every message says what was given, what is expected, and how to write it:
+`Invalid seed='x': expected an integer >= 0, such as seed=0`.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 
 class InputError(ValueError):
-    """Something the user gave does not fit: the message says what was given, what fits, and how to write it."""
+    """Wrong input of the user's: the commands print the message, one line, without a traceback."""
+
+
+def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputError:
+    """The error for an option's value.
+
+    Parameters
+    ----------
+    name : str
+        The option as it is written on the command line.
+    value : Any
+        What was given.
+    expected : str
+        What is expected, in words that follow "expected".
+    example : Any
+        A value that is accepted, or a text with '=' that is written as it stands; left out where there is none.
+
+    >>> str(invalid("seed", "x", "an integer >= 0", 0))
+    "Invalid seed='x': expected an integer >= 0, such as seed=0"
+    """
+    text = f"Invalid {name}={written(value)}: expected {expected}"
+    if example is ...:
+        return InputError(text)
+    whole = isinstance(example, str) and "=" in example
+    return InputError(f"{text}, such as {example if whole else f'{name}={plain(example)}'}")
+
+
+def missing(name: str, expected: str, example: Any) -> InputError:
+    """The error for an option that is not there, which a YAML file has to give.
+
+    >>> str(missing("dataset.embedded", "true or false", True))
+    'Missing dataset.embedded: expected true or false, such as embedded: true in its YAML file'
+    """
+    line = f"{name.split('.')[-1]}: {plain(example)}"
+    return InputError(f"Missing {name}: expected {expected}, such as {line} in its YAML file")
+
+
+def written(value: Any) -> str:
+    """A value as it was given; a text in quotes, so that 'null' is not null.
+
+    >>> written([True, None, "a", 1.5])
+    "[true,null,'a',1.5]"
+    """
+    return _written(value, repr)
+
+
+def plain(value: Any) -> str:
+    """A value as one writes it on the command line.
+
+    >>> plain(["a", 1.5])
+    '[a,1.5]'
+    """
+    return _written(value, str)
+
+
+def _written(value: Any, text: Callable[[str], str]) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_written(one, text)}" for name, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(_written(one, text) for one in value) + "]"
+    return text(value) if isinstance(value, str) else str(value)
+
+
+def choice(names: list[str]) -> str:
+    """Names as an enumeration.
+
+    >>> choice(["auto", "cpu", "gpu"])
+    'auto, cpu or gpu'
+    """
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "none"
 
 
 def first_line(error: BaseException) -> str:

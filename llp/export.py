@@ -7,7 +7,8 @@ from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
 from llp.config.command_line import quote_texts
-from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 
 register()

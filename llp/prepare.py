@@ -6,18 +6,17 @@ if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
 from pathlib import Path
-from typing import Annotated
 
 import hydra
 from hydra.errors import CompactHydraException
-from omegaconf import DictConfig, ListConfig
-from pydantic import Field
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
-from llp.config.grouping_keys import CONF_DIR, register
-from llp.config.options import check_value
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
@@ -51,10 +50,9 @@ def main() -> None:
 @hydra.main(config_path=str(CONF_DIR), config_name="prepare", version_base="1.3")
 def _main(config: DictConfig) -> None:
     """Prepare a dataset's table and say what was found."""
-    given = list(config.raw) if isinstance(config.raw, ListConfig) else [config.raw]
-    raw = None if config.raw is None else [str(name) for name in given]
     try:
-        check_value("data_dir", config.data_dir, Annotated[str, Field(min_length=1)])
+        check_config(config, "prepare")
+        raw = [config.raw] if isinstance(config.raw, str) else config.raw and list(config.raw)
         folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback

@@ -16,6 +16,8 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
+from llp.config.checks import check_config
+from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import write_atomically
@@ -52,6 +54,7 @@ class ReportFiles:
     figures: list[Path] = field(default_factory=list)
 
 
+install_loader()
 # stored by name, without the folder of config groups: with it, dataset=NAME would ask for the group's YAML file
 OmegaConf.register_new_resolver(
     "llp.report.names", lambda kind: ", ".join(getattr(contents, kind.upper())), replace=True
@@ -63,6 +66,7 @@ ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
 def main(config: DictConfig) -> None:
     """Report on an outputs folder."""
     try:
+        check_config(config, "report")
         files = report(
             Path(config.outputs_dir),
             dataset=_names(config.dataset),

@@ -6,7 +6,8 @@ import hydra
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
-from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.runs import thread_pool
 from llp.runs.run import run_one

@@ -3,7 +3,8 @@
 import pytest
 from hydra import compose, initialize_config_dir
 
-from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
 
 FOLDERS = ("tests/end_to_end/", "tests/unit/training/", "tests/unit/runs/")

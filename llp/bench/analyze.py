@@ -18,7 +18,7 @@ from llp.analysis.measurer import Measurer, feature_keys
 from llp.analysis.separation import Embedded
 from llp.analysis.space import Space, multi_hot_space
 from llp.bench.measuring import Measured, compose_config, peak_anonymous, show_measured
-from llp.config.grouping_keys import register
+from llp.config.composition import register
 from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table

@@ -23,7 +23,7 @@ from omegaconf import DictConfig
 from llp.bench.measuring import Measured, best_seconds, compose_config, machine, show_measured
 from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
-from llp.config.grouping_keys import register
+from llp.config.composition import register
 from llp.files import write_atomically
 from llp.metrics.on_device import exact_auc
 from llp.runs.build import build_data, open_table
@@ -32,8 +32,8 @@ from llp.runs.thread_pool import Pool
 
 ROWS = 2_000_000
 AT_ONCE = 8
-ON_DEVICE = ("trainer.accelerator=gpu", "trainer.features_on=device")
-GRAPHS = (*ON_DEVICE, "trainer.cuda_graphs=true")
+ON_DEVICE = ("hardware.accelerator=gpu", "hardware.features_on=device")
+GRAPHS = (*ON_DEVICE, "hardware.cuda_graphs=true")
 EPOCHS = ("trainer.max_epochs=4", "trainer.patience=9")
 MILLION = "million instances/s"
 
@@ -76,8 +76,8 @@ def measure_gather(out: Path) -> Lines:
 def measure_ways(out: Path) -> Lines:
     """dllp_bce without what makes it fast, piece by piece."""
     ways = {
-        "dense Adam, features on the host": ("optimizer=adam", "trainer.accelerator=gpu", "trainer.features_on=host"),
-        "exact Adam, features on the host": ("trainer.accelerator=gpu", "trainer.features_on=host"),
+        "dense Adam, features on the host": ("optimizer=adam", "hardware.accelerator=gpu", "hardware.features_on=host"),
+        "exact Adam, features on the host": ("hardware.accelerator=gpu", "hardware.features_on=host"),
         "exact Adam, features on the device": ON_DEVICE,
     }
     short = full_vocabulary(ROWS // 4, out, "trainer.max_epochs=2")

@@ -21,7 +21,8 @@ from omegaconf import DictConfig
 from torch import Tensor, nn
 
 from llp.bench.measuring import compose_config
-from llp.config.grouping_keys import options, register
+from llp.config.composition import register
+from llp.config.grouping_keys import options
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags

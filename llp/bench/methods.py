@@ -19,7 +19,8 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from llp.config.grouping_keys import CONF_DIR, options, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, options
 from llp.data.bags import FoldBags, GroupingKey, make_bags
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from llp.bench.measuring import Measured, anonymous_bytes, compose_config, peak_anonymous, show_measured
-from llp.config.grouping_keys import register
+from llp.config.composition import register
 from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
 
 ROWS = 5_000_000

@@ -22,7 +22,8 @@ from llp.bench.measuring import (
 )
 from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
-from llp.config.grouping_keys import grouping_key, options, register
+from llp.config.composition import register
+from llp.config.grouping_keys import grouping_key, options
 from llp.data.bags import build_fold
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table

@@ -10,13 +10,10 @@ from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
-from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 
-from llp.config.options import check_options
-from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
 from llp.data.bags import GroupingKey
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -109,22 +106,8 @@ class GroupingKeySearchPath(SearchPathPlugin):
         search_path.append("llp", f"{GroupingKeySource.scheme()}://")
 
 
-def register() -> None:
-    """Make the grouping keys and the resolvers known to Hydra; every command calls it before `hydra.main`."""
-    for plugin in (GroupingKeySource, GroupingKeySearchPath, OwnDatasetSource, OwnDatasetSearchPath):
-        Plugins.instance().register(plugin)
-    OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
-
-
 def grouping_key(config: DictConfig) -> GroupingKey:
-    """Make the grouping key of a composed config.
-
-    Raises
-    ------
-    InputError
-        An option does not fit.
-    """
+    """The grouping key of a composed and checked config."""
     node = OmegaConf.to_container(config.grouping_key)
     assert isinstance(node, dict)
-    check_options("grouping_key", GroupingKey, {str(name): value for name, value in node.items()})
-    return GroupingKey(**{**node, "columns": tuple(node["columns"])})
+    return GroupingKey(**{**node, "columns": tuple(str(column) for column in node.get("columns", ()))})

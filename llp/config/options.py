@@ -1,22 +1,27 @@
 """Checks of the options that a config gives to a class or a function: by the type hints of what is called.
 
-A hint says what fits: `PositiveInt`, `Literal["soft", "hard"]`, `Share`. So a wrong value is told before any work, and
-a user's own method or model has its options checked by the hints that it carries.
+A hint says what is expected: `PositiveInt`, `Literal["soft", "hard"]`, `Share`. So a wrong value is told before any
+work, and a user's own method or model has its options checked by the hints that it carries.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
 
-from llp.errors import InputError
+from llp.config.expected import JsonSchema, example_of, in_words
+from llp.errors import InputError, invalid, missing, plain
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Widths = Annotated[Sequence[PositiveInt], Field(min_length=1)]
+ProperShare = Annotated[float, Field(ge=0, lt=1)]
+Widths = Annotated[Sequence[PositiveInt], Field(min_length=1, examples=[[128, 64]])]
 
 _FINITE = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
+LARGEST = 2**63 - 1  # integer that arrays, data frames and random generators hold
 
 
 def check_value(name: str, value: Any, hint: Any) -> None:
@@ -25,26 +30,67 @@ def check_value(name: str, value: Any, hint: Any) -> None:
     Raises
     ------
     InputError
-        Says what was given and what fits.
+        Says what was given and what is expected.
     """
-    try:  # as JSON a list fits a tuple, and strict then means that no text fits a number
-        TypeAdapter(hint, config=_FINITE).validate_json(json.dumps(value), strict=True)
+    adapter: TypeAdapter[Any] = TypeAdapter(hint, config=_FINITE)
+    try:  # as JSON a list is a tuple, and strict then means that no text is a number
+        adapter.validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
-        raise InputError(f"{name}={value} does not fit{_remedy(name, error)}") from None
+        try:
+            schema = adapter.json_schema()
+        except PydanticInvalidForJsonSchema:  # a class of another library among what is accepted
+            schema = {"description": error.errors()[0]["msg"].removeprefix("Input should be ")}
+        raise wrong_value(name, value, schema) from None
+    check_size(name, value)
 
 
-def _remedy(name: str, error: ValidationError) -> str:
-    first = error.errors()[0]
-    if first["type"] == "literal_error":
-        choices: str = first["ctx"]["expected"]  # in quotes
-        return f"; write {name}=" + choices.replace("'", "")
-    return f": {reason(error)}"
+def check_size(name: str, value: Any) -> None:
+    """Refuse integers, also inside lists and groups, that take more than 64 bits."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            check_size(f"{name}.{key}", one)
+    elif isinstance(value, int) and abs(value) > LARGEST:
+        raise invalid(name, value, "an integer of at most 63 bits")
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            check_size(name, one)
 
 
-def reason(error: ValidationError) -> str:
-    """What fits, in a line: the first complaint."""
-    message: str = error.errors()[0]["msg"]
-    return message.replace("Input should", "it should", 1)
+def wrong_value(name: str, value: Any, schema: JsonSchema) -> InputError:
+    """The error for a value that is not what its JSON schema says."""
+    number = schema.get("type") in ("integer", "number") and isinstance(value, float) and abs(value) == float("inf")
+    return invalid(name, value, "a finite number" if number else in_words(schema), example_of(schema))
+
+
+def unknown_option(name: str, value: Any, there: Iterable[str], example: str, of: str = "") -> InputError:
+    """The error for an option that nothing reads: it names the options there are, and the nearest one.
+
+    Parameters
+    ----------
+    name, value
+        The option with its groups, and what was given.
+    there : iterable of str
+        The group's options.
+    example : str
+        How the nearest option is written, with a value.
+    of : str
+        What has the options, if not the group.
+    """
+    group = name.rpartition(".")[0]
+    return invalid(name, value, f"an option of {of or group} ({', '.join(sorted(there)) or 'there is none'})", example)
+
+
+def nearest(name: str, names: Collection[str]) -> str | None:
+    """The name that is most like another one.
+
+    >>> nearest("lable", ["table", "label", "name"])
+    'label'
+    """
+
+    def likeness(other: str) -> tuple[float, bool]:
+        return SequenceMatcher(None, name, other).ratio(), other[:1] == name[:1]
+
+    return max(sorted(names), key=likeness, default=None)
 
 
 def find_target(group: str, path: str) -> Callable[..., Any]:
@@ -60,14 +106,15 @@ def find_target(group: str, path: str) -> Callable[..., Any]:
     try:
         target: Callable[..., Any] = get_object(path)
     except (ImportError, ValueError) as error:
-        raise InputError(f"{group}._target_={path} does not fit: {' '.join(str(error).split())}") from error
+        reason = " ".join(str(error).split())
+        raise invalid(f"{group}._target_", path, f"what can be imported ({reason})") from error
     return target
 
 
 def check_options(
     group: str, target: Callable[..., Any], options: Mapping[str, Any], given: Collection[str] = ()
 ) -> None:
-    """Refuse options that a class or a function does not take, lacks, or that do not fit its type hints.
+    """Refuse options that a class or a function does not take, lacks, or that its type hints exclude.
 
     Parameters
     ----------
@@ -83,20 +130,22 @@ def check_options(
     Raises
     ------
     InputError
-        Says what was given and what fits.
+        Says what was given and what is expected.
     """
     hints, required = _parameters(target)
     own = {name: value for name, value in options.items() if not name.startswith("_")}
+    takes = set(hints) - set(given)
     for name, value in own.items():
         if name not in hints:
-            fits = ", ".join(sorted(set(hints) - set(given))) or "none"
-            raise InputError(f"{group}.{name}={value} does not fit: {target.__qualname__} takes {fits}")
+            near = nearest(name, takes)
+            example = f"{group}.{near}={plain(own.get(near, 'VALUE'))}" if near else f"~{group}.{name}"
+            raise unknown_option(f"{group}.{name}", value, takes, example, target.__qualname__)
         if not (isinstance(value, Mapping) and "_target_" in value):
             check_value(f"{group}.{name}", value, hints[name])
-    missing = required - set(own) - set(given)
-    if missing:
-        name = min(missing)
-        raise InputError(f"{group}.{name} is missing, which {target.__qualname__} needs; write +{group}.{name}=VALUE")
+    lacking = required - set(own) - set(given)
+    if lacking:
+        name = min(lacking)
+        raise missing(f"{group}.{name}", f"what {target.__qualname__} needs", "VALUE")
 
 
 def _parameters(target: Callable[..., Any]) -> tuple[dict[str, Any], set[str]]:
@@ -120,3 +169,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
     except NameError:  # names that only a type checker imports
         return {}
+
+
+def reason(error: ValidationError) -> str:
+    """What is expected, in a line: the first complaint."""
+    message: str = error.errors()[0]["msg"]
+    return message.replace("Input should", "it should", 1)

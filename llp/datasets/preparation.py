@@ -10,7 +10,8 @@ from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from llp.config.options import check_options, check_value, find_target
+from llp.config.options import check_value
+from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
 from llp.data.table_place import check_replaceable, remove_unfinished, table_folder, unfinished
 from llp.errors import InputError
@@ -58,18 +59,13 @@ def prepare_table(
     lock = data_dir / f".{folder.name}.lock"
     if not force and folder.exists():
         _tidy(folder, lock)
-        InstanceTable.open(folder, plain["prepare"])
+        _open(folder, plain)
         if raw is not None:
             log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
         return folder
     inputs = _inputs(plain, folder, raw, errors)
     options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
-    function = find_target("dataset.prepare", plain["prepare"]["_target_"])
-    # an option that the dataset has under its own name, as dataset.label, is told by that one
-    own = {name: value for name, value in options.items() if plain.get(name) == value}
-    others = {name: value for name, value in options.items() if name not in own}
-    for group, checked, rest in (("dataset", own, others), ("dataset.prepare", others, own)):
-        check_options(group, function, checked, ["folder", "made_by", *inputs, *rest])
+    function = check_preparation(plain)
     check_replaceable(folder)
     data_dir.mkdir(parents=True, exist_ok=True)
     with locked(lock, "another process is preparing this table"):
@@ -80,6 +76,15 @@ def prepare_table(
         function(folder=folder, made_by=plain["prepare"], **options, **inputs)
     InstanceTable.open(folder, plain["prepare"])
     return folder
+
+
+def _open(folder: Path, dataset: Mapping[str, Any]) -> None:
+    """Hold a table against what is asked for; an option that is wrong comes before a table that is another one."""
+    try:
+        InstanceTable.open(folder, dataset["prepare"])
+    except InputError:
+        check_preparation(dataset)
+        raise
 
 
 def _tidy(folder: Path, lock: Path) -> None:

@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import torch
+from pydantic import PositiveInt
 from torch import Tensor
 from torch.nn import functional as F
 
-from llp.config.options import Share
+from llp.config.options import ProperShare
 from llp.data.batch import BagBatch
-from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.ops.padding import pad_bags
 
@@ -78,19 +78,10 @@ class SubsetMatching(LLPMethod):
         Largest subset, R.
     smoothing : float
         Share of a fair coin's law mixed into the model's, in [0, 1).
-
-    Raises
-    ------
-    InputError
-        `max_order` is below 1.
     """
 
-    def __init__(self, *, max_order: int, smoothing: Share, **shared: Any) -> None:
+    def __init__(self, *, max_order: PositiveInt, smoothing: ProperShare, **shared: Any) -> None:
         super().__init__(**shared)
-        if max_order < 1:
-            raise InputError(
-                f"method.max_order={max_order} leaves no subset; write a number from 1, as method.max_order=3"
-            )
         self.max_order = max_order
         self.smoothing = smoothing
 

@@ -3,7 +3,6 @@
 All of Hydra's `instantiate` calls are here.
 """
 
-import inspect
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from llp.config.grouping_keys import grouping_key
 from llp.config.options import check_options, find_target
+from llp.config.targets import check_target, constructor_options
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError, first_line
+from llp.errors import InputError, first_line, invalid
 from llp.files import is_intact, is_whole, read_yaml
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
@@ -23,9 +23,6 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
 
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
-
-# of a method or model; not its constructor's
-METADATA = ("name", "labels", "first_stage", "keep_model", "by_label_kind")
 
 
 def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:
@@ -49,7 +46,7 @@ def open_table(config: DictConfig) -> InstanceTable:
             f"dataset {config.dataset.name} says label_kind: {config.dataset.label_kind}, its table {table.folder} "
             f"holds {table.label_kind} labels: write label_kind: {table.label_kind} in its YAML file"
         )
-    unknown = [name for name in config.dataset.key_columns if name not in table.categorical_names]
+    unknown = [name for name in map(str, config.dataset.key_columns) if name not in table.categorical_names]
     if unknown:
         raise InputError(
             f"dataset {config.dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "
@@ -66,10 +63,8 @@ def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
-    options = {name: value for name, value in node.items() if name not in METADATA}
-    target = find_target(group, options["_target_"])
-    later = list(inspect.signature(target).parameters)[:1] if options.get("_partial_") else []
-    check_options(group, target, options, [*given, *later])
+    options = constructor_options(node)
+    check_target(group, options, tuple(given))
     try:
         return instantiate(options, _convert_="all", **given)
     except InstantiationException as error:
@@ -119,16 +114,19 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
 
     from llp.training.chunks import own_hooks
 
-    if config.trainer.accelerator == "gpu" and not torch.accelerator.is_available():
-        raise InputError("trainer.accelerator=gpu: torch finds no GPU on this machine; write trainer.accelerator=auto")
+    if config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():
+        raise invalid("hardware.accelerator", "gpu", "auto or cpu, as torch finds no GPU on this machine", "auto")
     columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
     small = InstanceTable(table.folder, replace(table.schema, columns=columns))
     method = build_method(config, small)
     own = own_hooks(type(method))
-    if own and config.trainer.features_on == "device":
-        raise InputError(
-            f"trainer.features_on=device does not fit {type(method).__name__}, which has its own {', '.join(own)}: "
-            "Lightning calls that for a minibatch, not for a chunk of them; write trainer.features_on=host"
+    if own and config.hardware.features_on == "device":
+        raise invalid(
+            "hardware.features_on",
+            "device",
+            f"auto or host, as {type(method).__name__} has its own {', '.join(own)}: Lightning calls that for a "
+            "minibatch, not for a chunk of them",
+            "host",
         )
     try:
         method.configure_optimizers()
@@ -244,7 +242,7 @@ def _ours(folder: Path, group: str, base: type) -> tuple[Any, dict[str, Any]]:
     """
     try:
         node = read_yaml(folder / "config.yaml")[group]
-        path, options = str(node.pop("_target_")), {name: node[name] for name in node if name not in METADATA}
+        path, options = str(node.pop("_target_")), constructor_options(node)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
     target: Any = find_target(group, path) if re.fullmatch(rf"llp\.{group}s\.\w+\.\w+", path) else None

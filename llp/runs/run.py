@@ -25,6 +25,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
 from llp.config.grouping_keys import grouping_key
+from llp.config.schema import Hardware
+from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name, is_intact, is_whole, locked, write_atomically
@@ -36,9 +38,8 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
 
 log = logging.getLogger(__name__)
 
-# what makes a run that run; folders, logger, hardware and how it is watched do not
+# config groups that are hashed into a run's identity: not its folders, its hardware and how it is watched
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
-HARDWARE = ("accelerator", "deterministic", "features_on", "cuda_graphs")  # of the trainer
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,6 @@ class Run:
     def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
         """The run of a composed config on a table."""
         identity = resolved(config, IDENTITY)
-        for name in HARDWARE:
-            identity["trainer"].pop(name)
         content = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:8]
         names = (config.dataset.name, grouping_key(config).name, config.method.name)
@@ -121,6 +120,8 @@ def run_one(config: DictConfig) -> RunRecord:
 def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     """The point's record, and whether another call made it: earlier, or while this one waited."""
     check_config(config)
+    if not (Path(config.data_dir) / config.dataset.table).exists():  # preparing it takes time
+        check_targets(resolved(config, ("dataset", *GIVEN)))
     table = open_table(config)
     run = Run.of(config, table)
     keep = bool(config.save_model or config.method.get("keep_model", False))
@@ -128,6 +129,7 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     if record is not None:
         log.info("%s: finished before, skipped", describe(run))
         return record, True
+    _check_build(config, table)
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{describe(run)}: another process or thread is at it"):
         record = None if config.force else run.finished(need_weights=keep)
@@ -138,6 +140,16 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
         else:
             log.info("%s: finished meanwhile", describe(run))
     return record, reused
+
+
+def _check_build(config: DictConfig, table: InstanceTable) -> None:
+    """Refuse wrong input while the run has no folder; whatever else fails will do so again, and be recorded there."""
+    try:
+        check_build(config, table)
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        log.debug("building failed: %s", error)
 
 
 def describe(run: Run) -> str:
@@ -193,9 +205,8 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
 
     from llp.runs.outcome import run_record
     from llp.runs.tracking import track
-    from llp.training.stage import Hardware, StageFiles, train_stage
+    from llp.training.stage import StageFiles, train_stage
 
-    check_build(config, table)
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     attempt = _attempt(run, config.force)
     write_atomically(run.folder / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
@@ -235,7 +246,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             StageFiles(run.folder / "metrics.csv", _checkpoint_path(run)),
             max_epochs=config.trainer.max_epochs,
             patience=config.trainer.patience,
-            hardware=Hardware(**{name: config.trainer[name] for name in HARDWARE}),
+            hardware=Hardware(**config.hardware),
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
         )

@@ -21,6 +21,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from llp import signals
+from llp.errors import invalid
 
 Task = Callable[[DictConfig], float]
 
@@ -48,7 +49,7 @@ class Pool:
 
     def _run(self, task: Task, config: DictConfig) -> float:
         try:
-            with _stream(config.trainer.accelerator):
+            with _stream(config.hardware.accelerator):
                 return task(config)
         finally:
             self._free.release()
@@ -84,7 +85,7 @@ class SideBySide(Callback):
             return
         problem = _problem(config)
         if problem is not None:
-            sys.exit(f"runs_at_once={config.runs_at_once} does not fit {problem}; write runs_at_once=1")
+            sys.exit(str(invalid("runs_at_once", config.runs_at_once, f"1 with {problem}", 1)))
         # Hydra sets logging up again before and after each job, closing the handlers of the runs under way
         configure_log(config.hydra.job_logging, config.hydra.verbose)
         config.hydra.hydra_logging.root = None

@@ -128,5 +128,5 @@ class CapturedStep:
         if not abs(replayed - expected) <= LARGEST_DIFFERENCE * max(1.0, abs(expected)):
             raise RuntimeError(
                 f"a captured training step has the loss {replayed}, the plain one {expected}: write "
-                "trainer.cuda_graphs=false"
+                "hardware.cuda_graphs=false"
             )

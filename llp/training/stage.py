@@ -16,6 +16,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from llp import signals
+from llp.config.schema import Hardware
 from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
@@ -74,38 +75,30 @@ class StageFiles:
     checkpoint: Path
 
 
-@dataclass(frozen=True)
-class Hardware:
-    """Where and how a stage is computed; nothing of it is part of a run's identity.
+def device_of(hardware: Hardware) -> torch.device:
+    """The device to compute on."""
+    found = None if hardware.accelerator == "cpu" else torch.accelerator.current_accelerator(check_available=True)
+    return torch.device("cpu") if found is None else torch.device(found.type, 0)
 
-    Attributes
-    ----------
-    accelerator : {'auto', 'cpu', 'gpu'}
-        The kind of device.
-    deterministic : bool
-        Whether a GPU adds in a fixed order.
-    features_on : {'auto', 'device', 'host'}
-        Whether the table lives in the device's memory, and training goes by chunks (`llp.training.chunks`).
-    cuda_graphs : bool
-        Whether a step on resident data is captured (`llp.training.cuda_graphs`).
-    """
 
-    accelerator: str
-    deterministic: bool
-    features_on: str
-    cuda_graphs: bool
+def keeps_on(device: torch.device, hardware: Hardware, table: InstanceTable, method: LLPMethod) -> bool:
+    """Whether the table is to live on the device."""
+    if hardware.features_on == "auto":
+        return device.type == "cuda" and not own_hooks(type(method)) and fits_on(table, device)
+    return hardware.features_on == "device"
 
-    @property
-    def device(self) -> torch.device:
-        """The device to compute on."""
-        found = None if self.accelerator == "cpu" else torch.accelerator.current_accelerator(check_available=True)
-        return torch.device("cpu") if found is None else torch.device(found.type, 0)
 
-    def keeps_on(self, device: torch.device, table: InstanceTable, method: LLPMethod) -> bool:
-        """Whether the table is to live on the device."""
-        if self.features_on == "auto":
-            return device.type == "cuda" and not own_hooks(type(method)) and fits_on(table, device)
-        return self.features_on == "device"
+def without_effect(device: torch.device, hardware: Hardware, method: LLPMethod, *, resident: bool) -> list[str]:
+    """Options that change nothing in this combination, a line each."""
+    if not hardware.cuda_graphs:
+        return []
+    reasons = {
+        "the run is not on a CUDA device": device.type != "cuda",
+        "the features are on the host": not resident,
+        f"the steps of {type(method).__name__} have no static shape": not method.static_shape,
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds), None)
+    return [f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else []
 
 
 def train_stage(
@@ -127,9 +120,12 @@ def train_stage(
     stopper = EarlyStopping(monitor.name, mode=monitor.mode, patience=patience, check_finite=False)
     resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
     resume_file = ResumeFile()
-    device = hardware.device
+    device = device_of(hardware)
+    resident = keeps_on(device, hardware, data.table, method)
+    for line in without_effect(device, hardware, method, resident=resident):
+        log.warning(line)
     callbacks = [Position(data), StopUnlessFinite(), best, stopper, curve, resume, Stop()]
-    if hardware.keeps_on(device, data.table, method):
+    if resident:
         callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))
     elif device.type == "cuda":
         data.pin()

@@ -69,7 +69,7 @@ def test_goes_on_after_a_kill(command, tmp_path):
 def test_learned_space(command):
     train = ("method=instance_bce", "model=autoint", "save_model=true", "trainer.max_epochs=1", "fold=0")
     small = ("dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=0.001", "grouping_key=random_64")
-    trained = command(*small, *train, "trainer.accelerator=cpu")
+    trained = command(*small, *train, "hardware.accelerator=cpu")
     assert trained.returncode == 0, trained.stderr
     (weights,) = command.outputs_dir.rglob("best.pt")
     few = ("bag_sizes=[64]", "key_size=1", "low_thresh=5")
@@ -94,9 +94,9 @@ def test_learned_space(command):
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("key_size=7", "key_size=7 does not fit: it is one of (1, 2, 3); write key_size=2"),
+        ("key_size=7", "Invalid key_size=7: expected 1, 2 or 3, such as key_size=1"),
         ("space=nowhere", "space=nowhere is no folder; write space=multi_hot"),
-        ("grouping_key=C1_C99", "has no key column C99"),
+        ("grouping_key=C1_C99", "which has no C99 but C1"),
         ("metric=euclidean", "raise metric_limit=5000"),
     ],
 )

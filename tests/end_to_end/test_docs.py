@@ -31,7 +31,7 @@ def quick(module, arguments):
     """Overrides that make a command's runs short: what is tested is that it does what it says, as it is written."""
     if module != "llp.train" or "--help" in arguments:
         return []
-    short = ["trainer.max_epochs=1", "trainer.accelerator=cpu"]
+    short = ["trainer.max_epochs=1", "hardware.accelerator=cpu"]
     if not any(word.startswith("fold=") for word in arguments):
         short.append("fold=4")
     if "dataset=criteo_ctr" in arguments:  # the few rows of a made raw file have no feature bags

@@ -15,7 +15,7 @@ NAMES = (
     "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
     "capital-loss,hours-per-week,native-country,income"
 )
-SHORT = ("trainer.max_epochs=2", "trainer.accelerator=cpu")
+SHORT = ("trainer.max_epochs=2", "hardware.accelerator=cpu")
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ name: huber
 labels: [binary, real]
 delta: 0.1
 """
-BASE = ["dataset=toys", "trainer.max_epochs=2", "trainer.accelerator=cpu"]
+BASE = ["dataset=toys", "trainer.max_epochs=2", "hardware.accelerator=cpu"]
 
 
 @pytest.fixture(scope="module")

@@ -90,7 +90,7 @@ def test_killed_and_started_again(tmp_path, data_dir, tiny):
 FLIGHTS = [
     "-m",
     "dataset=flights",
-    "trainer.accelerator=cpu",
+    "hardware.accelerator=cpu",
     "grouping_key=month_dest,random_256",
     "method=dllp_bce,dllp_mse,instance_bce,group_prior",
     "fold=0,1",

@@ -13,16 +13,22 @@ from tests.helpers.commands import TINY, Command
 
 METHODS = ("ot_llp", "soft_erot_llp", "dllp_mae")  # the first two start from the same run of dllp_bce
 GRID = ("-m", *TINY, f"method={','.join(METHODS)}", "fold=0")
-FAILING = ("-m", *TINY, "method=dllp_bce", "method.reduction=median,sum", "fold=0")
+FAILING = ("-m", "--config-dir", "mine", *TINY, "method=refusing,dllp_mse", "fold=0")
 BROKEN = ("-m", "--config-dir", "mine", *TINY, "method=broken,dllp_mse", "fold=0")
 
 METHOD = """
+from llp.errors import InputError
 from llp.methods.base import LLPMethod
 
 
 class Broken(LLPMethod):
     def bag_loss(self, scores, batch):
         raise RuntimeError("diverged")
+
+
+class Refusing(LLPMethod):
+    def bag_loss(self, scores, batch):
+        raise InputError("no bag of this dataset will do")
 """
 
 
@@ -109,25 +115,33 @@ def check_console(first, second):
     assert "#2 : " in second.stdout
 
 
-def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_serial_grid(commands):
+def make_own_methods(commands, folder):
+    (folder / "mine" / "method").mkdir(parents=True)
+    for name in ("Broken", "Refusing"):
+        node = f"_target_: mine.{name}\nname: {name.lower()}\nlabels: [binary]\n"
+        (folder / "mine" / "method" / f"{name.lower()}.yaml").write_text(node)
+    (folder / "mine" / "__init__.py").write_text(METHOD)
+    for command in commands:
+        command.env["PYTHONPATH"] += f":{folder}"
+
+
+def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_serial_grid(commands, tmp_path):
+    make_own_methods(commands, tmp_path)
     first, second = run_both(commands, FAILING)
     _, threads = commands
     assert (first.returncode, second.returncode) == (1, 1)
     told = second.stderr.replace("/threads'", "/serial'").replace(", 'runs_at_once=3'", "")
     assert told == first.stderr
-    assert "method.reduction=median does not fit; write method.reduction=mean or sum" in second.stderr
+    assert "no bag of this dataset will do" in second.stderr
     assert "Traceback" not in second.stdout + second.stderr
-    [error] = threads.outputs_dir.rglob("dllp_bce/**/error.json")
-    assert json.loads(error.read_text())["error"].startswith("method.reduction=median does not fit")
+    [error] = threads.outputs_dir.rglob("refusing/**/error.json")
+    assert json.loads(error.read_text())["error"] == "no bag of this dataset will do"
     assert len(threads.results()) == 1
 
 
 def test_error_of_the_program_is_shown_with_its_traceback(commands, tmp_path):
-    (tmp_path / "mine" / "method").mkdir(parents=True)
-    (tmp_path / "mine" / "method" / "broken.yaml").write_text("_target_: mine.Broken\nname: broken\nlabels: [binary]\n")
-    (tmp_path / "mine" / "__init__.py").write_text(METHOD)
+    make_own_methods(commands, tmp_path)
     _, threads = commands
-    threads.env["PYTHONPATH"] += f":{tmp_path}"
     done = threads(*BROKEN, "runs_at_once=3")
     assert done.returncode == 1
     assert re.search("^Error executing job with overrides: .*'method=broken'", done.stderr, re.M)
@@ -143,7 +157,7 @@ LONG = ("-m", *TINY, "trainer.max_epochs=10", "trainer.patience=10", "checkpoint
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_on_a_gpu_every_run_learns_as_it_does_alone(tmp_path, data_dir):
-    grid = ["-m", *TINY, "trainer.accelerator=gpu", "method=dllp_bce,dllp_mae,easy_llp", "fold=0,1"]
+    grid = ["-m", *TINY, "hardware.accelerator=gpu", "method=dllp_bce,dllp_mae,easy_llp", "fold=0,1"]
     commands = [Command(data_dir, tmp_path / name, tmp_path) for name in ("serial", "threads")]
     for command, options in zip(commands, ([], ["runs_at_once=6"]), strict=True):
         done = command(*grid, *options)

@@ -14,7 +14,7 @@ TINY = (
     "dataset.rows=2000",
     "dataset.vocab_fraction=1e-4",
     "grouping_key=random_64",
-    "trainer.accelerator=cpu",
+    "hardware.accelerator=cpu",
     "trainer.max_epochs=4",
 )
 

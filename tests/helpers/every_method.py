@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from hydra import compose, initialize_config_dir
 
-from llp.config.grouping_keys import CONF_DIR, options, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, options
 from llp.data.bags import Bags
 from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable

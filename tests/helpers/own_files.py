@@ -2,7 +2,8 @@
 
 from hydra import compose, initialize_config_dir
 
-from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from llp.bench.gradients import MARKERS, REFERENCES, cosine, learning_from_bags, markdown, measure, replace_table
-from llp.config.grouping_keys import register
+from llp.config.composition import register
 
 register()
 pytestmark = pytest.mark.run

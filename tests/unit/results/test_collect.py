@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 
-from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.results.collect import RUN_COLUMNS, collect
 from llp.runs.record import SCHEMA
 from llp.runs.run import run_one

@@ -29,7 +29,8 @@ def trained(tmp_path_factory, data_dir):
     """The folder of a run with kept weights, and its table."""
     from hydra import compose, initialize_config_dir
 
-    from llp.config.grouping_keys import CONF_DIR, register
+    from llp.config.composition import register
+    from llp.config.grouping_keys import CONF_DIR
     from tests.helpers.commands import TINY
 
     register()

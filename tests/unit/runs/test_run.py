@@ -67,7 +67,7 @@ def test_point_16_no_name_leaves_the_outputs_folder(tiny, tmp_path, name):
     "override",
     [
         "outputs_dir=elsewhere", "logger=wandb", "num_workers=2", "save_model=true", "force=true",
-        "checkpoint_minutes=0", "trainer.accelerator=auto",
+        "checkpoint_minutes=0", "hardware.accelerator=auto",
     ],
 )  # fmt: skip
 def test_folders_logger_and_hardware_are_not_part_of_the_identity(tiny, override):
@@ -215,15 +215,6 @@ def test_failed_run_says_why_and_is_tried_again(tiny, failing, caplog):
     failing.undo()
     assert run_one(config).attempt == 2
     assert not (run.folder / "error.json").exists()
-
-
-def test_wrong_option_found_late_is_logged_without_a_traceback(tiny, caplog):
-    config = tiny("method.reduction=median")
-    with pytest.raises(InputError, match=r"reduction=median does not fit; write method.reduction=mean or sum"):
-        run_one(config)
-    assert "method.reduction=median" in caplog.text
-    assert "Traceback" not in caplog.text
-    assert json.loads((run_of(config).folder / "error.json").read_text())["type"] == "InputError"
 
 
 def test_forced_run_that_fails_is_not_finished(tiny, failing):

@@ -11,7 +11,8 @@ import torch
 from hydra import compose, initialize_config_dir
 from scipy.special import expit
 
-from llp.config.grouping_keys import CONF_DIR, register
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files_recipe import Recipe
 from llp.errors import InputError
 from llp.runs.run import run_one

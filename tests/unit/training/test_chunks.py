@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.schema import Hardware
 from llp.data import datamodule
 from llp.data.bags import make_bags
 from llp.data.batch import BagBatch, InstanceBatch
@@ -28,7 +29,7 @@ from llp.runs.build import build_method, check_build, open_table
 from llp.training import cuda_graphs
 from llp.training.chunks import ONCE_AN_EPOCH, ChunkTraining, PlainStep, own_hooks
 from llp.training.cuda_graphs import CapturedStep, capacity_for
-from llp.training.stage import Hardware
+from llp.training.stage import keeps_on, without_effect
 from tests.helpers.tables import make_table
 from tests.unit.training.test_training import CutOffError, cut_off_after, same_weights, stage_of, untimed
 
@@ -136,17 +137,17 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
     """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
     monkeypatch.setattr("llp.training.stage.fits_on", lambda table, device: True)
     auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
-    host, device = tiny("trainer.features_on=host"), tiny("trainer.features_on=device")
+    host, device = tiny("hardware.features_on=host"), tiny("hardware.features_on=device")
     table, cuda = open_table(host), torch.device("cuda")
     method = build_method(host, table)
-    assert auto.keeps_on(cuda, table, method)
+    assert keeps_on(cuda, auto, table, method)
     check_build(device, table)
     for hook in ("on_train_batch_start", "backward", "optimizer_step", "configure_optimizers", "all_gather"):
         with monkeypatch.context() as patch:
             patch.setattr(type(method), hook, lambda *args, hook=hook: getattr(LLPMethod, hook)(*args), raising=False)
-            assert not auto.keeps_on(cuda, table, method)
+            assert not keeps_on(cuda, auto, table, method)
             check_build(host, table)
-            with pytest.raises(InputError, match=rf" its own {hook}: .*; write trainer.features_on=host$"):
+            with pytest.raises(InputError, match=rf" its own {hook}: .*, such as hardware.features_on=host$"):
                 check_build(device, table)
 
 
@@ -186,6 +187,25 @@ def test_hooks_that_do_not_keep_a_method_from_chunks_are_called_as_often_either_
     assert {name for name in once if host[name]} >= {"setup", "on_train_epoch_start", "validation_step"}
     other = {name for name in HOOKS if host[name] != device[name]}
     assert other >= {"training_step", "on_train_batch_start", "on_train_batch_end", "backward", "optimizer_step"}
+
+
+@pytest.mark.parametrize(
+    ("device", "resident", "method", "reason"),
+    [
+        ("cpu", True, "dllp_bce", "the run is not on a CUDA device"),
+        ("cuda", False, "dllp_bce", "the features are on the host"),
+        ("cuda", True, "mixbag", "the steps of MixBag have no static shape"),
+        ("cuda", True, "dllp_bce", None),
+    ],
+)
+def test_option_without_effect_is_told(tiny, device, resident, method, reason):
+    config = tiny(f"method={method}")
+    built = build_method(config, open_table(config))
+    asked = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=True)
+    expected = [f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else []
+    assert without_effect(torch.device(device), asked, built, resident=resident) == expected
+    plain = asked.model_copy(update={"cuda_graphs": False})
+    assert without_effect(torch.device(device), plain, built, resident=resident) == []
 
 
 def test_every_method_of_the_package_may_train_on_chunks():
@@ -354,7 +374,7 @@ def test_graph_that_computes_something_else_ends_the_run(tiny, tmp_path, monkeyp
             else:
                 Graph.recording.step = partial(PlainStep.__call__, self, torch.zeros_like(ids), n)
 
-    with pytest.raises(RuntimeError, match=r"write trainer\.cuda_graphs=false"):
+    with pytest.raises(RuntimeError, match=r"write hardware\.cuda_graphs=false"):
         stage_with_steps(
             tiny("method=dllp_bce"), tmp_path, monkeypatch,
             lambda step: CapturedStep(Wrong(step.method, step.optimizer, step.gatherer), n_ids=8, n_steps=1000),

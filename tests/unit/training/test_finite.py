@@ -42,7 +42,7 @@ def test_training_that_diverges_fails(tiny, name):
     protocol, place = draw.choice(["paper", "holdout"]), draw.choice(["host", "device"])
     dataset = [] if "binary" in composed(name).method.labels else ["dataset=synthetic_sscl"]
     config = tiny(
-        *dataset, f"method={name}", f"protocol={protocol}", f"trainer.features_on={place}", "optimizer.lr=1e38"
+        *dataset, f"method={name}", f"protocol={protocol}", f"hardware.features_on={place}", "optimizer.lr=1e38"
     )
     with pytest.raises(InputError, match=rf"^Training diverged: .* {WHERE}"):
         run_one(config)

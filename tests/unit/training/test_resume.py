@@ -30,7 +30,7 @@ def overrides(name, protocol, workers, place, checkpoints):
     dataset = [] if "binary" in composed(name).method.labels else ["dataset=synthetic_sscl"]
     return [
         *dataset, *SMALL, f"method={name}", f"protocol={protocol}", f"num_workers={workers}",
-        f"trainer.features_on={place}", f"checkpoint_minutes={0 if checkpoints == 'always' else 1}",
+        f"hardware.features_on={place}", f"checkpoint_minutes={0 if checkpoints == 'always' else 1}",
     ]  # fmt: skip
 
 

@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from llp.config.grouping_keys import options
+from llp.config.schema import Hardware
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.runs.build import build_data, build_method, build_model, open_table
 from llp.runs.run import run_one
 from llp.training.callbacks import Monitor, write_csv
-from llp.training.stage import Hardware, StageFiles, evaluate, train_stage
+from llp.training.stage import StageFiles, evaluate, train_stage
 from tests.helpers.tables import make_table
 
 

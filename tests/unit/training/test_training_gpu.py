@@ -16,7 +16,7 @@ pytestmark = [
 
 
 def measures(tiny, outputs_dir, *overrides):
-    config = tiny("trainer.accelerator=gpu", f"outputs_dir={outputs_dir}", "trainer.max_epochs=2", *overrides)
+    config = tiny("hardware.accelerator=gpu", f"outputs_dir={outputs_dir}", "trainer.max_epochs=2", *overrides)
     record = run_one(config)
     assert record["attempt"] == 1
     return record.measures
@@ -29,29 +29,29 @@ def binary_methods():
 # few methods where many would tell no more: device time is dear
 @pytest.mark.parametrize("name", ["dllp_bce", "genbags", "instance_bce", "mean_map"])
 def test_features_on_the_device_train_as_features_of_the_host(tiny, tmp_path, name):
-    host = measures(tiny, tmp_path / "host", f"method={name}", "trainer.features_on=host")
-    device = measures(tiny, tmp_path / "device", f"method={name}", "trainer.features_on=device")
+    host = measures(tiny, tmp_path / "host", f"method={name}", "hardware.features_on=host")
+    device = measures(tiny, tmp_path / "device", f"method={name}", "hardware.features_on=device")
     assert device == pytest.approx(host, rel=0.02, abs=0.005)
 
 
 @pytest.mark.parametrize("name", binary_methods())
 def test_captured_steps_train_as_plain_ones_do(tiny, tmp_path, caplog, name):
-    key = ["grouping_key=C1_C23", "grouping_key.low_thresh=2", f"method={name}", "trainer.features_on=device"]
+    key = ["grouping_key=C1_C23", "grouping_key.low_thresh=2", f"method={name}", "hardware.features_on=device"]
     if name == "sim_llp":
         key.append("method.pair_instances=2048")
     if not build_method(tiny(*key), open_table(tiny(*key))).static_shape:
         pytest.skip("its steps are not captured")
-    plain = measures(tiny, tmp_path / "plain", *key, "trainer.cuda_graphs=false")
-    captured = measures(tiny, tmp_path / "captured", *key, "trainer.cuda_graphs=true")
+    plain = measures(tiny, tmp_path / "plain", *key, "hardware.cuda_graphs=false")
+    captured = measures(tiny, tmp_path / "captured", *key, "hardware.cuda_graphs=true")
     assert "cannot be captured" not in caplog.text
     assert captured == pytest.approx(plain, rel=0.02, abs=0.005)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "exact_adam"])
 def test_captured_steps_go_with_each_optimizer(tiny, tmp_path, caplog, optimizer):
-    chosen = ["method=dllp_bce", f"optimizer={optimizer}", "trainer.features_on=device"]
+    chosen = ["method=dllp_bce", f"optimizer={optimizer}", "hardware.features_on=device"]
     plain = measures(tiny, tmp_path / "plain", *chosen)
-    captured = measures(tiny, tmp_path / "captured", *chosen, "trainer.cuda_graphs=true")
+    captured = measures(tiny, tmp_path / "captured", *chosen, "hardware.cuda_graphs=true")
     assert "cannot be captured" not in caplog.text
     assert captured == pytest.approx(plain, rel=0.01, abs=0.002)
 
@@ -61,7 +61,7 @@ def test_captured_steps_go_with_each_optimizer(tiny, tmp_path, caplog, optimizer
     [("dllp_bce", "adam"), ("dllp_bce", "exact_adam"), ("sim_llp", "exact_adam"), ("hard_erot_llp", "exact_adam")],
 )
 def test_deterministic_runs_are_equal_bit_by_bit(tiny, tmp_path, name, optimizer):
-    chosen = [f"method={name}", f"optimizer={optimizer}", "trainer.deterministic=true", "trainer.features_on=device"]
+    chosen = [f"method={name}", f"optimizer={optimizer}", "hardware.deterministic=true", "hardware.features_on=device"]
     first, second = (measures(tiny, tmp_path / place, *chosen) for place in ("first", "second"))
     assert first == second
 

@@ -1,0 +1,139 @@
+"""Composition by Hydra, with errors of this project's wording: one line, and the nearest option's name."""
+
+import re
+
+import hydra._internal.hydra
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options
+from llp.config.options import nearest
+from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
+from llp.config.schema import COMMANDS
+from llp.config.targets import check_preparation, check_targets
+from llp.config.validation import validate
+from llp.errors import InputError, choice, invalid, plain
+
+
+class CompositionError(InputError, ConfigCompositionException):
+    """Wrong input at composition; Hydra prints it without a traceback."""
+
+
+class CheckedLoader(ConfigLoaderImpl):
+    """Hydra's config loader, which says what is wrong in one line."""
+
+    def load_configuration(
+        self,
+        config_name: str | None,
+        overrides: list[str],
+        run_mode: RunMode,
+        from_shell: bool = True,
+        validate_sweep_overrides: bool = True,
+    ) -> DictConfig:
+        """See `ConfigLoader`: names that read as numbers are names, and errors are `CompositionError`."""
+        given = [self._as_name(override) for override in overrides]
+        try:
+            self._check_choices(given)
+            return super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
+        except (HydraException, OmegaConfBaseException, InputError) as error:
+            raise CompositionError(str(self._explain(error, config_name, given, run_mode))) from None
+
+    def _as_name(self, override: str) -> str:
+        """Quote what a group is given where Hydra would read a number: `grouping_key=1_2` is the key of 1 and 2."""
+        group, sign, value = override.partition("=")
+        if not sign or group.startswith("hydra") or not self._is_group(group) or not re.fullmatch(r"[\w.,]+", value):
+            return override
+        return f"{group}=" + ",".join(
+            f"'{name}'" if re.fullmatch(r"[\d._]+", name) else name for name in value.split(",")
+        )
+
+    def _is_group(self, name: str) -> bool:
+        return self.repository.group_exists(name)
+
+    def _check_choices(self, overrides: list[str]) -> None:
+        """Refuse null and lists where a group's name belongs."""
+        for one in self._parse(overrides):
+            value = None if one.is_sweep_override() or one.is_delete() else one.value()
+            group = one.key_or_group
+            if one.is_hydra_override() or not self._is_group(group) or isinstance(value, str | dict):
+                continue
+            if not (one.is_sweep_override() or one.is_delete()):
+                names = self._names(group)
+                raise invalid(group, value, choice(names) if names else "a name", names[0] if names else "NAME")
+
+    def _names(self, group: str) -> list[str]:
+        return ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else self.get_group_options(group)
+
+    @staticmethod
+    def _parse(overrides: list[str]) -> list[Override]:
+        return OverridesParser.create().parse_overrides(overrides)
+
+    def _explain(
+        self, error: Exception, config_name: str | None, overrides: list[str], run_mode: RunMode
+    ) -> Exception | str:
+        """The error in this project's words, where there are any; else Hydra's own in a line."""
+        if isinstance(error, InputError):
+            return error
+        if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+            group, _, name = error.missing_cfg_file.rpartition("/")
+            return invalid(group, name, choice(list(error.options)), nearest(name, error.options))
+        if isinstance(error, ConfigCompositionException) and config_name in COMMANDS:
+            try:
+                return self._unknown_option(config_name, overrides, run_mode) or _line(error)
+            except (HydraException, OmegaConfBaseException):
+                pass
+        return _line(error)
+
+    def _unknown_option(self, command: str, overrides: list[str], run_mode: RunMode) -> InputError | None:
+        """Compose with every option accepted; the models then say which one nothing reads."""
+        accepted = []
+        for one in self._parse(overrides):
+            sweep = one.is_sweep_override() or one.is_delete() or one.is_hydra_override()
+            if not sweep and not self._is_group(one.key_or_group):
+                accepted.append("++" + (one.input_line or "").lstrip("+"))
+            else:
+                accepted.append(one.input_line or "")
+        config = super().load_configuration(command, accepted, run_mode)
+        with open_dict(config):
+            del config["hydra"]
+        try:
+            validate(command, config)
+            content = OmegaConf.to_container(config, resolve=True)
+            assert isinstance(content, dict)
+            if command == "train":
+                check_targets({str(name): node for name, node in content.items()})
+            elif "dataset" in content:
+                check_preparation(content["dataset"])
+        except InputError as error:
+            return error
+        added = next((one for one in self._parse(overrides) if one.is_add()), None)
+        if added is None:
+            return None
+        name = added.key_or_group
+        return invalid(
+            f"+{name}", added.value(), "no + before an option that is there", f"{name}={plain(added.value())}"
+        )
+
+
+def _line(error: Exception) -> str:
+    cause = f" ({error.__cause__})" if isinstance(error.__cause__, OmegaConfBaseException) else ""
+    return " ".join(f"{error}{cause}".split())
+
+
+def install_loader() -> None:
+    """Have Hydra compose with `CheckedLoader`; the command and `hydra.compose` alike."""
+    setattr(hydra._internal.hydra, "ConfigLoaderImpl", CheckedLoader)  # noqa: B010  # Hydra has no option for it
+
+
+def register() -> None:
+    """Make grouping keys, resolvers and the loader known to Hydra; every command calls it before `hydra.main`."""
+    for plugin in (GroupingKeySource, GroupingKeySearchPath, OwnDatasetSource, OwnDatasetSearchPath):
+        Plugins.instance().register(plugin)
+    OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
+    install_loader()

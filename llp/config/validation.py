@@ -1,0 +1,208 @@
+"""A composed config against its models: the first thing that is wrong becomes an error of one line."""
+
+import functools
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from pydantic import ValidationError
+
+from llp.config.expected import JsonSchema, example_of, in_words
+from llp.config.grouping_keys import options
+from llp.config.options import check_size, nearest, unknown_option, wrong_value
+from llp.config.schema import COMMANDS, ConfigGroup, DatasetConfig
+from llp.errors import InputError, choice, invalid, missing, plain
+
+Plain = dict[str, Any]
+
+
+def validate(command: str, config: DictConfig) -> ConfigGroup:
+    """Hold a composed config against the models of its command.
+
+    Parameters
+    ----------
+    command : str
+        'train', 'prepare', 'analyze' or 'report'.
+    config : DictConfig
+        What Hydra composed, without its own node.
+
+    Returns
+    -------
+    ConfigGroup
+        The command's model, filled.
+
+    Raises
+    ------
+    InputError
+        Says what was given, what is expected, and how to write it.
+    """
+    written = _content(config, resolve=False)
+    _check_groups(command, written)
+    given = _resolved(config)
+    own = _own_options(command, written)
+    try:
+        filled = COMMANDS[command].model_validate_json(json.dumps(_without(given, own)))
+    except ValidationError as error:
+        raise _first_error(command, given, error, own) from None
+    for name, value in given.items():
+        check_size(name, value)
+    return filled
+
+
+def _content(config: DictConfig, *, resolve: bool) -> Plain:
+    content = OmegaConf.to_container(config, resolve=resolve, throw_on_missing=resolve)
+    assert isinstance(content, dict)
+    return {str(name): value for name, value in content.items()}
+
+
+def _check_groups(command: str, written: Plain) -> None:
+    """Refuse null, a value or nothing at all in the place of a group."""
+    for group, schema in _schema(command)["properties"].items():
+        if ("$ref" in schema or "discriminator" in schema) and not isinstance(written.get(group), dict):
+            names = ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else options(group)
+            raise invalid(group, written.get(group), choice(names), names[-1])
+
+
+def _resolved(config: DictConfig) -> Plain:
+    """Plain content without interpolations; column names that YAML reads as numbers are texts."""
+    try:
+        given = _content(config, resolve=True)
+    except OmegaConfBaseException as error:
+        raise _interpolation_error(config, error) from None
+    for group, name in (("dataset", "key_columns"), ("grouping_key", "columns")):
+        node = given.get(group)
+        if isinstance(node, dict) and isinstance(node.get(name), list):
+            node[name] = [str(one) if type(one) is int else one for one in node[name]]
+    return given
+
+
+def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> InputError:
+    labels = OmegaConf.select(config, "dataset.labels")
+    if labels is not None and config.dataset.label not in labels:
+        return invalid("dataset.label", config.dataset.label, choice(list(labels)), next(iter(labels)))
+    if isinstance(error, MissingMandatoryValue) and error.full_key != "grouping_key.columns":
+        return InputError(f"Missing {error.full_key}: expected a value, such as {error.full_key}=VALUE")
+    if OmegaConf.is_missing(OmegaConf.select(config, "grouping_key"), "columns"):
+        return no_columns(config)
+    return InputError(" ".join(str(error).split()))
+
+
+def no_columns(config: DictConfig) -> InputError:
+    """The error for a grouping key without its columns."""
+    known = [str(column) for column in config.dataset.key_columns]
+    example = f"grouping_key.columns={plain(known[:2])}"
+    return invalid("grouping_key.columns", [], f"columns of {', '.join(known)}", example)
+
+
+def _own_options(command: str, written: Plain) -> dict[str, set[str]]:
+    """By group the options of a YAML file's own: those that an interpolation reads, so that none is without effect."""
+    texts = " ".join(re.findall(r"\$\{.*\}", json.dumps(written)))
+    own = {"": set(re.findall(r"\$\{(\w+)\}", texts)) & set(written) - set(COMMANDS[command].model_fields)}
+    if isinstance(dataset := written.get("dataset"), dict):
+        read = set(re.findall(r"(?:dataset\.|\$\{\.+)(\w+)", texts))
+        own["dataset"] = read & set(dataset) - set(DatasetConfig.model_fields)
+    return own
+
+
+def _without(given: Plain, own: dict[str, set[str]]) -> Plain:
+    """The content without what a YAML file has of its own."""
+    content = {name: value for name, value in given.items() if name not in own[""]}
+    if "dataset" in own:
+        content["dataset"] = {name: one for name, one in given["dataset"].items() if name not in own["dataset"]}
+    return content
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where something is wrong: the path to it, what is there, what its schema and its group's schema say."""
+
+    path: list[str]
+    value: Any
+    schema: JsonSchema
+    group: JsonSchema
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+
+def _first_error(command: str, given: Plain, error: ValidationError, own: dict[str, set[str]]) -> InputError:
+    """The error for the user: an unknown option first, since what is missing may be that one, misspelt."""
+    errors = error.errors()
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+    place = _find(command, given, first["loc"])
+    if first["type"] == "extra_forbidden":
+        return _unknown(command, given, place, own)
+    if first["type"] == "missing":
+        return missing(place.name, in_words(place.schema), example_of(place.schema))
+    if first["type"].startswith("union_tag"):  # the option that says which kind of group it is
+        tag = place.schema["discriminator"]["propertyName"]
+        kinds = list(place.schema["discriminator"]["mapping"])
+        return invalid(f"{place.name}.{tag}", place.value.get(tag), choice(kinds), kinds[0])
+    return wrong_value(place.name, place.value, place.schema)
+
+
+def _find(command: str, given: Plain, location: tuple[int | str, ...]) -> _Place:
+    """Follow an error's location through the schema, as far as options have names."""
+    schema = group = _schema(command)
+    definitions, path = schema.get("$defs", {}), list[str]()
+    value: Any = given
+    for part in location:
+        schema, tag = _object(schema, value, definitions)
+        if part == tag:
+            continue
+        if "properties" not in schema:
+            break
+        path.append(str(part))
+        group, value = schema, value.get(part) if isinstance(value, dict) else None
+        schema = schema["properties"].get(str(part), {})
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    return _Place(path, value, schema, group)
+
+
+def _object(schema: JsonSchema, value: Any, definitions: JsonSchema) -> tuple[JsonSchema, str | None]:
+    """The schema behind a reference, an optional group or one of several kinds, and the kind's name."""
+    tag = None
+    if "discriminator" in schema:
+        tag = value[schema["discriminator"]["propertyName"]]
+        schema = {"$ref": schema["discriminator"]["mapping"].get(tag, "")}
+    schema = next((one for one in schema.get("anyOf", []) if "$ref" in one), schema)
+    return definitions.get(schema.get("$ref", "").rpartition("/")[2], schema), tag
+
+
+@functools.cache
+def _schema(command: str) -> JsonSchema:
+    return COMMANDS[command].model_json_schema()
+
+
+def _unknown(command: str, given: Plain, place: _Place, own: dict[str, set[str]]) -> InputError:
+    """The error for an option that nothing reads, with the nearest one: here or, by the same name, elsewhere."""
+    *groups, name = place.path
+    there = set(place.group["properties"]) | own.get(".".join(groups), set())
+    others = [path for path in _paths(given) if path != place.path]
+    same = next((path for path in others if path[-1] == name), None)
+    near = same or [*groups, nearest(name, there) or name]
+    commands = [f"llp.{other}" for other in COMMANDS if not groups and name in _schema(other)["properties"]]
+    if commands:
+        example = f"python -m {commands[0]} {name}={plain(place.value)}"
+        return unknown_option(place.name, place.value, there, example, f"llp.{command}, not of {choice(commands)}")
+    value: Any = given
+    for part in near:
+        value = value.get(part, "VALUE") if isinstance(value, dict) else "VALUE"
+    if isinstance(value, dict):
+        value = value.get("name", "NAME")
+    return unknown_option(
+        place.name, place.value, there, f"{'.'.join(near)}={plain(value)}", "" if groups else f"llp.{command}"
+    )
+
+
+def _paths(node: Plain, above: tuple[str, ...] = ()) -> Iterator[list[str]]:
+    for name, value in node.items():
+        yield [*above, str(name)]
+        if isinstance(value, dict):
+            yield from _paths(value, (*above, str(name)))

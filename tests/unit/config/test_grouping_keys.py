@@ -1,0 +1,58 @@
+"""Grouping keys by name."""
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.object_type import ObjectType
+
+from llp.config.grouping_keys import (
+    CONF_DIR,
+    GroupingKeySource,
+    grouping_key,
+    grouping_key_node,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "columns", "bag_size"),
+    [
+        ("C3", "feature", ["C3"], None),
+        ("C3_C11", "feature", ["C3", "C11"], None),
+        ("C1_C2_C3", "feature", ["C1", "C2", "C3"], None),
+        ("random_64", "random", [], 64),
+        ("random_1000", "random", [], 1000),
+        ("fixed_C3_128", "fixed", ["C3"], 128),
+        ("fixed_C3_C11_512", "fixed", ["C3", "C11"], 512),
+    ],
+)
+def test_key_by_name(tiny, name, kind, columns, bag_size):
+    node = grouping_key_node(name)
+    assert (node.kind, node.get("columns", []), node.get("bag_size")) == (kind, columns, bag_size)
+    key = grouping_key(tiny(f"grouping_key={name}"))
+    assert key.name == name
+    assert (key.kind, key.columns, key.bag_size) == (kind, tuple(columns), bag_size)
+
+
+def test_key_of_columns_with_underscores(tiny):
+    key = grouping_key(tiny("grouping_key=feature", "grouping_key.columns=[a_b,c]"))
+    assert key.columns == ("a_b", "c")
+
+
+def test_thresholds_of_a_named_key_can_be_set(tiny):
+    key = grouping_key(tiny("grouping_key=C1_C2", "grouping_key.low_thresh=7"))
+    assert (key.low_thresh, key.high_thresh) == (7, 2500)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name"), [("flights", "month_dest"), ("synthetic", "C1_C23"), ("synthetic_sscl", "C11_C16")]
+)
+def test_dataset_has_a_default_key_which_the_user_replaces_on_either_side(dataset, name):
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        chosen = ["grouping_key=random_64", f"dataset={dataset}"]
+        assert grouping_key(compose("train", chosen[1:])).name == name
+        assert {grouping_key(compose("train", order)).name for order in (chosen, chosen[::-1])} == {"random_64"}
+
+
+def test_completion_lists_the_keys_of_the_shipped_datasets():
+    names = GroupingKeySource("llp", "llp-keys://").list("grouping_key", ObjectType.CONFIG)
+    assert {"month_dest", "C3_C11", "C7", "random_64", "random_512", "fixed_C3_C11_128"} <= set(names)
+    assert "C11_C3" not in names
