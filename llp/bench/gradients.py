@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-import lightning as L
 import numpy as np
 import torch
 from omegaconf import DictConfig
@@ -28,7 +27,6 @@ from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags
 from llp.methods.base import LLPMethod
 from llp.runs.build import build_data, build_method, open_table
-from llp.training.stage import attach
 
 BAG_SIZES = (16, 64, 256)
 REFERENCES = ("dllp_bce", "dllp_mse")
@@ -125,7 +123,7 @@ class Setting:
         return self._ready(method, network, two_stages=False)
 
     def _ready(self, method: LLPMethod, network: nn.Module, *, two_stages: bool) -> LLPMethod:
-        attach(method, L.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False), self.data)
+        method.take_train_split(self.data.train_split)
         if two_stages:
             method.start_from(copy.deepcopy(network))
         method.model.load_state_dict(network.state_dict())

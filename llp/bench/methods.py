@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import lightning as L
 import numpy as np
 import torch
 from hydra import compose, initialize_config_dir
@@ -30,7 +29,6 @@ from llp.data.table_writer import TableWriter
 from llp.datasets.preparation import prepare_table
 from llp.methods.base import LLPMethod
 from llp.runs.build import build_method, build_model
-from llp.training.stage import attach
 
 SIZES = np.array([180, 240, 310, 250, 220, 290, 260, 250])  # instances of the minibatch's bags
 ROUNDS = 60
@@ -80,7 +78,7 @@ def ready_method(name: str, data: LLPDataModule) -> LLPMethod:
     method = build_method(config, data.table)
     if "first_stage" in config.method:
         method.start_from(build_model(config, data.table))
-    attach(method, L.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False), data)
+    method.take_train_split(data.train_split)
     method.on_fit_start()
     return method
 

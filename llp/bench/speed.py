@@ -31,7 +31,7 @@ from llp.metrics.on_device import epoch_measures
 from llp.metrics.ranking import exact_auc
 from llp.runs.build import build_data, build_method
 from llp.runs.run import run_one
-from llp.training.stage import score_test_rows
+from llp.training.evaluation import score_test_rows
 
 ROWS = 2_000_000
 SHORT_ROWS = 60_000  # 24 steps an epoch: dense Adam needs most of a second for one

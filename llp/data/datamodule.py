@@ -26,6 +26,7 @@ from llp.data.on_device import (
     table_on,
 )
 from llp.data.table import InstanceTable
+from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError
 from llp.seeding import keyed_seed
 
@@ -137,6 +138,11 @@ class LLPDataModule(L.LightningDataModule):
             else BagDataset(self.table, self.train_bags)
         )
         return EpochLoader(self._from_host(dataset, self._train_minibatches))
+
+    @property
+    def train_split(self) -> TrainSplit:
+        """What the method is told of the whole train split."""
+        return TrainSplit(Features.of(self.table), self.train_bags, self.key, self.minibatches_per_epoch)
 
     @property
     def minibatches_per_epoch(self) -> int:

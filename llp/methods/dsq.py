@@ -2,16 +2,15 @@
 
 Gene Li, Lin Chen, Adel Javanmard and Vahab Mirrokni, "Optimistic rates for learning from label proportions",
 COLT 2024 (arXiv 2406.00487). The square loss of bags of k instances exceeds the instances' squared error by
-(k - 1)(E[h] - p)²; DSQ subtracts that. E[h] is estimated over the minibatches, as a moving average.
+(k - 1)(E[h] - p)²; DSQ subtracts that, with an estimate of E[h].
 
-Taken from the authors' public code (their streaming loss), of the paper only the abstract was at hand. There the
-past of the average is a constant, so that with its decay of 0.99 one hundredth of the correction's gradient is
-left: for every size of bags that is `dllp_mse` (the cosine of their gradients is 1.000), and no debiased loss.
-The correction is a function of the model, so its gradient belongs to the loss: here the average gives E[h] its
-value, and the minibatch its whole gradient (`gradient: full`; `gradient: newest` is the code's).
+Checked against the authors' public code (their streaming loss), of the paper only the abstract was at hand. There
+E[h] is a moving average over the minibatches whose past is a constant: with its decay of 0.99 one hundredth of the
+correction's gradient is left, which makes it `dllp_mse` (the cosine of their gradients is 1.000). The correction is
+a function of the model and its gradient is what debiases, so by default `decay` is 0: E[h] is the minibatch's mean.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -20,8 +19,6 @@ from torch import Tensor
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.segment import mean_over_instances, segment_mean
-
-Gradient = Literal["full", "newest"]
 
 
 def dsq(prediction: Tensor, batch: BagBatch, *, label_mean: float, mean_prediction: Tensor) -> Tensor:
@@ -35,13 +32,9 @@ def dsq(prediction: Tensor, batch: BagBatch, *, label_mean: float, mean_predicti
     return (size * error.square()).mean() - (size - 1).mean() * (mean_prediction - label_mean).square()
 
 
-def moving_mean(previous: Tensor, current: Tensor, *, decay: float, gradient: Gradient) -> Tensor:
-    """Move the average `previous` towards `current` (scalars); the first one (`previous` is NaN) is `current`.
-
-    Its derivative by `current` is 1 (`full`), or 1 - decay (`newest`).
-    """
-    average = torch.where(previous.isnan(), current, decay * previous + (1 - decay) * current)
-    return average if gradient == "newest" else current + (average - current).detach()
+def moving_mean(previous: Tensor, current: Tensor, *, decay: float) -> Tensor:
+    """Move the average `previous` towards `current` (scalars); the first one (`previous` is NaN) is `current`."""
+    return torch.where(previous.isnan(), current, decay * previous + (1 - decay) * current)
 
 
 class DSQ(LLPMethod):
@@ -50,19 +43,16 @@ class DSQ(LLPMethod):
     Parameters
     ----------
     decay : float
-        Share of the past in the moving average; 0 uses the minibatch alone.
-    gradient : {'full', 'newest'}
-        Of the average: that of the minibatch's mean, or only of its share in the average.
+        Share of the past, a constant, in the moving average; 0 uses the minibatch alone.
     """
 
     static_shape: ClassVar[bool] = True
     mean_prediction: Tensor
     next_mean: Tensor
 
-    def __init__(self, *, decay: Annotated[float, Field(ge=0, lt=1)], gradient: Gradient, **shared: Any) -> None:
+    def __init__(self, *, decay: Annotated[float, Field(ge=0, lt=1)], **shared: Any) -> None:
         super().__init__(**shared)
         self.decay = decay
-        self.gradient: Gradient = gradient
         self.register_buffer("mean_prediction", torch.tensor(float("nan")))
         self.register_buffer("next_mean", torch.tensor(float("nan")), persistent=False)
 
@@ -70,7 +60,7 @@ class DSQ(LLPMethod):
         """See `LLPMethod.bag_loss`."""
         prediction = self.predict(scores)
         current = mean_over_instances(prediction, batch.segment, batch.size)
-        mean = moving_mean(self.mean_prediction, current, decay=self.decay, gradient=self.gradient)
+        mean = moving_mean(self.mean_prediction, current, decay=self.decay)
         self.next_mean.copy_(mean.detach())
         return dsq(prediction, batch, label_mean=self.label_mean, mean_prediction=mean)
 

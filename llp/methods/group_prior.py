@@ -10,17 +10,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from llp.data.bags import Bags, GroupingKey
-from llp.data.table import InstanceTable
+from llp.data.train_split import TrainSplit
 from llp.methods.base import LLPMethod
 
 
-def prior_table(table: InstanceTable, key: GroupingKey, bags: Bags) -> tuple[Tensor, Tensor]:
+def prior_table(split: TrainSplit) -> tuple[Tensor, Tensor]:
     """Key values (K, number of key columns; int32) of the train bags, and their label proportions α (K,)."""
-    first_rows = bags.rows[bags.offsets[:-1]]
-    columns = [table.categorical_names.index(name) for name in key.columns]
-    values = np.ascontiguousarray(table.categorical[first_rows][:, columns])
-    return torch.from_numpy(values), torch.from_numpy(bags.label_sum / bags.sizes)
+    first_rows = split.bags.rows[split.bags.offsets[:-1]]
+    values = np.ascontiguousarray(split.features.categorical[first_rows][:, key_columns(split)])
+    return torch.from_numpy(values), torch.from_numpy(split.bags.label_sum / split.bags.sizes)
+
+
+def key_columns(split: TrainSplit) -> list[int]:
+    """Positions of the key's columns among the categorical ones."""
+    return [split.features.categorical_names.index(name) for name in split.key.columns]
 
 
 class GroupPrior(LLPMethod):
@@ -33,14 +36,13 @@ class GroupPrior(LLPMethod):
         self._prior: dict[bytes, float] = {}
         self._columns: list[int] = []
 
-    def setup(self, stage: str) -> None:
+    def take_train_split(self, split: TrainSplit) -> None:
         """Read the priors off the train bags."""
-        super().setup(stage)
-        data = self.trainer.datamodule  # type: ignore[attr-defined]
-        if data.key.kind != "feature":
+        super().take_train_split(split)
+        if split.key.kind != "feature":
             return
-        values, proportion = prior_table(data.table, data.key, data.train_bags)
-        self._columns = [data.table.categorical_names.index(name) for name in data.key.columns]
+        values, proportion = prior_table(split)
+        self._columns = key_columns(split)
         self._prior = dict(zip(map(bytes, values.numpy()), proportion.tolist(), strict=True))
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:

@@ -23,9 +23,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
+from llp.data.train_split import TrainSplit
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
-from llp.models.hidden_layers import hidden_layers_of
+from llp.models.hidden_layers import HiddenLayers, hidden_layers_of
 from llp.ops.segment import mean_over_instances
 
 NEED = "llp_vat, which perturbs the first one,"
@@ -81,32 +82,31 @@ class LLPVAT(LLPMethod):
         self.ramp_steps = 0.0
         self.register_buffer("steps", torch.zeros(()))  # taken so far; the host's count could not be replayed
 
-    def setup(self, stage: str) -> None:
+    def take_train_split(self, split: TrainSplit) -> None:
         """Count the steps of the ramp."""
-        super().setup(stage)
-        self.ramp_steps = self.ramp_epochs * self.trainer.datamodule.minibatches_per_epoch  # type: ignore[attr-defined]
+        super().take_train_split(split)
+        self.ramp_steps = self.ramp_epochs * split.minibatches
 
     def after_step(self) -> None:
         """Let the weight of the penalty rise."""
         self.steps.add_(1)
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
-        """See `LLPMethod.bag_loss`; the penalty needs more than the scores and is added in `batch_loss`."""
+        """See `LLPMethod.bag_loss`."""
         return dllp_bce(scores, batch, reduction="mean")
 
-    def batch_loss(self, batch: BagBatch) -> Tensor:
-        """Bag loss and weighted penalty of one minibatch."""
+    def scores_and_penalty(self, batch: BagBatch) -> tuple[Tensor, Tensor]:
+        """See `LLPMethod.scores_and_penalty`: w(t) times the mean divergence."""
         model = hidden_layers_of(self.model, needed_by=NEED)
         layer = model.first_layer(batch.categorical, batch.numeric)
         scores = model.score_from_first_layer(layer)
-        self._count_bag_error(scores.detach(), batch)
         weight = self.weight * ramp(self.steps, ramp_steps=self.ramp_steps)
-        return self.bag_loss(scores, batch) + weight * self.penalty(layer, scores, batch)
+        return scores, weight * self.divergence_nearby(model, layer, scores, batch)
 
-    def penalty(self, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
+    def divergence_nearby(self, model: HiddenLayers, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
         """Mean divergence after the perturbation: a scalar from the first layer (n, D) and the scores (n,)."""
         squared = layer.detach().square().sum(dim=1)
         length = self.radius * mean_over_instances(squared, batch.segment, batch.size).sqrt()
         direction = adversarial_direction(scores, layer, self.generator("adversarial direction"))
-        perturbed: Tensor = self.model.score_from_first_layer(layer + length * direction)  # type: ignore[operator]
+        perturbed = model.score_from_first_layer(layer + length * direction)
         return mean_over_instances(divergence(scores.detach(), perturbed), batch.segment, batch.size)

@@ -10,7 +10,9 @@ Taken from the authors' public code (Z-Jianxin/LLPFC), of the paper only the abs
 groups are the minibatch's first and second bag, third and fourth, and so on, drawn anew in every epoch with the
 order of the bags (the code: every 20 epochs); T is stored with one row per label; a bag counts by the mean over its
 instances, as bags here differ in size; and `approx` finds the λ in [0, 1] whose mixture of the two bags is nearest
-to p, where the code's least squares hold γ transposed. As in the code, a bag left without a partner is not used.
+to p, where the code's least squares hold γ transposed. The code's default is `approx`, here it is `uniform`: with two
+classes a group has two bags, and where both lie on the same side of p, `approx` gives all weight to one of them,
+whose noisy label is then certain and teaches nothing. As in the code, a bag left without a partner is not used.
 """
 
 from typing import Any, ClassVar, Literal

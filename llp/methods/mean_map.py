@@ -16,8 +16,8 @@ from torch import Tensor
 
 from llp.data.bags import Bags
 from llp.data.batch import BagBatch
-from llp.data.table import InstanceTable
 from llp.data.table_writer import CHUNK_ROWS
+from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.models.linear import Linear
@@ -67,20 +67,20 @@ def bag_coefficients(proportion: NDArray[np.float64], label_mean: float) -> NDAr
     return coefficients
 
 
-def mean_operator(table: InstanceTable, bags: Bags, coefficients: NDArray[np.float64]) -> MeanOperator:
+def mean_operator(features: Features, bags: Bags, coefficients: NDArray[np.float64]) -> MeanOperator:
     """Σ_B c_B times the bag's mean multi-hot (and numeric) vector: a weighted bincount per column.
 
     The memory map is read once, in row order; 2 million rows of 39 columns take a second or two.
     """
-    weight = np.zeros(table.n_rows)  # of each row: what its bag gives to one of its instances
+    weight = np.zeros(features.n_rows)  # of each row: what its bag gives to one of its instances
     weight[bags.rows] = np.repeat(coefficients / bags.sizes, bags.sizes)
-    sums = [np.zeros(size) for size in table.vocab_sizes]
-    numeric = np.zeros(table.n_numeric)
-    for start in range(0, table.n_rows, CHUNK_ROWS):
+    sums = [np.zeros(size) for size in features.vocab_sizes]
+    numeric = np.zeros(features.n_numeric)
+    for start in range(0, features.n_rows, CHUNK_ROWS):
         chunk = slice(start, start + CHUNK_ROWS)
-        for total, codes in zip(sums, np.ascontiguousarray(table.categorical[chunk].T), strict=True):
+        for total, codes in zip(sums, np.ascontiguousarray(features.categorical[chunk].T), strict=True):
             total += np.bincount(codes, weight[chunk], minlength=len(total))
-        numeric += weight[chunk] @ table.numeric[chunk]
+        numeric += weight[chunk] @ features.numeric[chunk]
     return MeanOperator(np.concatenate(sums), numeric)
 
 
@@ -113,14 +113,13 @@ class MeanMap(LLPMethod):
             raise InputError(f"mean_map is defined for model=linear, not for {type(self.model).__name__}")
         self.l2 = l2
 
-    def on_fit_start(self) -> None:
+    def take_train_split(self, split: TrainSplit) -> None:
         """Estimate the mean operator from the train bags."""
-        data = self.trainer.datamodule  # type: ignore[attr-defined]
-        bags: Bags = data.train_bags
-        coefficients = bag_coefficients(bags.label_sum / bags.sizes, self.label_mean)
-        for name, values in mean_operator(data.table, bags, coefficients)._asdict().items():
-            buffer = torch.from_numpy(values).to(self.device, self.model.first.weight.dtype)
-            self.register_buffer(f"mean_{name}", buffer, persistent=False)
+        super().take_train_split(split)
+        coefficients = bag_coefficients(split.bags.label_sum / split.bags.sizes, split.label_mean)
+        for name, values in mean_operator(split.features, split.bags, coefficients)._asdict().items():
+            mean = torch.from_numpy(values).to(self.model.first.weight.dtype)
+            self.register_buffer(f"mean_{name}", mean, persistent=False)
 
     def log_odds(self, scores: Tensor) -> Tensor:
         """Twice the score: the exponential family has P(y | x) ∝ exp(y f) with y = ±1."""

@@ -17,7 +17,7 @@ inside it and teach nothing (`inside_band` in a run's curve says how many). `ban
 """
 
 from statistics import NormalDist
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -99,15 +99,18 @@ def expectation_and_band(
     return expected, weight * deviation + (1 - share) * deviation_partner
 
 
-def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, band: Band) -> Tensor:
-    """Cross-entropy of each mixed bag (M,); inside the band its mean prediction counts as the expectation."""
+def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, band: Band) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of each mixed bag (M,), and whether it lies inside its band (M,).
+
+    Inside the band the mean prediction counts as the expectation: that cross-entropy carries no gradient.
+    """
     alpha = batch.label_proportion
     expected, width = expectation_and_band(alpha, alpha[mix.partner], mix.n_own, mix.n_partner, tail=tail, band=band)
     taken, size = scores[mix.taken], mix.n_own + mix.n_partner
     mean = segment_mean(torch.sigmoid(taken.detach()), mix.segment, size)
     entropy = -torch.xlogy(expected, expected) - torch.xlogy(1 - expected, 1 - expected)
     inside = (mean - expected).abs() <= width
-    return torch.where(inside, entropy, bag_bce(taken, mix.segment, size, expected))
+    return torch.where(inside, entropy, bag_bce(taken, mix.segment, size, expected)), inside
 
 
 class MixBag(LLPMethod):
@@ -122,6 +125,8 @@ class MixBag(LLPMethod):
     band : {'weighted', 'authors_code', 'none'}
         See `expectation_and_band`.
     """
+
+    own_means: ClassVar[tuple[str, ...]] = ("inside_band",)
 
     def __init__(
         self, *, probability: Share, tail: Annotated[float, Field(gt=0, lt=0.5)], band: Band, **shared: Any
@@ -138,6 +143,7 @@ class MixBag(LLPMethod):
             generator = self.generator("mixbag")
             replaced = torch.rand(len(losses), generator=generator, device=losses.device) < self.probability
             mix = draw_mix(batch, generator)
-            mixed = mixed_bag_losses(scores, batch, mix, tail=self.tail, band=self.band)
+            mixed, inside = mixed_bag_losses(scores, batch, mix, tail=self.tail, band=self.band)
+            self.epoch_means.add("inside_band", (replaced & inside).sum(), replaced.sum())
             losses = torch.where(replaced, mixed, losses)
         return losses.mean()

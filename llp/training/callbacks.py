@@ -104,7 +104,7 @@ class Curve(Callback):
         self.rows.append(
             {
                 "epoch": trainer.current_epoch,
-                **pl_module.epoch_sums(),
+                **pl_module.epoch_means.values(),
                 **measured,
                 "epoch_seconds": time.perf_counter() - self._begin,
                 "instances_per_second": self._n_instances / (self._trained - self._begin),

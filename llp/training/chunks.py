@@ -101,7 +101,7 @@ class ChunkTraining(Callback):
             for n_ids, n in zip(chunk.n_ids, chunk.n_instances, strict=True):
                 step(chunk.ids[first : first + n_ids], n)
                 first += n_ids
-                method.count_step()
+                method.steps_taken += 1
 
         method.take_steps = take_steps
 

@@ -74,7 +74,7 @@ class CapturedStep:
 
     def _capture(self, ids: Tensor, capacity: int) -> None:
         graph, static_ids = torch.cuda.CUDAGraph(), ids.clone()
-        for generator in self._plain.method.generators.values():
+        for generator in self._plain.method.generators.by_purpose.values():
             graph.register_generator_state(generator)
         try:
             with _capturing, torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
@@ -99,12 +99,12 @@ class CapturedStep:
             self._plain.optimizer.before_replay()
         graph.replay()
         if expected is not None and before is not None:
-            self._prove(float(expected), float(self._sums[0] - before[0]))
+            self._prove(float(expected), float(self._sums[0, 0] - before[0, 0]))
             self._unproved.discard(capacity)
 
     @property
     def _sums(self) -> Tensor:
-        return self._plain.method.running_sums
+        return self._plain.method.epoch_means.sums
 
     def _plain_loss(self, ids: Tensor, capacity: int) -> Tensor:
         """Loss of the minibatch without a step."""

@@ -46,7 +46,7 @@ class StopUnlessFinite(Callback):
 
 
 def _require_finite_loss(method: LLPMethod) -> None:
-    loss = float(method.running_sums[0])
+    loss = float(method.epoch_means.sums[0, 0])
     if not math.isfinite(loss):
         raise FloatingPointError(f"the train loss is {loss}")
 

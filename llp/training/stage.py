@@ -4,10 +4,9 @@ import logging
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import lightning as L
 import torch
@@ -21,10 +20,11 @@ from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
 from llp.methods.base import LLPMethod
-from llp.metrics.evaluation import all_measures, main_metric
+from llp.metrics.evaluation import main_metric
 from llp.metrics.on_device import epoch_measures
 from llp.training.callbacks import BestWeights, Curve, Position, Row, Stop, monitor_of
 from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
+from llp.training.evaluation import EpochMeasures, evaluate, score_test_rows
 from llp.training.finite import StopUnlessFinite, stopped_unless_finite
 from llp.training.resume import ResumeCheckpoint, ResumeFile
 
@@ -124,7 +124,8 @@ def train_stage(
     resident = keeps_on(device, hardware, data.table, method)
     for line in without_effect(device, hardware, method, resident=resident):
         log.warning(line)
-    callbacks = [Position(data), StopUnlessFinite(), best, stopper, curve, resume, Stop()]
+    measures_of_epoch = EpochMeasures(held_out=data.protocol == "holdout")
+    callbacks = [Position(data), StopUnlessFinite(), measures_of_epoch, best, stopper, curve, resume, Stop()]
     if resident:
         callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))
     elif device.type == "cuda":
@@ -143,7 +144,7 @@ def train_stage(
         plugins=[LightningEnvironment(), resume_file],  # inside a Slurm job Lightning would install requeue handlers
         default_root_dir=files.curve.parent,
     )
-    attach(method, trainer, data)
+    method.take_train_split(data.train_split)
     method.to(device)
     untrained = None
     with stopped_unless_finite(trainer, method):
@@ -191,40 +192,3 @@ def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, go_on: Path
         number = signals.received() or (signal.SIGTERM if isinstance(end, SIGTERMException) else signal.SIGINT)
         log.warning("stopped by %s; the same command goes on with the run", number.name)
         raise SystemExit(128 + number) from None
-
-
-def attach(method: LLPMethod, trainer: L.Trainer, data: LLPDataModule) -> None:
-    """Let a method read its train split before (or without) `trainer.fit`."""
-    trainer.datamodule = data  # type: ignore[attr-defined]
-    method.trainer = trainer
-    method.setup("fit")
-
-
-def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
-    """Every measure of the method's current weights on the fold's test rows."""
-    scores, labels = score_test_rows(method, data)
-    return all_measures(scores.cpu().numpy(), labels.cpu().numpy(), method.label_kind)
-
-
-@torch.inference_mode()
-def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device.
-
-    Raises
-    ------
-    FloatingPointError
-        A score is not finite.
-    """
-    device = method.device
-    method.eval()
-    scores, labels = [], []
-    batches: Iterable[Any] = data.test_dataloader()
-    for batch in batches:
-        signals.exit_if_received()
-        raw = method(batch.categorical.to(device), batch.numeric.to(device))
-        scores.append(method.log_odds(raw).float())
-        labels.append(batch.label.to(device))
-    method.train()
-    if not torch.isfinite(all_scores := torch.cat(scores)).all():
-        raise FloatingPointError("the scores of the test rows are not finite")
-    return all_scores, torch.cat(labels)

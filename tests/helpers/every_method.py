@@ -1,7 +1,6 @@
 """Every method as it is when its training begins, on a small table: a method joins by having a YAML file."""
 
 import functools
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -9,10 +8,11 @@ from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
-from llp.data.bags import Bags
+from llp.data.bags import Bags, GroupingKey
 from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
+from llp.data.train_split import Features, TrainSplit
 from llp.runs.build import build_method, build_model
 
 register()
@@ -50,15 +50,6 @@ def learning_from_bags():
     return found
 
 
-class Trainer:
-    """What a method asks of its trainer."""
-
-    current_epoch = 0
-
-    def __init__(self, datamodule):
-        self.datamodule = datamodule
-
-
 # for options whose values follow from the kind of label
 DATASETS = {"binary": ("dataset=synthetic",), "real": ("dataset=synthetic_sscl", "model=mlp")}
 
@@ -75,8 +66,7 @@ def prepare(name, kind, tables, dtype=torch.float32, overrides=()):
         method.start_from(build_model(config, table).to(dtype))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     bags = Bags(np.arange(offsets[-1]), offsets, np.asarray(label_sum, np.float64))
-    method._trainer = Trainer(SimpleNamespace(table=table, train_bags=bags, minibatches_per_epoch=1))
-    method.setup("fit")
+    method.take_train_split(TrainSplit(Features.of(table), bags, GroupingKey("random", bag_size=50), minibatches=1))
     method.on_fit_start()
     return method.to(dtype)
 

@@ -1,7 +1,5 @@
 """Minibatches and methods outside a training run, for the tests of the methods."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import torch
 from torch import nn
@@ -29,12 +27,10 @@ def random_batch(rng, n_bags=8, low=2, high=20):
     return batch, torch.from_numpy(rng.normal(0, 2, sizes.sum()))
 
 
-def make_method(cls, *, model=None, label_mean=0.3, epoch=0, step=0, **options):
-    """A method as in a run, with a stand-in for the trainer."""
+def make_method(cls, *, model=None, label_mean=0.3, step=0, **options):
+    """A method as in a run, at a step of its first epoch."""
     method = cls(model=model or nn.Identity(), optimizer=torch.optim.Adam, label_kind="binary", seed=0, **options)
     method.label_mean = label_mean
-    method._trainer = SimpleNamespace(current_epoch=epoch)
-    method.trainer = method._trainer
     method.steps_taken = step
     return method
 

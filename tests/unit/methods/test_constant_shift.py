@@ -32,7 +32,7 @@ def pull(name, kind, tables, shift, overrides=()):
     centre = np.log(p / (1 - p)) if kind == "binary" else p
     total = 0.0
     for step in range(N_STEPS):
-        method._trainer.global_step = step
+        method.steps_taken = step
         c = torch.tensor(float(shift), requires_grad=True)
         scores = centre + 0.01 * torch.linspace(-1, 1, 50).repeat(8) + c  # no ties, all bags alike
         method.bag_loss(scores, batch).backward()

@@ -1,11 +1,12 @@
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 
+from llp.data.bags import Bags, GroupingKey
+from llp.data.train_split import TrainSplit
 from llp.errors import InputError
 from llp.methods.dllp import dllp_bce
 from llp.methods.llp_vat import LLPVAT, adversarial_direction, divergence, ramp
@@ -84,7 +85,7 @@ def test_the_loss_is_the_bag_loss_and_the_weighted_mean_divergence():
     penalty = divergence(scores, model.score_from_first_layer(layer + length * direction)).mean()
     expected = dllp_bce(scores, batch, reduction="mean") + 0.05 * math.exp(-1.25) * penalty
     assert method.batch_loss(batch).item() == pytest.approx(expected.item(), rel=1e-12)
-    assert method.epoch_sums()["bag_error"] > 0
+    assert method.epoch_means.values()["bag_error"] > 0
 
 
 def test_the_weight_rises_by_the_step_to_its_full_value():
@@ -96,8 +97,8 @@ def test_the_weight_rises_by_the_step_to_its_full_value():
 def test_the_steps_that_the_weight_rises_over_are_those_of_its_epochs():
     model, _ = model_and_batch()
     method = make_method(LLPVAT, model=model, **{**OPTIONS, "ramp_epochs": 2.5})
-    method.trainer.datamodule = SimpleNamespace(train_bags=SimpleNamespace(label_mean=0.3), minibatches_per_epoch=12)
-    method.setup("fit")
+    bags = Bags(np.arange(4), np.array([0, 4]), np.array([1.0]))
+    method.take_train_split(TrainSplit(None, bags, GroupingKey("random", bag_size=4), minibatches=12))
     assert method.ramp_steps == 30
     method.after_step()
     assert method.state_dict()["steps"] == 1  # a run that goes on from a checkpoint goes on with it

@@ -1,16 +1,16 @@
 """Mean-Map's operator and loss against dense numpy."""
 
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from llp.data.bags import Bags
+from llp.data.bags import Bags, GroupingKey
 from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
+from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError
 from llp.methods.mean_map import MeanMap, bag_coefficients, mean_operator
 from llp.models.linear import Linear
@@ -74,9 +74,7 @@ def make(table, bags, *, bias, l2):
     model = Linear(vocab_sizes=VOCAB, n_numeric=N_NUMERIC, bias=bias).double()
     optimizer = partial(torch.optim.SGD, lr=1.0)
     method = MeanMap(l2=l2, model=model, optimizer=optimizer, label_kind="binary", seed=0).double()
-    method._trainer = SimpleNamespace(datamodule=SimpleNamespace(table=table, train_bags=bags))
-    method.setup("fit")
-    method.on_fit_start()
+    method.take_train_split(TrainSplit(Features.of(table), bags, GroupingKey("random", bag_size=20), minibatches=1))
     return method
 
 

@@ -5,6 +5,7 @@ from scipy import stats
 
 from llp.methods.dllp import dllp_bce
 from llp.methods.mixbag import MixBag, draw_mix, expectation_and_band, mixed_bag_losses
+from llp.ops.bce import bag_bce
 from tests.helpers.minibatches import make_batch, make_method, random_batch
 
 OPTIONS = {"probability": 0.5, "tail": 0.005, "band": "weighted"}
@@ -55,7 +56,7 @@ def test_mixed_losses_are_their_formula_bag_by_bag():
     batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
     mix = mix_of(batch, 3)
     alpha = (batch.label_sum / batch.size).numpy()
-    losses = mixed_bag_losses(scores, batch, mix, tail=0.005, band="weighted")
+    losses, is_inside = mixed_bag_losses(scores, batch, mix, tail=0.005, band="weighted")
     n_inside = 0
     for b in range(8):
         h = torch.sigmoid(scores[mix.taken[mix.segment == b]]).mean().item()
@@ -66,6 +67,7 @@ def test_mixed_losses_are_their_formula_bag_by_bag():
         gamma = expected.item()
         inside = abs(h - gamma) <= width.item()
         n_inside += inside
+        assert is_inside[b] == inside
         q = gamma if inside else h
         assert losses[b].item() == pytest.approx(-gamma * np.log(q) - (1 - gamma) * np.log(1 - q), rel=1e-5)
     assert 0 < n_inside < 8
@@ -98,7 +100,30 @@ def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient(
     gradients = []
     for z, m in ((scores, mix), (scores[order], permuted_mix)):
         z = z.clone().requires_grad_()
-        mixed_bag_losses(z, batch, m, tail=0.4, band="weighted").sum().backward()
+        mixed_bag_losses(z, batch, m, tail=0.4, band="weighted")[0].sum().backward()
         gradients.append(z.grad)
     assert gradients[0].any()
     torch.testing.assert_close(gradients[1], gradients[0][order])
+
+
+def test_without_a_band_every_mixed_bag_has_a_gradient():
+    batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
+    mix = mix_of(batch, 3)
+    losses, inside = mixed_bag_losses(scores, batch, mix, tail=0.005, band="none")
+    assert not inside.any()
+    size = mix.n_own + mix.n_partner
+    expected, _ = expectation_and_band(
+        batch.label_proportion, batch.label_proportion[mix.partner], mix.n_own, mix.n_partner, tail=0.005, band="none"
+    )
+    torch.testing.assert_close(losses, bag_bce(scores[mix.taken], mix.segment, size, expected))
+
+
+def test_the_share_of_mixed_bags_inside_the_band_is_in_the_epochs_means():
+    batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
+    method = make_method(MixBag, **{**OPTIONS, "probability": 1.0})
+    method.bag_loss(scores, batch)
+    draws = method.generator("mixbag")
+    torch.rand(8, generator=draws)
+    _, inside = mixed_bag_losses(scores, batch, draw_mix(batch, draws), tail=0.005, band="weighted")
+    assert method.epoch_means.values()["inside_band"] == pytest.approx(inside.double().mean().item())
+    assert np.isnan(make_method(MixBag, **OPTIONS).epoch_means.values()["inside_band"])

@@ -116,13 +116,13 @@ def test_dsq_is_its_formula_bag_by_bag():
     k, y = batch.size.numpy(), batch.label_sum.numpy()
     expected = np.mean([k[b] * (y[b] / k[b] - bags[b].mean()) ** 2 for b in range(8)])
     expected -= np.mean(k - 1) * (h.mean() - 0.3) ** 2
-    method = make_method(DSQ, decay=0.99, gradient="full")
+    method = make_method(DSQ, decay=0.99)
     assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
 
 
 def test_dsqs_average_moves_after_the_step_and_is_saved():
     batch, scores = random_batch(np.random.default_rng(1))
-    method = make_method(DSQ, decay=0.9, gradient="full")
+    method = make_method(DSQ, decay=0.9)
     first = torch.sigmoid(scores).mean().item()
     assert float(method.bag_loss(scores, batch)) == float(method.bag_loss(scores, batch))
     method.on_train_batch_end(None, batch, 0)
@@ -133,16 +133,14 @@ def test_dsqs_average_moves_after_the_step_and_is_saved():
     assert method.state_dict()["mean_prediction"].item() == pytest.approx(second, rel=1e-6)
 
 
-@pytest.mark.parametrize(("gradient", "expected"), [("full", 1.0), ("newest", 0.01)])
-def test_what_of_dsqs_average_carries_gradient(gradient, expected):
+def test_only_the_newest_part_of_dsqs_average_carries_gradient():
     current = torch.tensor(0.4, requires_grad=True)
-    average = moving_mean(torch.tensor(0.2), current, decay=0.99, gradient=gradient)
-    average.backward()
-    assert average.item() == pytest.approx(0.99 * 0.2 + 0.01 * 0.4)
-    assert current.grad.item() == pytest.approx(expected)
-    current.grad = None
-    moving_mean(torch.tensor(float("nan")), current, decay=0.99, gradient=gradient).backward()
-    assert current.grad.item() == 1.0
+    moving_mean(torch.tensor(0.2), current, decay=0.99).backward()
+    assert current.grad.item() == pytest.approx(0.01)
+    for previous, decay in ((float("nan"), 0.99), (0.2, 0.0)):
+        current.grad = None
+        moving_mean(torch.tensor(previous), current, decay=decay).backward()
+        assert current.grad.item() == 1.0
 
 
 def test_upm_is_its_formula_bag_by_bag():

@@ -175,7 +175,7 @@ def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):
 
 def test_kept_weights_give_the_reported_metric(tiny, tmp_path):
     from llp.runs.build import build_data, build_method
-    from llp.training.stage import evaluate
+    from llp.training.evaluation import evaluate
 
     config = tiny("grouping_key=fixed_C1_C2_64", "optimizer.lr=0.01")
     record = run_one(config)

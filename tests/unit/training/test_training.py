@@ -14,10 +14,12 @@ from llp.config.schema import Hardware
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.methods.dllp import DLLP
 from llp.runs.build import build_data, build_method, build_model, open_table
 from llp.runs.run import run_one
 from llp.training.callbacks import Monitor, write_csv
-from llp.training.stage import StageFiles, evaluate, train_stage
+from llp.training.evaluation import evaluate
+from llp.training.stage import StageFiles, train_stage
 from tests.helpers.tables import make_table
 
 
@@ -246,6 +248,20 @@ def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny
     unknown[:, 0] = 99
     outside = method.predict(method(unknown, batch.numeric))
     np.testing.assert_allclose(outside, data.train_bags.label_mean, atol=1e-6)
+
+
+def test_a_method_takes_its_train_split_once_before_anything_else(tiny, tmp_path, monkeypatch):
+    seen = []
+    take = DLLP.take_train_split
+
+    def watched(method, split):
+        seen.append((split, method.steps_taken))
+        take(method, split)
+
+    monkeypatch.setattr(DLLP, "take_train_split", watched)
+    _, _, data = stage_of(tiny("method=dllp_bce"), tmp_path)
+    assert [steps for _, steps in seen] == [0]
+    assert seen[0][0].bags is data.train_bags
 
 
 def test_group_prior_of_random_bags_is_p_for_everyone(tiny):

@@ -1,0 +1,73 @@
+"""TrainSplit: what a method may know of the whole train split. No instance label is in it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.data.bags import Bags, GroupingKey
+from llp.data.table import InstanceTable
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a table's N rows, memory-mapped, without their labels.
+
+    Attributes
+    ----------
+    categorical : ndarray
+        (N, Fc) int32, codes from 0 within each column.
+    numeric : ndarray
+        (N, Fn) float32.
+    categorical_names : list of str
+        Names of the categorical columns, in order.
+    vocab_sizes : list of int
+        Number of codes of each categorical column, in order.
+    """
+
+    categorical: NDArray[np.int32]
+    numeric: NDArray[np.float32]
+    categorical_names: list[str]
+    vocab_sizes: list[int]
+
+    @classmethod
+    def of(cls, table: InstanceTable) -> "Features":
+        """Those of a table."""
+        return cls(table.categorical, table.numeric, table.categorical_names, table.vocab_sizes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, N."""
+        return len(self.categorical)
+
+    @property
+    def n_numeric(self) -> int:
+        """Number of numeric columns, Fn."""
+        return int(self.numeric.shape[1])
+
+
+@dataclass(frozen=True)
+class TrainSplit:
+    """The bags that a method is trained on, as it is handed over once before training.
+
+    Attributes
+    ----------
+    features : Features
+        Of the whole table; `bags.rows` says which rows are of this split.
+    bags : Bags
+        The train bags: rows, sizes and label sums.
+    key : GroupingKey
+        How the bags are made.
+    minibatches : int
+        Training minibatches of an epoch.
+    """
+
+    features: Features
+    bags: Bags
+    key: GroupingKey
+    minibatches: int
+
+    @property
+    def label_mean(self) -> float:
+        """Pooled label mean p of the train bags."""
+        return self.bags.label_mean

@@ -1,0 +1,114 @@
+"""Measures of a method: of an epoch, on what the protocol selects by, and of its final weights, on the test rows."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.pytorch.callbacks import Callback
+from torch import Tensor
+
+from llp import signals
+from llp.data.datamodule import LLPDataModule
+from llp.methods.base import LLPMethod
+from llp.metrics.evaluation import all_measures
+from llp.metrics.on_device import epoch_measures
+
+
+class EpochMeasures(Callback):
+    """Logs an epoch's measures: `held_out_loss`, or `test_auc` or `test_mse` and what goes with it.
+
+    Parameters
+    ----------
+    held_out : bool
+        Whether the evaluation's batches are held out of the train rows; else they are test rows.
+    """
+
+    def __init__(self, *, held_out: bool) -> None:
+        self._held_out = held_out
+        self._losses: list[Tensor] = []
+        self._scores: list[Tensor] = []
+        self._labels: list[Tensor] = []
+
+    def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Begin collecting."""
+        self._losses, self._scores, self._labels = [], [], []
+
+    def on_validation_batch_end(
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Collect scores and labels of test rows, or losses of held-out bags (or instances)."""
+        assert isinstance(pl_module, LLPMethod)
+        if self._held_out:
+            self._losses.append(pl_module.held_out_loss(outputs, batch))
+        else:
+            self._scores.append(pl_module.log_odds(outputs))
+            self._labels.append(batch.label)
+
+    def on_validation_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Log the measures.
+
+        Raises
+        ------
+        FloatingPointError
+            A held-out loss or a score is not finite.
+        """
+        assert isinstance(pl_module, LLPMethod)
+        if self._held_out:
+            held_out_loss = torch.cat(self._losses).double().mean().item()
+            if not math.isfinite(held_out_loss):
+                raise FloatingPointError(f"the held-out loss is {held_out_loss}")
+            pl_module.log("held_out_loss", held_out_loss)
+            return
+        scores = finite(torch.cat(self._scores))
+        measures = epoch_measures(scores, torch.cat(self._labels), pl_module.label_kind)
+        for name, value in measures.items():
+            pl_module.log(f"test_{name}", value)
+
+
+def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
+    """Every measure of the method's current weights on the fold's test rows."""
+    scores, labels = score_test_rows(method, data)
+    return all_measures(scores.cpu().numpy(), labels.cpu().numpy(), method.label_kind)
+
+
+@torch.inference_mode()
+def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Tensor]:
+    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device.
+
+    Raises
+    ------
+    FloatingPointError
+        A score is not finite.
+    """
+    device = method.device
+    method.eval()
+    scores, labels = [], []
+    batches: Iterable[Any] = data.test_dataloader()
+    for batch in batches:
+        signals.exit_if_received()
+        raw = method(batch.categorical.to(device), batch.numeric.to(device))
+        scores.append(method.log_odds(raw).float())
+        labels.append(batch.label.to(device))
+    method.train()
+    return finite(torch.cat(scores)), torch.cat(labels)
+
+
+def finite(scores: Tensor) -> Tensor:
+    """Give the scores of test rows back.
+
+    Raises
+    ------
+    FloatingPointError
+        One of them is not finite.
+    """
+    if not torch.isfinite(scores).all():
+        raise FloatingPointError("the scores of the test rows are not finite")
+    return scores
