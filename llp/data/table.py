@@ -2,98 +2,25 @@
 
 A table is a folder with `schema.json`, `categorical.npy` (rows × Fc, int32), `numeric.npy` (rows × Fn,
 float32), `label.npy` (rows, float32) and `columns.parquet`: the same categorical codes by column, for work on
-single columns. `TableWriter` writes it beside its place and renames it when it is whole, so a folder with this
-name is always complete.
+single columns. `vocabulary/i.parquet` says which raw values have the codes of categorical column i. `TableWriter`
+writes it beside its place and renames it when it is whole, so a folder with this name is always complete.
 """
 
-import dataclasses
-import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from llp.data.schema import Column, LabelKind, Schema, read_schema
+from llp.data.vocabulary import read_vocabulary
 from llp.errors import InputError
 
-FORMAT_VERSION = 1
-
-LabelKind = Literal["binary", "real"]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table.
-
-    Attributes
-    ----------
-    name : str
-        Its name, also in a grouping key.
-    kind : {'categorical', 'numeric'}
-        Whether it is a column of `categorical.npy` or of `numeric.npy`.
-    vocab_size : int or None
-        Number of codes of a categorical column (codes are 0..vocab_size-1); None for a numeric one.
-    transform : str
-        What was done to the raw values, for the reader: 'rare merged', 'log squared', 'none', ...
-    """
-
-    name: str
-    kind: Literal["categorical", "numeric"]
-    vocab_size: int | None
-    transform: str = "none"
-
-
-@dataclass(frozen=True)
-class Schema:
-    """What `schema.json` holds.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-        In order; the i-th categorical one is column i of `categorical.npy`, likewise the numeric ones.
-    label_kind : {'binary', 'real'}
-        Labels are 0 / 1, or real numbers.
-    rows : int
-        Number of instances, N.
-    made_by : dict
-        The function and the options that made the table (a dataset's `prepare` node): another value there
-        means another dataset.
-    source : dict
-        The raw file: name, bytes and checksum, or whatever else identifies it.
-    facts : dict
-        What preparing found and a reader wants to know (label rate, missing share, best reachable AUC, ...).
-    test_rows : int
-        So many rows at the end are a given test split; 0 where folds split the rows.
-    weighted : bool
-        Whether `weight.npy` weighs the instances in the evaluation.
-    format_version : int
-        Raised when the layout of the folder changes.
-    """
-
-    columns: tuple[Column, ...]
-    label_kind: LabelKind
-    rows: int
-    made_by: dict[str, Any]
-    source: dict[str, Any]
-    facts: dict[str, Any]
-    test_rows: int = 0
-    weighted: bool = False
-    format_version: int = FORMAT_VERSION
-
-    @property
-    def categorical(self) -> list[Column]:
-        """The categorical columns, in order."""
-        return [column for column in self.columns if column.kind == "categorical"]
-
-    @property
-    def numeric(self) -> list[Column]:
-        """The numeric columns, in order."""
-        return [column for column in self.columns if column.kind == "numeric"]
+__all__ = ["Column", "InstanceTable", "LabelKind", "Schema", "read_schema"]
 
 
 class InstanceTable:
@@ -193,6 +120,23 @@ class InstanceTable:
         frame = pl.read_parquet(self.folder / "columns.parquet", columns=[column])
         return frame[column].to_numpy()
 
+    def vocabulary(self, column: str) -> pl.DataFrame:
+        """Which raw values of a categorical column have which code: columns `value` (text) and `code` (int32).
+
+        A value that is not in it has code 0, as has every value seen too seldom; a null is the missing value.
+
+        Raises
+        ------
+        InputError
+            The column has no vocabulary, or its file is damaged.
+        """
+        if self.schema.encodings.get(column, {}).get("kind") != "vocabulary":
+            raise InputError(
+                f"{self.folder} holds no vocabulary of {column!r}: it is no categorical column, its numbers were cut "
+                "into bins, or an earlier version prepared it (force=true prepares it again)"
+            )
+        return read_vocabulary(self.folder, self.categorical_names.index(column))
+
     @property
     def n_rows(self) -> int:
         """Number of instances, N."""
@@ -220,33 +164,5 @@ class InstanceTable:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that change with the table's schema, source or options."""
-        content = json.dumps(dataclasses.asdict(self.schema), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
-
-
-def read_schema(folder: Path) -> Schema:
-    """Read a table's `schema.json`.
-
-    Raises
-    ------
-    InputError
-        There is none, or it is not one that this version understands.
-    """
-    path = folder / "schema.json"
-    if not path.is_file():
-        raise InputError(
-            f"{folder} holds no prepared table (no schema.json in it): remove it, or name another place with data_dir=."
-        )
-    try:
-        raw = json.loads(path.read_text())
-        version = raw["format_version"]
-        raw["columns"] = tuple(Column(**column) for column in raw["columns"])
-        schema = Schema(**raw)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a table's schema ({error}); remove {folder} and prepare it again.") from None
-    if version != FORMAT_VERSION:
-        raise InputError(
-            f"{folder} has table format {version}, this version reads {FORMAT_VERSION}; remove it and prepare it again."
-        )
-    return schema
+        """See `Schema.fingerprint`."""
+        return self.schema.fingerprint

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from llp.data.row_checks import checked_codes, checked_labels, checked_numbers, checked_weights
 from llp.data.table import Column, LabelKind, Schema
 from llp.data.table_place import check_replaceable, put_in_place, temporary_folder
+from llp.data.vocabulary import write_vocabulary
 from llp.errors import InputError
 
 CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
@@ -71,6 +72,7 @@ class TableWriter:
             shutil.rmtree(self._temporary, ignore_errors=True)
             raise OSError(error.errno, error.strerror, str(folder)) from error
         self._weight: NDArray[np.float32] | None = None
+        self._encodings: dict[str, dict[str, Any]] = {}
         self._written = 0
         self._least = np.full(len(self._names), np.iinfo(np.int32).max, np.int32)  # code of each column
         self._largest = np.full(len(self._names), -1, np.int32)
@@ -133,6 +135,14 @@ class TableWriter:
             self._weight[start:stop] = checked
         self._written = stop
 
+    def set_vocabulary(self, column: str, values: pl.Series, *, missing: Sequence[str] = ()) -> None:
+        """Keep which values of a categorical column have the codes 1, 2, ...: see `llp.data.vocabulary`."""
+        self._encodings[column] = write_vocabulary(self._temporary, self._names.index(column), values, missing)
+
+    def set_encoding(self, column: str, record: Mapping[str, Any]) -> None:
+        """Keep how a column without a vocabulary was made, or the label: see `llp.data.vocabulary`."""
+        self._encodings[column] = dict(record)
+
     def finish(
         self,
         *,
@@ -167,6 +177,7 @@ class TableWriter:
             made_by=dict(made_by),
             source=dict(source),
             facts=dict(facts),
+            encodings=self._encodings,
             test_rows=test_rows,
             weighted=self._weight is not None,
         )
@@ -175,7 +186,7 @@ class TableWriter:
         for array in (self._categorical, self._numeric, self._label, self._weight):
             if isinstance(array, np.memmap):
                 array.flush()
-        for path in self._temporary.iterdir():
+        for path in (path for path in self._temporary.rglob("*") if path.is_file()):
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
         put_in_place(self._temporary, self._folder)

@@ -18,8 +18,9 @@ from rich.progress import Progress
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
+from llp.data.vocabulary import encoding
 from llp.datasets.dialect import Field, Layout
-from llp.datasets.encode import Category, encode, natural_log_squared
+from llp.datasets.encode import Category, eight_digits, encode, natural_log_squared
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import compare
 from llp.datasets.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
@@ -134,6 +135,10 @@ def _write(
             writer.write(start, codes, None, label)
             start += len(label)
             progress.update(task, completed=start, detail=f"{start:,} rows")
+        for name, low in zip(NUMBERS, numbers.low.tolist(), strict=True):
+            writer.set_encoding(name, encoding("log_squared_bins", low=low, missing=0))
+        for name, category in categories.items():
+            writer.set_vocabulary(name, eight_digits(category.known), missing=[""])
         missing = numbers.missing.tolist() + [c.missing for c in categories.values()]
         sizes = bins | {name: len(c.known) + c.any_rare for name, c in categories.items()}
         facts = {

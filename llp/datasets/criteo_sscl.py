@@ -18,6 +18,7 @@ from rich.progress import Progress
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
+from llp.data.vocabulary import encoding
 from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, encode, log2_squared
 from llp.datasets.ordered_map import ordered_map
@@ -159,6 +160,11 @@ def _write(
             start += len(label)
             label_sum += float(label.sum())
             progress.update(task, completed=start, detail=f"{start:,} rows")
+        for name, number in numbers.items():
+            record = encoding("number", missing=-1, fill=number.mean, transform=transform)
+            writer.set_encoding("label" if name == "Y" else name, record)
+        for name, category in categories.items():
+            writer.set_vocabulary(name, category.known, missing=["", "-1"])
         missing = {name: number.missing for name, number in numbers.items() if name != "Y"}
         missing |= {name: c.missing for name, c in categories.items()}
         sizes = {name: len(c.known) + c.any_rare for name, c in categories.items()}

@@ -52,15 +52,22 @@ def encode(values: pl.Series, known: pl.Series) -> NDArray[np.int32]:
     return values.replace_strict(known, codes, default=0, return_dtype=pl.Int32).to_numpy()
 
 
-def encode_column(values: pl.Series, *, rare_at_most: int) -> tuple[NDArray[np.int32], int]:
-    """Codes (n,) int32 of a whole column and its vocabulary size; a missing value is a value like any other."""
+def eight_digits(numbers: pl.Series) -> pl.Series:
+    """UInt32 as text of eight hexadecimal digits each; null stays null."""
+    big_endian = numbers.fill_null(0).to_numpy().astype(">u4")
+    text = np.frombuffer(big_endian.tobytes().hex().encode(), "S8").astype(str)
+    return pl.Series(numbers.name, text, pl.String).set(numbers.is_null(), None)
+
+
+def encode_column(values: pl.Series, *, rare_at_most: int) -> tuple[NDArray[np.int32], pl.Series]:
+    """Codes (n,) int32 of a whole column and its vocabulary; a missing value is a value like any other."""
     counts = values.alias("value").to_frame().group_by("value").len()
     known = vocabulary(counts, rare_at_most=rare_at_most)
-    return encode(values, known), len(known) + 1
+    return encode(values, known), known
 
 
-def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], int]:
-    """Codes (n,) int32 of a numeric column cut at its quantiles, and the number of codes.
+def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Codes (n,) int32 of a numeric column cut at its quantiles, and the edges of the bins: 2 codes more than these.
 
     Code 0 is the missing value, the bins follow in rising order. Quantiles that coincide are one edge, so there
     may be fewer than `bins` bins.
@@ -69,7 +76,7 @@ def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], i
     edges = np.unique(np.quantile(present, np.arange(1, bins) / bins))
     codes = 1 + np.searchsorted(edges, values.fill_null(0).to_numpy(), side="left")
     codes[values.is_null().to_numpy()] = 0
-    return codes.astype(np.int32), len(edges) + 2
+    return codes.astype(np.int32), edges
 
 
 def natural_log_squared(column: str) -> pl.Expr:

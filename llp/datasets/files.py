@@ -202,7 +202,7 @@ def _write(
             start += len(coded.label)
             label_sum += float(coded.label.sum())
             progress.update(task, completed=start, detail=f"{start:,} rows")
-        recipe.save(writer.temporary)
+        recipe.save(writer)
         if roles.id_column is not None:
             ids = pl.concat(lazy.select(roles.id_column) for lazy, _ in labelled.values())
             ids.sink_parquet(writer.temporary / "ids.parquet")

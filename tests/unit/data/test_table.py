@@ -220,6 +220,22 @@ def test_fingerprint_follows_the_content(tmp_path):
     assert make_table(tmp_path / "b").fingerprint == make_table(tmp_path / "c").fingerprint
 
 
+def test_fingerprint_outlives_new_fields(tmp_path):
+    """A run's identity holds it: a table keeps the one that it had before encodings, test rows and weights."""
+    folder = make_table(tmp_path / "t", n_numeric=1).folder
+    assert InstanceTable.open(folder).fingerprint == "a1e8ae142c64ebba"
+    path = folder / "schema.json"
+    content = json.loads(path.read_text())
+    for name in ("encodings", "test_rows", "weighted"):
+        del content[name]
+    path.write_text(json.dumps(content))
+    assert InstanceTable.open(folder).fingerprint == "a1e8ae142c64ebba"
+    edit_schema(folder, encodings={"a": {"kind": "vocabulary", "version": 1, "missing": []}})
+    assert InstanceTable.open(folder).fingerprint == "a1e8ae142c64ebba"
+    edit_schema(folder, test_rows=7)
+    assert InstanceTable.open(folder).fingerprint != "a1e8ae142c64ebba"
+
+
 def write_one(folder, *, codes=(0, 1), size=2, numeric=(0.0, 1.0), rows=2):
     columns = [Column("a", "categorical", size), Column("x", "numeric", None)]
     with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from llp.datasets.encode import (
     category,
+    eight_digits,
     encode,
     encode_column,
     log2_squared,
@@ -25,10 +26,16 @@ def test_codes_follow_count_then_value(values, rare_at_most):
     counts = Counter(values)
     frequent = [value for value in counts if counts[value] > rare_at_most]
     frequent.sort(key=lambda value: (-counts[value], value is not None, value or ""))
-    codes, size = encode_column(pl.Series(values, dtype=pl.String), rare_at_most=rare_at_most)
+    codes, known = encode_column(pl.Series(values, dtype=pl.String), rare_at_most=rare_at_most)
     expected = [1 + frequent.index(value) if value in frequent else 0 for value in values]
     assert codes.tolist() == expected
-    assert size == len(frequent) + 1
+    assert known.to_list() == frequent
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 2**32 - 1))))
+def test_eight_digits_are_the_numbers(numbers):
+    text = eight_digits(pl.Series(numbers, dtype=pl.UInt32)).to_list()
+    assert text == [None if number is None else f"{number:08x}" for number in numbers]
 
 
 def test_a_value_outside_the_vocabulary_has_the_rare_code():
@@ -57,15 +64,15 @@ def test_log2_squared_leaves_small_numbers():
 
 def test_quantile_bins_rise_with_the_value_and_keep_the_missing_apart():
     values = pl.Series([None, *np.random.default_rng(0).normal(size=1000)])
-    codes, size = quantile_bins(values, bins=10)
+    codes, edges = quantile_bins(values, bins=10)
     assert codes[0] == 0
-    assert size == 11
+    assert len(edges) == 9
     order = np.argsort(values[1:].to_numpy())
     assert (np.diff(codes[1:][order]) >= 0).all()
-    assert np.bincount(codes[1:], minlength=size)[1:].tolist() == [100] * 10
+    assert np.bincount(codes[1:], minlength=11)[1:].tolist() == [100] * 10
 
 
 def test_equal_quantiles_are_one_edge():
-    codes, size = quantile_bins(pl.Series([0.0] * 90 + [1.0] * 10), bins=4)
-    assert size == 3
+    codes, edges = quantile_bins(pl.Series([0.0] * 90 + [1.0] * 10), bins=4)
+    assert edges.tolist() == [0]
     assert set(codes[:90]) != set(codes[90:])

