@@ -6,6 +6,7 @@ import hydra
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
+from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
@@ -27,6 +28,7 @@ def _main(config: DictConfig) -> None:
 
     out = Path(config.out)
     try:
+        check_config(config, "export")
         difference = export(TrainedRuns.open([Path(config.run)], Path(config.data_dir)), out)
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback

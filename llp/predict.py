@@ -7,6 +7,7 @@ from hydra.errors import CompactHydraException
 from omegaconf import DictConfig, ListConfig
 from rich.progress import Progress
 
+from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
@@ -24,6 +25,7 @@ def main() -> None:
 @hydra.main(config_path=str(CONF_DIR), config_name="predict", version_base="1.3")
 def _main(config: DictConfig) -> None:
     try:
+        check_config(config, "predict")
         predict(config)
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback

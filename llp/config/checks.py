@@ -9,8 +9,9 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, open_dict
 
+from llp.config.commands import AnalyzeConfig, TrainConfig
 from llp.config.grouping_keys import grouping_key, options, read_option
-from llp.config.schema import AnalyzeConfig, ConfigGroup, DatasetConfig, ProtocolConfig, TrainConfig
+from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
 from llp.errors import InputError, choice, invalid, missing, plain

@@ -12,10 +12,10 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from llp.config.commands import COMMANDS
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options
 from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
-from llp.config.schema import COMMANDS
 from llp.config.targets import check_preparation, check_targets
 from llp.config.validation import validate
 from llp.errors import InputError, choice, invalid, plain

@@ -1,4 +1,4 @@
-"""What a composed config holds: one model per config group, and one per command for its root.
+"""What a composed config holds: one model per config group. `llp.config.commands` has each command's root.
 
 The models say names, types and ranges; every value comes from YAML. An option that may be left out is None then.
 Options of a `_target_` are checked by its own type hints (`llp.config.options`).
@@ -6,9 +6,8 @@ Options of a `_target_` are checked by its own type hints (`llp.config.options`)
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
-from llp.data.folds import N_FOLDS
 from llp.data.table import LabelKind
 
 Name = Annotated[
@@ -160,81 +159,3 @@ class WandBLogger(ConfigGroup):
     entity: str | None
     mode: Literal["auto", "online", "offline"]
     tags: list[str]
-
-
-class TrainConfig(ConfigGroup):
-    """`conf/train.yaml`."""
-
-    dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | RandomKey, Field(discriminator="kind")]
-    method: MethodConfig
-    model: ModelConfig
-    optimizer: OptimizerConfig
-    trainer: TrainerConfig
-    hardware: Hardware
-    protocol: ProtocolConfig
-    logger: Annotated[CSVLogger | WandBLogger, Field(discriminator="name")]
-    fold: Annotated[int, Field(ge=0, le=N_FOLDS - 1)]
-    seed: NonNegativeInt
-    data_dir: Folder
-    outputs_dir: Folder
-    force: bool
-    save_model: bool
-    checkpoint_minutes: NonNegativeFloat
-    num_workers: NonNegativeInt
-    runs_at_once: PositiveInt
-
-
-class PrepareConfig(ConfigGroup):
-    """`conf/prepare.yaml`."""
-
-    dataset: PreparedDataset
-    grouping_key: Any  # a dataset names its default key and model; they play no part here
-    model: Any
-    raw: Annotated[str | list[str] | None, Field(description="a path, or a list of paths", examples=["PATH"])]
-    errors: Literal["stop", "skip"]
-    force: bool
-    data_dir: Folder
-
-
-class AnalyzeConfig(ConfigGroup):
-    """`conf/analyze.yaml`."""
-
-    dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | RandomKey, Field(discriminator="kind")]
-    model: Any  # a dataset names its default one; it plays no part here
-    key_size: Literal[1, 2, 3]
-    low_thresh: PositiveInt
-    high_thresh: PositiveInt
-    instance_thresh: Annotated[float, Field(ge=0, le=100)]
-    bag_sizes: list[PositiveInt]
-    bag_seed: NonNegativeInt
-    space: Annotated[str, Field(description="multi_hot, none or the folder of a run", examples=["multi_hot"])]
-    metric: Annotated[str, Field(description="a metric of scipy's cdist", examples=["sqeuclidean"])]
-    metric_limit: PositiveInt
-    tail_named_by: Literal["p85", "p70"]
-    threads: PositiveInt
-    data_dir: Folder
-    outputs_dir: Folder
-
-
-_Names = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null for all")]
-
-
-class ReportConfig(ConfigGroup):
-    """`conf/report.yaml`."""
-
-    outputs_dir: Folder
-    dataset: _Names
-    grouping_key: _Names
-    method: _Names
-    tables: _Names
-    figures: _Names
-
-
-COMMANDS: dict[str, type[ConfigGroup]] = {
-    "train": TrainConfig,
-    "prepare": PrepareConfig,
-    "analyze": AnalyzeConfig,
-    "report": ReportConfig,
-}

@@ -11,10 +11,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ValidationError
 
+from llp.config.commands import COMMANDS
 from llp.config.expected import JsonSchema, example_of, in_words
 from llp.config.grouping_keys import options
 from llp.config.options import check_size, nearest, unknown_option, wrong_value
-from llp.config.schema import COMMANDS, ConfigGroup, DatasetConfig
+from llp.config.schema import ConfigGroup, DatasetConfig
 from llp.errors import InputError, choice, invalid, missing, plain
 
 Plain = dict[str, Any]
@@ -42,15 +43,18 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
     """
     written = _content(config, resolve=False)
     _check_groups(command, written)
-    given = _resolved(config)
     own = _own_options(command, written)
     try:
-        filled = COMMANDS[command].model_validate_json(json.dumps(_without(given, own)))
-    except ValidationError as error:
-        raise _first_error(command, given, error, own) from None
+        given = _content(config, resolve=True)
+    except OmegaConfBaseException as error:  # the value that is missing may be there under a misspelt name
+        raise _first_error(command, written, own, only_unknown=True) or _interpolation_error(config, error) from None
+    _name_columns(given)
+    wrong = _first_error(command, given, own)
+    if wrong is not None:
+        raise wrong
     for name, value in given.items():
         check_size(name, value)
-    return filled
+    return COMMANDS[command].model_validate_json(json.dumps(_without(given, own)))
 
 
 def _content(config: DictConfig, *, resolve: bool) -> Plain:
@@ -67,17 +71,12 @@ def _check_groups(command: str, written: Plain) -> None:
             raise invalid(group, written.get(group), choice(names), names[-1])
 
 
-def _resolved(config: DictConfig) -> Plain:
-    """Plain content without interpolations; column names that YAML reads as numbers are texts."""
-    try:
-        given = _content(config, resolve=True)
-    except OmegaConfBaseException as error:
-        raise _interpolation_error(config, error) from None
+def _name_columns(given: Plain) -> None:
+    """Make texts of column names that YAML reads as numbers."""
     for group, name in (("dataset", "key_columns"), ("grouping_key", "columns")):
         node = given.get(group)
         if isinstance(node, dict) and isinstance(node.get(name), list):
             node[name] = [str(one) if type(one) is int else one for one in node[name]]
-    return given
 
 
 def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> InputError:
@@ -130,10 +129,19 @@ class _Place:
         return ".".join(self.path)
 
 
-def _first_error(command: str, given: Plain, error: ValidationError, own: dict[str, set[str]]) -> InputError:
-    """The error for the user: an unknown option first, since what is missing may be that one, misspelt."""
-    errors = error.errors()
-    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+def _first_error(
+    command: str, given: Plain, own: dict[str, set[str]], *, only_unknown: bool = False
+) -> InputError | None:
+    """The error for the user, if any: an unknown option first, since what is missing may be that one, misspelt."""
+    try:
+        COMMANDS[command].model_validate_json(json.dumps(_without(given, own)))
+        return None
+    except ValidationError as error:
+        errors = error.errors()
+    unknown = [one for one in errors if one["type"] == "extra_forbidden"]
+    if only_unknown and not unknown:
+        return None
+    first = (unknown or errors)[0]
     place = _find(command, given, first["loc"])
     if first["type"] == "extra_forbidden":
         return _unknown(command, given, place, own)
@@ -196,6 +204,8 @@ def _unknown(command: str, given: Plain, place: _Place, own: dict[str, set[str]]
         value = value.get(part, "VALUE") if isinstance(value, dict) else "VALUE"
     if isinstance(value, dict):
         value = value.get("name", "NAME")
+    if value == "???":
+        value = "VALUE"
     return unknown_option(
         place.name, place.value, there, f"{'.'.join(near)}={plain(value)}", "" if groups else f"llp.{command}"
     )

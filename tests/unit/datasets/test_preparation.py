@@ -11,7 +11,7 @@ from filelock import FileLock
 from llp import prepare
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
-from llp.errors import InputError
+from llp.errors import InputError, written
 
 MADE = {
     "name": "made",
@@ -92,7 +92,7 @@ def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
 
 
 def test_an_unknown_way_with_errors_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"errors=ignore .*write errors=stop or skip"):
+    with pytest.raises(InputError, match=r"Invalid errors=.ignore.: expected stop or skip, such as errors=stop"):
         prepare.prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
 
 
@@ -100,7 +100,7 @@ def test_an_unknown_way_with_errors_is_refused(tmp_path):
 def test_force_is_true_or_false(tmp_path, force):
     folder = prepare.prepare_table(MADE, tmp_path)
     before = contents(folder)
-    with pytest.raises(InputError, match=f"force={force} does not fit: it should be a valid boolean"):
+    with pytest.raises(InputError, match=f"Invalid force={written(force)}: expected true or false, such as force=true"):
         prepare.prepare_table(MADE, tmp_path, force=force)
     assert contents(folder) == before
 
@@ -138,10 +138,10 @@ def test_what_was_left_beside_a_table_in_place_is_removed_unless_its_process_is_
 
 def test_a_wrong_option_is_told_by_the_name_under_which_it_is_given(tmp_path):
     dataset = MADE | {"rows": -1, "prepare": MADE["prepare"] | {"rows": -1}}
-    with pytest.raises(InputError, match=r"dataset\.rows=-1 does not fit: it should be greater than 0"):
+    with pytest.raises(InputError, match=r"Invalid dataset\.rows=-1: expected an integer > 0, such as dataset\.rows="):
         prepare.prepare_table(dataset, tmp_path)
     dataset = MADE | {"prepare": MADE["prepare"] | {"rate": 2.0}}
-    with pytest.raises(InputError, match=r"dataset\.prepare\.rate=2.0 does not fit: it should be less than 1"):
+    with pytest.raises(InputError, match=r"Invalid dataset\.prepare\.rate=2.0: expected a number > 0 and < 1, such as"):
         prepare.prepare_table(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
