@@ -123,7 +123,7 @@ def make_space(name: str, table: InstanceTable) -> Space | None:
         return multi_hot_space(table)
     folder = Path(name)
     if not folder.is_dir():
-        raise InputError(f"space={name} is no folder; write space=multi_hot, or space=FOLDER of a finished run")
+        raise invalid("space", name, "multi_hot, none or the folder of a finished run", "multi_hot")
     model = load_model(folder, table)
     changed = (folder / "checkpoints" / "best.pt").stat().st_mtime_ns
     return learned_space(f"{folder.resolve()} {changed}", table, model)

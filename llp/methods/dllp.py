@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from llp.data.batch import BagBatch
-from llp.errors import InputError
+from llp.errors import invalid
 from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
 from llp.ops.segment import segment_mean, segment_sum
@@ -62,7 +62,7 @@ class DLLP(LLPMethod):
     def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
         super().__init__(**shared)
         if loss == "bce" and target == "sum":
-            raise InputError("method.target=sum does not fit method.loss=bce, which compares proportions")
+            raise invalid("method.target", target, "proportion with method.loss=bce", "proportion")
         self.loss = loss
         self.target = target
         self.reduction = reduction

@@ -95,7 +95,7 @@ def test_learned_space(command):
     ("argument", "message"),
     [
         ("key_size=7", "Invalid key_size=7: expected 1, 2 or 3, such as key_size=1"),
-        ("space=nowhere", "space=nowhere is no folder; write space=multi_hot"),
+        ("space=nowhere", "Invalid space='nowhere': expected multi_hot, none or the folder of a finished run"),
         ("grouping_key=C1_C99", "which has no C99 but C1"),
         ("metric=euclidean", "raise metric_limit=5000"),
     ],

@@ -107,7 +107,7 @@ def test_map_names_every_room():
 def test_options_that_a_page_names_are_options():
     """The table of groups in the guide names every file of conf/."""
     text = (CHECKOUT / "docs" / "guide.md").read_text()
-    for group in ("dataset", "model", "optimizer", "experiment", "protocol", "logger"):
+    for group in ("dataset", "model", "optimizer", "experiment", "protocol", "trainer", "hardware", "logger"):
         (row,) = re.findall(rf"^\| `{group}` \|.*$", text, re.M)
         for path in (CHECKOUT / "conf" / group).glob("*.yaml"):
             assert f"`{path.stem}`" in row, (group, path.stem)

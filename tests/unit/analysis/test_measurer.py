@@ -206,7 +206,9 @@ def test_a_failed_key_leaves_nothing(table, tmp_path, monkeypatch):
 
 def test_spaces_that_do_not_fit(table, tmp_path):
     assert make_space("none", table) is None
-    with pytest.raises(InputError, match="space=nowhere is no folder; write space=multi_hot"):
+    with pytest.raises(
+        InputError, match="Invalid space='nowhere': expected multi_hot, none or the folder of a finished run"
+    ):
         make_space("nowhere", table)
     with pytest.raises(InputError, match="save_model=true"):
         make_space(str(tmp_path), table)
