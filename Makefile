@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow test-triton lint bench bench-prepare bench-analyze bench-methods bench-gradients device-check clean
+.PHONY: help setup demo test test-fast test-slow test-triton test-browser lint bench bench-prepare bench-analyze bench-methods bench-gradients device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,6 +35,10 @@ test-slow: $(READY)  ## Run the tests that need longer
 test-triton: $(READY)  ## Run the Triton kernels in Triton's interpreter (needs no GPU; installs Triton, 1 GB)
 	$(RUN) -c "import triton" 2>/dev/null || $(RUN) -m pip install --quiet --disable-pip-version-check triton==3.9.0
 	$(RUN) -m pytest tests/unit/optim/test_exact_adam_triton.py
+
+test-browser: $(READY)  ## Look at the report's page in Chromium (installs Debian's chromium, as root)
+	test -x /usr/bin/chromedriver || { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
+	$(RUN) -m pytest -m browser
 
 lint: $(READY)  ## Check style, types and what depends on what
 	$(RUN) -m ruff check .

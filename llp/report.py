@@ -2,11 +2,11 @@
 
 import difflib
 import logging
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import hydra
 import polars as pl
@@ -20,38 +20,19 @@ from llp.config.checks import check_config
 from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
-from llp.files import write_atomically
 from llp.results import contents, published
-from llp.results.collect import Collected, collect
-from llp.results.sections import Choice, Section, make_sections
+from llp.results.collect import Collected, collect, fingerprint
+from llp.results.output import ReportFiles, write_files
+from llp.results.sections import Choice, make_report
 from llp.results.summary import summarize
-from llp.results.table import show, to_csv, to_latex, to_markdown
+from llp.results.table import show
 from llp.results.variants import name_variants
 
 log = logging.getLogger(__name__)
 
+WATCH_SECONDS = 10
 PRINTED = ("scores", "training", "completeness")  # unless tables= asks for others
 _TRAIN = "python -m llp.train -m dataset=flights method=dllp_bce,group_prior"
-
-
-@dataclass(frozen=True)
-class ReportFiles:
-    """What a report has written.
-
-    Attributes
-    ----------
-    markdown : Path
-        All tables.
-    results : Path
-        results.csv: one row per dataset, protocol, bag dataset and method.
-    tables, figures : list of Path
-        Markdown, LaTeX and CSV files of each table; PNG and SVG files of each figure.
-    """
-
-    markdown: Path
-    results: Path
-    tables: list[Path] = field(default_factory=list)
-    figures: list[Path] = field(default_factory=list)
 
 
 install_loader()
@@ -67,17 +48,26 @@ def main(config: DictConfig) -> None:
     """Report on an outputs folder."""
     try:
         check_config(config, "report")
-        files = report(
-            Path(config.outputs_dir),
-            dataset=_names(config.dataset),
-            grouping_key=_names(config.grouping_key),
-            method=_names(config.method),
-            tables=_names(config.tables),
-            figures=_names(config.figures),
-        )
+        outputs_dir, before = Path(config.outputs_dir), None
+        while True:
+            if before != (before := fingerprint(outputs_dir)):
+                files = report(
+                    outputs_dir,
+                    dataset=_names(config.dataset),
+                    grouping_key=_names(config.grouping_key),
+                    method=_names(config.method),
+                    tables=_names(config.tables),
+                    figures=_names(config.figures),
+                    refresh_seconds=WATCH_SECONDS if config.watch else None,
+                )
+                log.info("written: %s", files.page)
+            if not config.watch:
+                return
+            time.sleep(WATCH_SECONDS)
+    except KeyboardInterrupt:
+        log.info("no longer watched")
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
-    log.info("written to %s", files.markdown.parent)
 
 
 def _names(value: Any) -> list[str] | None:
@@ -95,6 +85,7 @@ def report(
     method: Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
     figures: Sequence[str] | None = None,
+    refresh_seconds: int | None = None,
     console: Console | None = None,
 ) -> ReportFiles:
     """Show the runs of a folder, and write tables, figures and a page to `<outputs_dir>/report/`.
@@ -107,6 +98,8 @@ def report(
         Names to keep; all by default.
     tables, figures : sequence of str, optional
         Names of the tables and figures to make, see `llp.results.contents`; all by default.
+    refresh_seconds : int, optional
+        After how long a browser loads the page again.
     console : rich.console.Console, optional
         Where the tables are printed; standard output by default.
 
@@ -124,17 +117,23 @@ def report(
     collected = _filtered(collected, {name: names for name, names in filters.items() if names is not None})
     runs = name_variants(collected.runs, collected.configs)
     cells = summarize(runs)
-    sections, missing = make_sections(
-        outputs_dir, datasets, collected, runs, cells, choice=choice, expected=frozenset()
-    )
+    made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice, expected=frozenset())
     console = console or Console()
-    closing = [*_closing(collected), *(f"  missing: {line}" for line in missing)]
-    for section in sections:
+    closing = [*_closing(collected), *(f"  missing: {line}" for line in made.missing)]
+    for section in made.sections:
         for name, table in section.tables.items():
             if name in (tables or PRINTED):
                 show(table, console)
     console.print(escape("\n".join(closing)), highlight=False, soft_wrap=True)
-    return _write_files(outputs_dir / "report", sections, cells, closing)
+    return write_files(
+        made,
+        runs,
+        cells,
+        collected.configs,
+        outputs_dir=outputs_dir,
+        closing=closing,
+        refresh_seconds=refresh_seconds,
+    )
 
 
 def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Sequence[str]:
@@ -191,28 +190,6 @@ def _closing(collected: Collected) -> list[str]:
     lines += [f"  failed: {one.point}: {one.reason} ({one.folder / 'error.json'})" for one in collected.failed]
     lines += [f"  left out: {problem}" for problem in collected.problems]
     return lines
-
-
-def _write_files(folder: Path, sections: list[Section], cells: pl.DataFrame, closing: list[str]) -> ReportFiles:
-    files = ReportFiles(folder / "report.md", folder / "results.csv")
-    pages = ["# Results\n"]
-    for section in sections:
-        pages.append(f"## {section.title}\n")
-        for name, path in section.figures.items():
-            pages.append(f"![{section.title}: {name}]({quote(str(path.relative_to(folder)))})\n")
-            files.figures.extend([path, path.with_suffix(".svg")])
-        for name, table in section.tables.items():
-            pages.append(to_markdown(table))
-            for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
-                files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
-    _write(files.markdown, "\n".join([*pages, "## Runs\n", *(f"- {line.strip()}" for line in closing), ""]))
-    _write(files.results, cells.drop("cell", "compared", "upwards").write_csv())
-    return files
-
-
-def _write(path: Path, text: str) -> Path:
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-    return path
 
 
 if __name__ == "__main__":

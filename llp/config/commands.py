@@ -92,6 +92,7 @@ class ReportConfig(ConfigGroup):
     method: _Names
     tables: _Names
     figures: _Names
+    watch: bool
 
 
 class PredictConfig(ConfigGroup):

@@ -144,6 +144,18 @@ def collect(outputs_dir: Path) -> Collected:
     return Collected(_frame(list(rows.values())), [dict(one) for one in numbers], failed, unfinished, problems)
 
 
+def fingerprint(outputs_dir: Path) -> int:
+    """A number that changes when a run ends, fails or is started, or an analysis is written."""
+    names = {"result.json", "error.json", "attempt", "analysis.parquet"}
+    found = sorted(
+        (str(folder), name, (folder / name).stat().st_mtime_ns)
+        for folder, files in _folders(outputs_dir, [])
+        for name in files & names
+        if (folder / name).exists()
+    )
+    return hash(tuple(found))
+
+
 def _folders(outputs_dir: Path, problems: list[str]) -> Iterator[tuple[Path, set[str]]]:
     def unreadable(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):

@@ -11,12 +11,12 @@ import polars as pl
 
 from llp.analysis import figures as analysis_figures
 from llp.results import published
-from llp.results.collect import Collected, Point
 from llp.results.figures import comparison, curves, hardness
 from llp.results.figures import scores as score_figures
 from llp.results.table import Table
 from llp.results.tables import bag_datasets, completeness, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
+from llp.results.tables.completeness import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,17 +51,14 @@ class Dataset:
         Its cells under every protocol.
     analysis : pl.DataFrame or None
         Its analysis.
-    collected : Collected
-        The runs of all datasets.
-    expected : set of Point
-        Points that an experiment asks for.
+    progress : Progress
+        What became of its grid.
     """
 
     name: str
     cells: pl.DataFrame | None
     analysis: pl.DataFrame | None
-    collected: Collected
-    expected: frozenset[Point]
+    progress: Progress
 
 
 ScoreTable = Callable[[Scores], Table | None]
@@ -124,7 +121,7 @@ SCORE_FIGURES: Mapping[str, ScoreFigure] = {
     "learning_curves": lambda part: curves.learning_curves(part.cells, part.runs),
 }
 DATASET_TABLES: Mapping[str, DatasetTable] = {
-    "completeness": lambda part: completeness.completeness(part.collected, part.name, part.expected),
+    "completeness": lambda part: completeness.completeness(part.progress),
     "published_random_bags": _published(lambda part: published_tables.random_bags(part.cells, part.name)),
     "published_ranges": _published(lambda part: published_tables.ranges(part.cells, part.name)),
     "published_bag_measures": _published(lambda part: published_tables.bag_measures(part.analysis, part.name)),
@@ -145,6 +142,21 @@ DATASET_FIGURES: Mapping[str, DatasetFigure] = {
     "scatter_3d": _keys_drawn(analysis_figures.draw_scatter_3d),
     "bag_sizes": _keys_drawn(analysis_figures.draw_bag_sizes),
     "label_proportions": _keys_drawn(analysis_figures.draw_label_proportions),
+}
+FIGURE_TITLES = {
+    "scores": "Scores by bag dataset and method",
+    "by_mean_bag_size": "Scores by MeanBagSize",
+    "by_label_prop_stdev": "Scores by LabelPropStdev",
+    "by_inter_intra_ratio": "Scores by InterIntraRatio",
+    "scatter": "Best method by the measures of hardness",
+    "critical_difference": "Mean ranks and critical difference",
+    "cost": "Score against cost",
+    "learning_curves": "Learning curves",
+    "measures": "Bag datasets against each measure",
+    "scatter_2d": "Bag datasets by pairs of measures",
+    "scatter_3d": "Bag datasets by three measures",
+    "bag_sizes": "Distributions of the bag sizes",
+    "label_proportions": "Label proportions",
 }
 TABLES = (*SCORE_TABLES, *DATASET_TABLES)
 FIGURES = (*SCORE_FIGURES, *DATASET_FIGURES)

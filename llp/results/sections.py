@@ -12,8 +12,10 @@ from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import Collected, Point
+from llp.results.findings import findings
 from llp.results.formats import heading
 from llp.results.table import Table
+from llp.results.tables.completeness import Progress, progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +39,8 @@ class Section:
         Start of its files' names.
     title : str
         One line.
+    findings : list of str
+        What its scores say, in sentences; the first says which method wins where.
     tables : dict
         Name to table.
     figures : dict
@@ -45,11 +49,21 @@ class Section:
 
     name: str
     title: str
+    findings: list[str] = field(default_factory=list)
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Path] = field(default_factory=dict)
 
 
-def make_sections(
+@dataclass(frozen=True)
+class Report:
+    """The sections of a report, what became of each dataset's grid, and what was not there to make more of it."""
+
+    sections: list[Section]
+    grids: list[Progress]
+    missing: list[str]
+
+
+def make_report(
     outputs_dir: Path,
     datasets: Collection[str],
     collected: Collected,
@@ -58,8 +72,8 @@ def make_sections(
     *,
     choice: Choice,
     expected: frozenset[Point],
-) -> tuple[list[Section], list[str]]:
-    """Make all tables and figures; returns the sections, and what was not there to make some of them.
+) -> Report:
+    """Make all tables and figures.
 
     Parameters
     ----------
@@ -76,20 +90,23 @@ def make_sections(
     expected : frozenset of Point
         Points that an experiment asks for.
     """
-    sections, missing, folder = [], [], outputs_dir / "report" / "figures"
+    sections, grids, missing, folder = [], [], [], outputs_dir / "report" / "figures"
     for dataset in datasets:
         analysis, problem = read_analysis(analysis_path(outputs_dir, dataset))
         if problem:
             missing.append(problem)
         own = cells.filter(pl.col("dataset") == dataset)
-        part = contents.Dataset(dataset, own if len(own) else None, analysis, collected, expected)
+        grids.append(progress(collected, dataset, expected))
+        part = contents.Dataset(dataset, own if len(own) else None, analysis, grids[-1])
         for scores in _parts(own, named_runs, analysis):
             title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)
-            sections.append(_section(_name(scores), title, scores, *kinds, choice, folder))
+            section = _section(_name(scores), title, scores, *kinds, choice, folder)
+            section.findings.extend(findings(scores.cells))
+            sections.append(section)
         title = f"{dataset}: bag datasets and completeness"
         all_kinds = (contents.DATASET_TABLES, contents.DATASET_FIGURES)
         sections.append(_section(folder_name(dataset), title, part, *all_kinds, choice, folder))
-    return [section for section in sections if section.tables or section.figures], missing
+    return Report([section for section in sections if section.tables or section.figures], grids, missing)
 
 
 def _parts(cells: pl.DataFrame, runs: pl.DataFrame, analysis: pl.DataFrame | None) -> Iterator[contents.Scores]:

@@ -1,5 +1,6 @@
 """Learning curves: the metric after every epoch, per bag dataset and method."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import polars as pl
 
 from llp.analysis.drawing import looks, new_figure
 from llp.results.curves import read_curve
-from llp.results.figures.scores import direction, limits_of
+from llp.results.figures.scores import direction
 from llp.results.formats import columns_of, heading
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
         return None
     n_columns = min(len(rows), 3)
     n_lines = -(-len(rows) // n_columns)
+    limits = _limits([value for curve in chain(*curves.values()) for value in curve])
     figure = new_figure(4.0 * n_columns + 1.5, 3.0 * n_lines + 0.6)
     grid = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
     methods = [name for name in columns_of(cells) if any(name == column for _, column in curves)]
     for axes, row in zip(grid.ravel(), rows, strict=False):
         axes.set_title(row, loc="left", fontsize=9, fontweight="bold")
-        axes.set(ylim=limits_of(cells), xlabel="epoch")
+        axes.set(ylim=limits, xlabel="epoch")
         for method, look in looks(methods).items():
             own = curves.get((row, method), [])
             for curve in own:
@@ -59,3 +61,10 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
     said = f"; {more} more bag datasets: choose them with grouping_key=" if more else ""
     figure.suptitle(f"{heading(cells)}: learning curves{said}", fontsize=10)
     return figure
+
+
+def _limits(values: list[float]) -> tuple[float, float]:
+    """Limits that show nearly all values: single ones far off do not squeeze the others."""
+    low, high = np.nanpercentile(values, (2, 98)) if not np.isnan(values).all() else (0.0, 1.0)
+    margin = 0.08 * float(high - low) or 0.01
+    return float(low) - margin, float(high) + margin

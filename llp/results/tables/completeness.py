@@ -1,6 +1,7 @@
 """How much of a grid is there: finished, failed, cut off and missing runs of every cell."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -8,8 +9,28 @@ from llp.results.collect import Collected, Point
 from llp.results.table import MISSING, Cell, Table
 
 
-def completeness(collected: Collected, dataset: str, expected: frozenset[Point]) -> Table | None:
-    """Runs of every grouping key and method of a dataset; None where nothing of it was started or is expected.
+@dataclass(frozen=True)
+class Progress:
+    """How much of a dataset's grid is there: its points by what became of them."""
+
+    dataset: str
+    done: frozenset[Point]
+    failed: frozenset[Point]
+    cut: frozenset[Point]
+    total: frozenset[Point]
+
+    @property
+    def summary(self) -> str:
+        """The counts in words."""
+        missing = len(self.total - self.done - self.failed - self.cut)
+        return (
+            f"{len(self.done)} of {len(self.total)} runs finished, {len(self.failed)} failed, {len(self.cut)} running "
+            f"or cut off, {missing} never started"
+        )
+
+
+def progress(collected: Collected, dataset: str, expected: frozenset[Point]) -> Progress:
+    """What became of the points of a dataset's grid.
 
     Parameters
     ----------
@@ -27,23 +48,27 @@ def completeness(collected: Collected, dataset: str, expected: frozenset[Point])
     cut = {point for point in collected.unfinished if point.dataset == dataset} - done
     asked = {point for point in expected if point.dataset == dataset}
     started = done | failed | cut
-    if not started and not asked:
-        return None
     draws = {(point.fold, point.seed) for point in started or asked}
     keys = sorted({point.grouping_key for point in started | asked})
     methods = sorted({point.method for point in started | asked})
     if not asked:
         asked = {Point(dataset, key, method, *draw) for key in keys for method in methods for draw in draws}
-    total = started | asked
-    counts = [_by_cell(points) for points in (total, done, failed, cut)]
+    return Progress(dataset, *(frozenset(points) for points in (done, failed, cut, started | asked)))
+
+
+def completeness(found: Progress) -> Table | None:
+    """Runs of every grouping key and method of a dataset; None where nothing of it was started or is expected."""
+    if not found.total:
+        return None
+    keys = sorted({point.grouping_key for point in found.total})
+    methods = sorted({point.method for point in found.total})
+    counts = [_by_cell(points) for points in (found.total, found.done, found.failed, found.cut)]
     rows = [[Cell(key), *(_cell(*(count[key, method] for count in counts)) for method in methods)] for key in keys]
-    summary = f"{len(done)} of {len(total)} runs finished, {len(failed)} failed, {len(cut)} running or cut off"
-    missing = len(total - started)
-    notes = [f"{summary}, {missing} never started. Runs are counted by fold and seed, under any protocol and settings."]
-    return Table(f"{dataset}: completeness", ["bag dataset", *methods], rows, notes)
+    notes = [f"{found.summary}. Runs are counted by fold and seed, under any protocol and settings."]
+    return Table(f"{found.dataset}: completeness", ["bag dataset", *methods], rows, notes)
 
 
-def _by_cell(points: set[Point]) -> Counter[tuple[str, str]]:
+def _by_cell(points: frozenset[Point]) -> Counter[tuple[str, str]]:
     return Counter((point.grouping_key, point.method) for point in points)
 
 

@@ -3,9 +3,11 @@
 import io
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +22,7 @@ from llp.results.summary import summarize
 from llp.results.table import Table, show
 from llp.results.tables.scores import scores
 from llp.results.variants import name_variants, telling_paths
+from tests.helpers.commands import Command
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
@@ -290,3 +293,26 @@ def test_command(tmp_path: Path) -> None:
     assert bad.returncode == 1
     assert "dataset=none: no finished run has it; write dataset=[criteo_ctr,criteo_sscl,flights]" in bad.stderr
     assert "Traceback" not in bad.stderr
+
+
+@pytest.mark.slow
+def test_a_watched_report_follows_the_runs_until_it_is_stopped(command: Command, tmp_path: Path) -> None:
+    write_run(command.outputs_dir, 0.6)
+    with command.start("watch=true", module="llp.report") as process:
+        page = command.outputs_dir / "report" / "index.html"
+
+        def wait_for(text: str) -> None:
+            end = time.monotonic() + 120
+            while not (page.is_file() and text in page.read_text()):
+                assert time.monotonic() < end
+                assert process.poll() is None
+                time.sleep(0.5)
+
+        wait_for("1 of 1 runs finished")
+        assert 'http-equiv="refresh"' in page.read_text()
+        write_run(command.outputs_dir, 0.7, fold=1)
+        wait_for("2 of 2 runs finished")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err

@@ -15,7 +15,7 @@ from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
-from llp.results.tables.completeness import completeness
+from llp.results.tables.completeness import completeness, progress
 from llp.results.variants import name_variants
 from tests.helpers.grids import KEYS, METHODS, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_folds, write_run
@@ -140,12 +140,12 @@ def test_completeness_counts_done_failed_and_missing(tmp_path):
     for folder, name in ((failed, "error.json"), (cut, "attempt")):
         folder.mkdir(parents=True)
         (folder / name).write_text("1")
-    table = completeness(collect(tmp_path), "flights", frozenset())
+    table = completeness(progress(collect(tmp_path), "flights", frozenset()))
     assert texts(table) == {"month_dest": ["2 of 3", "1 of 3, 1 failed, 1 running or cut off"]}
     assert table.notes[0].startswith("3 of 6 runs finished, 1 failed, 1 running or cut off, 1 never started")
     asked = frozenset({Point("flights", "month_dest", "upm", 0, 0)})
-    assert texts(completeness(collect(tmp_path), "flights", asked))["month_dest"][-1] == "0 of 1"
-    assert completeness(Collected(collect(tmp_path).runs.clear()), "flights", frozenset()) is None
+    assert texts(completeness(progress(collect(tmp_path), "flights", asked)))["month_dest"][-1] == "0 of 1"
+    assert completeness(progress(Collected(collect(tmp_path).runs.clear()), "flights", frozenset())) is None
 
 
 def test_published_and_ours_are_like_for_like(tmp_path):
@@ -214,7 +214,9 @@ def test_written_forms_hold_the_same_cells():
 
 
 def test_no_latex_special_is_left_bare(grid):
-    part = contents.Dataset("flights", grid.cells, grid.analysis, Collected(grid.runs), frozenset())
+    part = contents.Dataset(
+        "flights", grid.cells, grid.analysis, progress(Collected(grid.runs), "flights", frozenset())
+    )
     tables = [make(grid) for make in contents.SCORE_TABLES.values()]
     tables += [make(part) for make in contents.DATASET_TABLES.values()]
     for table in filter(None, tables):

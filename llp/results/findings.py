@@ -1,0 +1,48 @@
+"""What scores say, in sentences: which method wins where, how sure that is, how the runs were made."""
+
+import polars as pl
+
+from llp.results import statistics
+from llp.results.formats import metric_title
+from llp.results.tables.significance import complete_rows
+
+_KINDS = {"feature": "feature bags", "fixed": "fixed-size feature bags", "random": "random bags"}
+PROTOCOLS = {
+    "paper": "Protocol paper: the epoch is selected on the test rows, so the scores are optimistic.",
+    "holdout": "Protocol holdout: the epoch is selected on bags that are held out of training.",
+}
+
+
+def findings(cells: pl.DataFrame) -> list[str]:
+    """Sentences on the cells of one dataset, protocol and metric; the first says which method wins where."""
+    said = [sentence for kind in _KINDS if (sentence := _winners(cells.filter(pl.col("bag_kind") == kind), kind))]
+    if not said:
+        said = ["No bag dataset has two methods on bags with as many runs, so nothing can be compared yet."]
+    ranks = _ranks(cells)
+    protocol = str(cells["protocol"][0])
+    return [*said, *([ranks] if ranks else []), PROTOCOLS.get(protocol, f"Protocol {protocol}.")]
+
+
+def _winners(cells: pl.DataFrame, kind: str) -> str | None:
+    won = cells.filter("best")
+    if not len(won):
+        return None
+    n_rows = won["row"].n_unique()
+    counts = won["column"].value_counts(sort=True)
+    first, *others = counts.iter_rows()
+    also = ", ".join(f"{name} on {n}" for name, n in others[:3])
+    where = f"{n_rows} dataset{'s' if n_rows > 1 else ''} of {_KINDS[kind]}"
+    return f"{first[0]} has the best test {metric_title(cells)} on {first[1]} of {where}{'; ' + also if also else ''}."
+
+
+def _ranks(cells: pl.DataFrame) -> str | None:
+    methods, wide = complete_rows(cells)
+    if len(methods) < 3 or len(wide) < 2:
+        return None
+    ranked = statistics.ranks(wide.select(methods).to_numpy(), larger_is_better=cells["mode"][0] == "max")
+    order = sorted(zip(ranked.mean(axis=0).tolist(), methods, strict=True))
+    limit = statistics.critical_difference(len(methods), len(wide))
+    (best, leader), *rest = order
+    alike = [name for rank, name in rest if rank - best < limit]
+    apart = f"not told apart from it: {', '.join(alike)}" if alike else "all others are told apart from it"
+    return f"{leader} has the best mean rank, {best:.2f} over {len(wide)} bag datasets; at the 5 % level {apart}."

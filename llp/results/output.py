@@ -1,0 +1,87 @@
+"""The files of a report: each table as Markdown, LaTeX and CSV, all of them as one Markdown file and one page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import polars as pl
+
+from llp.files import write_atomically
+from llp.results.collect import Config
+from llp.results.page.data import page_data
+from llp.results.page.render import render
+from llp.results.sections import Report
+from llp.results.table import to_csv, to_latex, to_markdown
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """What a report has written.
+
+    Attributes
+    ----------
+    page : Path
+        index.html: everything, on a page that needs no other file.
+    markdown : Path
+        All tables.
+    results : Path
+        results.csv: one row per dataset, protocol, bag dataset and method.
+    tables, figures : list of Path
+        Markdown, LaTeX and CSV files of each table; PNG and SVG files of each figure.
+    """
+
+    page: Path
+    markdown: Path
+    results: Path
+    tables: list[Path] = field(default_factory=list)
+    figures: list[Path] = field(default_factory=list)
+
+
+def write_files(
+    report: Report,
+    runs: pl.DataFrame,
+    cells: pl.DataFrame,
+    configs: Sequence[Config],
+    *,
+    outputs_dir: Path,
+    closing: Sequence[str],
+    refresh_seconds: int | None,
+) -> ReportFiles:
+    """Write a report to `<outputs_dir>/report/`.
+
+    Parameters
+    ----------
+    report : Report
+        Tables, and figures that are written already.
+    runs, cells, configs
+        See `llp.results.variants.name_variants`, `llp.results.summary.summarize`, `llp.results.collect.Collected`.
+    outputs_dir : Path
+        The runs' folder.
+    closing : sequence of str
+        Completeness, failures and what is missing; one line each.
+    refresh_seconds : int or None
+        After how long a browser loads the page again.
+    """
+    folder = outputs_dir / "report"
+    files = ReportFiles(folder / "index.html", folder / "report.md", folder / "results.csv")
+    parts = ["# Results\n"]
+    for section in report.sections:
+        parts += [f"## {section.title}\n", *(f"{sentence}\n" for sentence in section.findings)]
+        for name, path in section.figures.items():
+            parts.append(f"![{section.title}: {name}]({quote(str(path.relative_to(folder)))})\n")
+            files.figures.extend([path, path.with_suffix(".svg")])
+        for name, table in section.tables.items():
+            parts.append(to_markdown(table))
+            for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
+                files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
+    _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {line.strip()}" for line in closing), ""]))
+    _write(files.results, cells.drop("cell", "compared", "upwards").write_csv())
+    data = page_data(report.sections, runs, cells, configs, outputs_dir)
+    _write(files.page, render(report, data, problems=closing[1:], folder=folder, refresh_seconds=refresh_seconds))
+    return files
+
+
+def _write(path: Path, text: str) -> Path:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    return path

@@ -1,0 +1,81 @@
+"""The page's data: tables, and the runs behind each cell with their configuration and curve, each text once."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from llp.results.collect import Config
+from llp.results.curves import read_curve
+from llp.results.sections import Section
+from llp.results.table import Cell
+
+_DIGITS = 5  # significant, of a curve's values
+_POINTS = 60  # of a curve; longer ones are thinned out
+
+
+def page_data(
+    sections: Sequence[Section], runs: pl.DataFrame, cells: pl.DataFrame, configs: Sequence[Config], outputs_dir: Path
+) -> dict[str, Any]:
+    """Everything that the page's script shows.
+
+    Returns
+    -------
+    dict
+        `tables`: id to columns and rows, a cell being its text, or text, sort value, whether best, and cell number.
+        `cells`: cell number to title, metric, and numbers of its runs. `runs`: lists, see `_run`. `common`: the
+        settings that all configurations share; `configs`: those that differ, by number.
+    """
+    place = {
+        (row["dataset"], row["protocol"], row["metric"], row["row"], row["column"]): row["cell"]
+        for row in cells.iter_rows(named=True)
+    }
+    shown: dict[int, dict[str, Any]] = {
+        row["cell"]: {"title": f"{row['column']} on {row['row']}", "dataset": row["dataset"], "metric": row["metric"],
+                      "config": row["config"], "runs": []}
+        for row in cells.iter_rows(named=True)
+    }  # fmt: skip
+    listed = []
+    for number, run in enumerate(runs.iter_rows(named=True)):
+        listed.append(_run(run, outputs_dir))
+        shown[place[run["dataset"], run["protocol"], run["metric"], run["row"], run["column"]]]["runs"].append(number)
+    used = sorted({cell["config"] for cell in shown.values()})
+    common, different = _told_apart([configs[number] for number in used])
+    return {
+        "tables": {
+            f"{section.name}-{name}": {
+                "columns": table.columns, "rows": [[_cell(cell) for cell in row] for row in table.rows]
+            }
+            for section in sections
+            for name, table in section.tables.items()
+        },
+        "cells": shown,
+        "runs": listed,
+        "common": common,
+        "configs": dict(zip(used, different, strict=True)),
+    }  # fmt: skip
+
+
+def _cell(cell: Cell) -> Any:
+    if cell.value is None and cell.cell is None and not cell.best:
+        return cell.text
+    return [cell.text, cell.value, int(cell.best), cell.cell]
+
+
+def _run(run: dict[str, Any], outputs_dir: Path) -> list[Any]:
+    """Fold, seed, metric, epochs, chosen epoch, seconds, folder below the outputs, and the curve."""
+    folder = Path(run["folder"])
+    curve = read_curve(folder, run["metric"])
+    step = -(-len(curve) // _POINTS) or 1
+    points = [float(f"{value:.{_DIGITS}g}") if value == value else None for value in curve[::step]]
+    numbers = [run[name] for name in ("fold", "seed", "best", "epochs", "best_epoch", "seconds")]
+    return [*numbers, str(folder.relative_to(outputs_dir)), points, step]
+
+
+def _told_apart(configs: Sequence[Config]) -> tuple[Config, list[Config]]:
+    """What all configurations share, and what each has besides."""
+    counts = Counter(setting for config in configs for setting in config.items())
+    common = {path: value for (path, value), n in counts.items() if n == len(configs)}
+    return common, [{path: value for path, value in config.items() if path not in common} for config in configs]

@@ -1,0 +1,89 @@
+"""Renders the page."""
+
+import base64
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from llp.results.contents import FIGURE_TITLES
+from llp.results.sections import Report, Section
+
+_FIGURE_BYTES = 3_000_000  # of all embedded figures; further ones are links to the files beside the page
+_COLOURS = 64  # of an embedded figure: a third of the bytes, and no difference to see
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A figure on the page: its title, and its source, a data URL or the path of a file."""
+
+    title: str
+    source: str
+    whole: bool
+
+
+def render(
+    report: Report,
+    data: Mapping[str, Any],
+    *,
+    problems: Sequence[str],
+    folder: Path,
+    refresh_seconds: int | None,
+) -> str:
+    """The page's HTML.
+
+    Parameters
+    ----------
+    report : Report
+        What the page shows.
+    data : Mapping
+        See `llp.results.page.data.page_data`.
+    problems : sequence of str
+        Failed runs, records left out, what is missing.
+    folder : Path
+        The page's folder, for links.
+    refresh_seconds : int or None
+        After how long a browser loads the page again; None for never.
+    """
+    environment = Environment(
+        loader=PackageLoader("llp.results", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("index.html.j2").render(
+        sections=report.sections,
+        grids=report.grids,
+        figures=dict(_embed(report.sections, folder)),
+        problems=problems,
+        data=as_json(data),
+        refresh_seconds=refresh_seconds,
+    )
+
+
+def as_json(data: Mapping[str, Any]) -> Markup:
+    """JSON that can stand inside a script element: no text in it can end the element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, list[Embedded]]]:
+    room = _FIGURE_BYTES
+    for section in sections:
+        figures = []
+        for name, path in section.figures.items():
+            source = _data_url(path) if room > 0 else ""
+            room -= len(source)
+            title = FIGURE_TITLES[name]
+            figures.append(Embedded(title, source or str(path.relative_to(folder)), bool(source)))
+        yield section.name, figures
+
+
+def _data_url(path: Path) -> str:
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.open(path).convert("RGB").quantize(_COLOURS).save(content, "PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
