@@ -19,7 +19,7 @@ _COLOURS = 64  # of an embedded figure: a third of the bytes, and no difference 
 
 
 @dataclass(frozen=True)
-class Embedded:
+class PageFigure:
     """A figure on the page: its title, and its source, a data URL or the path of a file."""
 
     title: str
@@ -69,7 +69,7 @@ def as_json(data: Mapping[str, Any]) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
-def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, list[Embedded]]]:
+def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, list[PageFigure]]]:
     room = _FIGURE_BYTES
     for section in sections:
         figures = []
@@ -77,7 +77,7 @@ def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, lis
             source = _data_url(path) if room > 0 else ""
             room -= len(source)
             title = FIGURE_TITLES[name]
-            figures.append(Embedded(title, source or str(path.relative_to(folder)), bool(source)))
+            figures.append(PageFigure(title, source or str(path.relative_to(folder)), bool(source)))
         yield section.name, figures
 
 
