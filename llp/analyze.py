@@ -5,6 +5,11 @@ in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures.
 where it was.
 """
 
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
 import logging
 import sys
 from pathlib import Path
@@ -24,6 +29,7 @@ from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.analysis.table import show_bag_datasets
+from llp.command import command
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key
@@ -40,6 +46,7 @@ log = logging.getLogger(__name__)
 BagDatasetRow = dict[str, Any]
 
 
+@command
 @hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Analyze one dataset."""
@@ -173,3 +180,4 @@ def quote_space(argument: str) -> str:
 if __name__ == "__main__":
     sys.argv = [quote_space(argument) for argument in sys.argv]
     main()
+    signals.ignore()

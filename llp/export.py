@@ -1,11 +1,17 @@
 """A finished run as files that score elsewhere: `python -m llp.export run=FOLDER out=FOLDER`."""
 
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
 from pathlib import Path
 
 import hydra
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
+from llp.command import command
 from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
@@ -15,6 +21,7 @@ from llp.errors import InputError
 register()
 
 
+@command
 def main() -> None:
     """Export a run and say how exactly it scores."""
     quote_texts()
@@ -37,3 +44,4 @@ def _main(config: DictConfig) -> None:
 
 if __name__ == "__main__":
     main()
+    signals.ignore()

@@ -1,5 +1,10 @@
 """Scores of new rows: `python -m llp.predict run=FOLDER files=new.parquet out=scores.parquet`."""
 
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
 from pathlib import Path
 
 import hydra
@@ -7,6 +12,7 @@ from hydra.errors import CompactHydraException
 from omegaconf import DictConfig, ListConfig
 from rich.progress import Progress
 
+from llp.command import command
 from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
@@ -16,6 +22,7 @@ from llp.errors import InputError
 register()
 
 
+@command
 def main() -> None:
     """Score rows and say how many."""
     quote_texts()
@@ -71,3 +78,4 @@ def _listed(value: object) -> list[str]:
 
 if __name__ == "__main__":
     main()
+    signals.ignore()

@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.command import command
 from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
@@ -41,6 +42,7 @@ def describe(table: InstanceTable, console: Console) -> None:
         console.print(f"{name.replace('_', ' ')}: {text}", soft_wrap=True, highlight=False)
 
 
+@command
 def main() -> None:
     """Prepare a dataset's table."""
     quote_texts()

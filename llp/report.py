@@ -1,5 +1,10 @@
 """Tables, figures and a page of the finished runs: `python -m llp.report dataset=flights`."""
 
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
 import difflib
 import logging
 import time
@@ -16,6 +21,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
+from llp.command import command
 from llp.config.checks import check_config
 from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
@@ -43,6 +49,7 @@ OmegaConf.register_new_resolver(
 ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
 
 
+@command
 @hydra.main(config_path=None, config_name="report", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Report on an outputs folder."""
@@ -194,3 +201,4 @@ def _closing(collected: Collected) -> list[str]:
 
 if __name__ == "__main__":
     main()
+    signals.ignore()

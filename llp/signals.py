@@ -1,47 +1,84 @@
-"""Signals that end a command: training runs where they look for them, other commands at once."""
+"""SIGINT and SIGTERM: how they end a command, its runs in threads, and its runs in a launcher's worker processes."""
 
+import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_PATIENCE = 20.0  # seconds that a command gives its workers to stop their runs
+
 _received: list[signal.Signals] = []
+_deferred = False
 
 
-def listen() -> None:
-    """From now on SIGINT and SIGTERM end the runs where they look for it; a second one ends the process at once."""
+class Stopped(SystemExit):
+    """A signal ends this process; its exit code is 128 + the signal's number.
+
+    Attributes
+    ----------
+    number : signal.Signals
+        The signal.
+    told : bool
+        Whether it has been said.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.number = signal.Signals(number)
+        self.told = False
+
+    def __reduce__(self) -> tuple[type["Stopped"], tuple[int]]:
+        return Stopped, (int(self.number),)
+
+
+def listen(*, raising: bool) -> None:
+    """Handle SIGINT and SIGTERM from now on; a second signal ends the process at once.
+
+    Parameters
+    ----------
+    raising : bool
+        Whether the main thread raises `Stopped` where it is; otherwise the signal is only noted, for runs in threads
+        that call `exit_if_received`.
+    """
+    process = os.getpid()
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if _received:
+        if os.getpid() != process:  # a fork, such as a data loader's worker: Ctrl+C reaches its parent too
+            if number == signal.SIGTERM:
+                os._exit(128 + number)
+        elif not _received:
+            _received.append(signal.Signals(number))
+            _stop_workers()
+            if raising and not _deferred:
+                raise Stopped(number)
+        elif multiprocessing.parent_process() is None:  # the parent passes on what the terminal sent to both
             os._exit(128 + number)
-        _received.append(signal.Signals(number))
 
     _handle_with(handle)
 
 
 def exit_at_once() -> None:
-    """From now on SIGINT and SIGTERM end the command where it is, with a line; a second one kills it.
-
-    What the command has under way is cleaned up by its `with` blocks.
-    """
+    """Let SIGINT and SIGTERM end the process from now on, with a line; for a command that has not begun."""
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if _received:
-            os._exit(128 + number)
-        _received.append(signal.Signals(number))
         os.write(2, f"stopped by {signal.Signals(number).name}\n".encode())
-        exit_if_received()
+        os._exit(128 + number)
 
     _handle_with(handle)
 
 
 def ignore() -> None:
-    """From now on SIGINT and SIGTERM do nothing: the work is done and the process ends."""
+    """Let SIGINT and SIGTERM do nothing from now on: the work is done and the process ends."""
     _handle_with(signal.SIG_IGN)
 
 
 def _handle_with(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _NUMBERS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell gives it to what runs in the background
             signal.signal(number, handler)
 
@@ -52,12 +89,56 @@ def received() -> signal.Signals | None:
 
 
 def exit_if_received() -> None:
-    """End this run, or the command, with the signal's exit code if one came.
+    """End this run, or the command, if a signal came.
 
     Raises
     ------
-    SystemExit
-        With 128 + the signal's number.
+    Stopped
+        One came.
     """
     if _received:
-        raise SystemExit(128 + _received[0])
+        raise Stopped(_received[0])
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Raise in here only where `exit_if_received` is called: an exception in the middle of a fork would be lost."""
+    global _deferred
+    _deferred = True
+    try:
+        yield
+    finally:
+        _deferred = False
+    exit_if_received()
+
+
+def _stop_workers() -> None:
+    """Pass the end on to the processes of a joblib launcher, and wait until they have stopped their runs."""
+    workers = [child for child in multiprocessing.active_children() if child.name.startswith("LokyProcess")]
+    for worker in workers:
+        worker.terminate()
+    deadline = time.monotonic() + _PATIENCE
+    for worker in workers:
+        worker.join(max(0.0, deadline - time.monotonic()))
+
+
+def listen_in_worker() -> None:
+    """Stop the worker's run on a signal, and also when the command that started the worker has gone."""
+    listen(raising=True)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    if not any(thread.name == _watch.__name__ for thread in threading.enumerate()):
+        threading.Thread(target=_watch, args=(parent.pid,), name=_watch.__name__, daemon=True).start()
+
+
+def leave_to_default() -> None:
+    """Between two runs of a worker a signal ends it at once and without a word."""
+    _handle_with(signal.SIG_DFL)
+
+
+def _watch(parent: int | None) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_PATIENCE)
+    os._exit(128 + signal.SIGTERM)

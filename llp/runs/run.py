@@ -12,10 +12,8 @@ where it is, the run is finished. A failed run leaves `error.json`.
 import hashlib
 import json
 import logging
-import threading
+import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,8 +28,9 @@ from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name, is_intact, is_whole, locked, write_atomically
+from llp.runs.attempt import error_file, log_file, next_attempt, take_over, work_folder
 from llp.runs.build import build_data, build_method, build_model, check_build, load_weights, open_table, resolved
-from llp.runs.record import FailureRecord, NewerRecordError, RecordError, RunRecord, StageRecord
+from llp.runs.record import NewerRecordError, RecordError, RunRecord, StageRecord
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training.callbacks import Row
@@ -135,7 +134,7 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
         record = None if config.force else run.finished(need_weights=keep)
         reused = record is not None
         if record is None:
-            with _log_file(run.folder / "run.log"), _error_file(run.folder / "error.json"):
+            with log_file(run.folder / "run.log"), error_file(run.folder / "error.json"):
                 record = _train(config, run, table, keep)
         else:
             log.info("%s: finished meanwhile", describe(run))
@@ -157,49 +156,6 @@ def describe(run: Run) -> str:
     return " ".join(run.folder.parts[-6:-1])
 
 
-@contextmanager
-def _log_file(path: Path) -> Iterator[None]:
-    handler = logging.FileHandler(path)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    thread = threading.get_ident()
-    handler.addFilter(lambda record: record.thread == thread)  # other runs may train beside this one
-    logging.getLogger("llp").addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.getLogger("llp").removeHandler(handler)
-        handler.close()
-
-
-@contextmanager
-def _error_file(path: Path) -> Iterator[None]:
-    path.unlink(missing_ok=True)
-    try:
-        yield
-    except Exception as error:
-        log.error("failed: %s", error, exc_info=not isinstance(error, InputError | OSError))
-        with suppress(OSError):  # on a full disk the error itself is what counts
-            FailureRecord.of(error).write(path)
-        raise
-
-
-def _attempt(run: Run, force: bool) -> int:
-    """Count the attempts at a run in its folder; a forced one starts from nothing."""
-    for leftover in run.folder.rglob(".[0-9]*"):  # files that a killed attempt was writing
-        leftover.unlink()
-    path = run.folder / "attempt"
-    attempt = int(path.read_text()) + 1 if path.is_file() else 1
-    if force:
-        run.result_path.unlink(missing_ok=True)
-        _checkpoint_path(run).unlink(missing_ok=True)
-    write_atomically(path, lambda temporary: temporary.write_text(str(attempt)))
-    return attempt
-
-
-def _checkpoint_path(run: Run) -> Path:
-    return run.folder / "checkpoints" / "resume.ckpt"
-
-
 def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> RunRecord:
     import torch
 
@@ -208,8 +164,11 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     from llp.training.stage import StageFiles, train_stage
 
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
-    attempt = _attempt(run, config.force)
-    write_atomically(run.folder / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
+    attempt = next_attempt(run.folder)
+    work = work_folder(run.folder, run.result_path, anew=config.force)
+    checkpoint = work / "checkpoints" / "resume.ckpt"
+    keep = keep or run.weights_path.is_file()  # as the result that this one replaces
+    write_atomically(work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
     first_stages, first_weights = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
     method = build_method(config, table)
@@ -243,7 +202,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         stage = train_stage(
             method,
             data,
-            StageFiles(run.folder / "metrics.csv", _checkpoint_path(run)),
+            StageFiles(work / "metrics.csv", checkpoint),
             max_epochs=config.trainer.max_epochs,
             patience=config.trainer.patience,
             hardware=Hardware(**config.hardware),
@@ -251,7 +210,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             on_row=on_row,
         )
         if keep:
-            write_atomically(run.weights_path, lambda path: torch.save(method.model.state_dict(), path))
+            write_atomically(work / "checkpoints" / "best.pt", lambda path: torch.save(method.model.state_dict(), path))
         record = run_record(
             config,
             run.config,
@@ -265,8 +224,11 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             seconds=time.perf_counter() - begin,
         )
         tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
+    take_over(run.folder, work)
     record.write(run.result_path)
-    _checkpoint_path(run).unlink(missing_ok=True)
+    checkpoint.unlink(missing_ok=True)
+    if work != run.folder:
+        shutil.rmtree(work)
     metric = record.metric
     log.info(
         "%s: %s %s (epoch %d)",

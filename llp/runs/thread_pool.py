@@ -90,7 +90,7 @@ class SideBySide(Callback):
         configure_log(config.hydra.job_logging, config.hydra.verbose)
         config.hydra.hydra_logging.root = None
         config.hydra.overrides.hydra.append("hydra.job_logging.root=null")
-        signals.listen()
+        signals.listen(raising=False)
         _pool = Pool(config.runs_at_once)
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:

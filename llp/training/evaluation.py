@@ -92,11 +92,12 @@ def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Ten
     method.eval()
     scores, labels = [], []
     batches: Iterable[Any] = data.test_dataloader()
-    for batch in batches:
-        signals.exit_if_received()
-        raw = method(batch.categorical.to(device), batch.numeric.to(device))
-        scores.append(method.log_odds(raw).float())
-        labels.append(batch.label.to(device))
+    with signals.deferred():
+        for batch in batches:
+            signals.exit_if_received()
+            raw = method(batch.categorical.to(device), batch.numeric.to(device))
+            scores.append(method.log_odds(raw).float())
+            labels.append(batch.label.to(device))
     method.train()
     return finite(torch.cat(scores)), torch.cat(labels)
 

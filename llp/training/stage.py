@@ -187,8 +187,17 @@ def _chunk_training(data: LLPDataModule, device: torch.device, max_epochs: int, 
 def _fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule, go_on: Path | None) -> None:
     """Train, from a checkpoint on where one is given; a run that a signal stops ends with that signal's code."""
     try:
-        trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=True)
-    except SystemExit as end:  # Lightning's answer to both signals, with code 0 for SIGTERM and without a word
-        number = signals.received() or (signal.SIGTERM if isinstance(end, SIGTERMException) else signal.SIGINT)
-        log.warning("stopped by %s; the same command goes on with the run", number.name)
-        raise SystemExit(128 + number) from None
+        with signals.deferred():
+            trainer.fit(method, datamodule=data, ckpt_path=go_on, weights_only=True)
+    except SystemExit as end:
+        number = _answered(end)
+        if number is None:
+            raise
+        raise signals.Stopped(number) from None
+
+
+def _answered(end: SystemExit) -> int | None:
+    """The signal that Lightning answered by ending the process, where no command listens to signals."""
+    if isinstance(end, SIGTERMException):
+        return signal.SIGTERM
+    return signal.SIGINT if isinstance(end.__context__, KeyboardInterrupt) else None

@@ -1,5 +1,6 @@
 """A signal ends the runs that look for it, and a second one the process."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from llp.runs.run import run_one
 SCRIPT = """
 import os, signal, sys
 from llp import signals
-signals.listen()
+signals.listen(raising=False)
 signals.exit_if_received()
 for name in sys.argv[1:]:
     os.kill(os.getpid(), getattr(signal, name))
@@ -44,6 +45,33 @@ def test_signal_that_the_shell_had_ignored_stays_ignored():
     )
     done = subprocess.run([sys.executable, "-c", script, "SIGINT"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+RAISING = """
+import os, signal
+from llp import signals
+signals.listen(raising=True)
+with signals.deferred():
+    if not DEFERRED:
+        signals._deferred = False
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("still there")
+    finally:
+        print("cleaned up")
+"""
+
+
+@pytest.mark.parametrize(("deferred", "out"), [(False, "cleaned up\n"), (True, "still there\ncleaned up\n")])
+def test_main_thread_stops_where_it_is_unless_deferred(deferred, out):
+    script = RAISING.replace("DEFERRED", str(deferred))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (143, out, "")
+
+
+def test_end_by_a_signal_survives_a_workers_pickle():
+    end = pickle.loads(pickle.dumps(signals.Stopped(signal.SIGINT)))
+    assert (end.number, end.code) == (signal.SIGINT, 130)
 
 
 @pytest.fixture

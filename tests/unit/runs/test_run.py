@@ -10,6 +10,8 @@ import torch
 from filelock import FileLock
 from omegaconf import OmegaConf
 
+import llp.runs.attempt
+import llp.runs.outcome
 import llp.runs.record
 import llp.runs.run
 import llp.training.callbacks
@@ -217,13 +219,90 @@ def test_failed_run_says_why_and_is_tried_again(tiny, failing, caplog):
     assert not (run.folder / "error.json").exists()
 
 
-def test_forced_run_that_fails_is_not_finished(tiny, failing):
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("run.log", "attempt", "error.json", ".lock")
+    }
+
+
+@pytest.mark.parametrize("at", ["training", "record"])
+def test_point_9_a_forced_run_that_fails_leaves_the_finished_result(tiny, monkeypatch, at):
+    config = tiny("save_model=true")
+    run_one(config)
+    run = run_of(config)
+    before = contents(run.folder)
+    assert {"result.json", "metrics.csv", "config.yaml", "checkpoints/best.pt"} <= before.keys()
+
+    def fail(*args, **kwargs):
+        raise CutOffError
+
+    broken = {
+        "training": (llp.training.callbacks.Curve, "on_train_epoch_end"),
+        "record": (llp.runs.outcome, "run_record"),
+    }
+    monkeypatch.setattr(*broken[at], fail)
+    with pytest.raises(CutOffError):
+        run_one(tiny("save_model=true", "force=true"))
+    after = contents(run.folder)
+    assert {name: after[name] for name in before} == before
+    assert run.finished() is not None
+    monkeypatch.undo()
+    again = run_one(tiny("force=true"))
+    assert again.attempt == 3
+    after = contents(run.folder)
+    assert after.keys() == before.keys()  # also the weights, which this call did not ask for
+    assert after["checkpoints/best.pt"] != b""
+
+
+def test_point_9_a_refused_option_leaves_the_finished_result(tiny):
+    config = tiny()
+    run_one(config)
+    before = contents(run_of(config).folder)
+    OmegaConf.update(config, "force", True)
+    OmegaConf.update(config, "hardware.accelerator", "gpu")
+    with pytest.raises(InputError):
+        run_one(config)
+    assert contents(run_of(config).folder) == before
+
+
+def test_point_9_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(tiny, failing):
     failing.undo()
-    run_one(tiny())
-    failing.setattr(llp.training.callbacks, "write_csv", None)
-    with pytest.raises(TypeError):
-        run_one(tiny("force=true"))
-    assert run_of(tiny()).finished() is None
+    first = run_one(tiny("method=dllp_mae"))
+    calls = []
+    write = llp.training.callbacks.write_csv
+
+    def cut(path, rows):
+        calls.append(path)
+        if len(rows) > 2:
+            raise CutOffError
+        write(path, rows)
+
+    failing.setattr(llp.training.callbacks, "write_csv", cut)
+    config = tiny("method=dllp_mae", "save_model=true", "checkpoint_minutes=0")
+    with pytest.raises(CutOffError):
+        run_one(config)
+    run = run_of(config)
+    assert run.finished().attempt == 1
+    failing.undo()
+    failing.setattr(
+        llp.training.callbacks, "write_csv", lambda path, rows: calls.append(len(rows)) or write(path, rows)
+    )
+    assert run_one(config).measures == first.measures
+    assert calls[3] == 3  # not the first epoch again
+    assert run.weights_path.is_file()
+    assert not (run.folder / "successor").exists()
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.5", "\udcff", "9" * 5000])
+def test_point_12_a_damaged_count_of_attempts(tiny, caplog, text):
+    config = tiny("method=group_prior")
+    run = run_of(config)
+    run.folder.mkdir(parents=True)
+    (run.folder / "attempt").write_bytes(text.encode(errors="surrogateescape"))
+    assert run_one(config).attempt == 1
+    assert "attempt is damaged: the attempts are counted from 1 again" in caplog.text
 
 
 def test_half_written_files_of_a_killed_attempt_are_removed(tiny):
@@ -296,7 +375,7 @@ def test_full_disk_is_told_in_a_line_and_costs_no_later_attempt(tiny, monkeypatc
             raise OSError(28, "No space left on device", str(path))
         write_atomically(path, content)
 
-    for module in (llp.runs.record, llp.runs.run, llp.training.callbacks):
+    for module in (llp.runs.attempt, llp.runs.record, llp.runs.run, llp.training.callbacks):
         monkeypatch.setattr(module, "write_atomically", write)
     if full == "error.json":
         assert run_one(tiny()).attempt == 1

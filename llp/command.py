@@ -1,0 +1,71 @@
+"""What every command does around its main function: a signal ends it in a line, a reader that has left is no error."""
+
+import functools
+import io
+import logging
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llp import signals
+
+
+def command(main: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a command's main function; stands above `hydra.main`."""
+
+    @functools.wraps(main)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        outlive_readers()
+        signals.listen(raising=True)
+        try:
+            return main(*args, **kwargs)
+        except signals.Stopped as end:
+            if not end.told:
+                print(f"stopped by {end.number.name}; the same command goes on", file=sys.stderr)
+            sys.exit(end.code)
+
+    return run
+
+
+@contextmanager
+def launched() -> Iterator[None]:
+    """Around a run that a launcher may have given to a worker process: a signal ends the worker with its run."""
+    if multiprocessing.parent_process() is None:
+        yield
+        return
+    outlive_readers()
+    signals.listen_in_worker()
+    try:
+        yield
+    except signals.Stopped as end:
+        logging.shutdown()
+        os._exit(128 + end.number)  # the worker would go on with the next point
+    finally:
+        signals.leave_to_default()
+
+
+def outlive_readers() -> None:
+    """Let output go nowhere once its reader has left, as `head` does: what is under way is still worth its end."""
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is getattr(sys, f"__{name}__") and isinstance(stream, io.TextIOWrapper):
+            stream.flush()
+            raw = _Output(descriptor, "w", closefd=False)
+            line_buffering = stream.line_buffering or name == "stderr"
+            new = io.TextIOWrapper(
+                io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=line_buffering
+            )
+            setattr(sys, name, new)
+
+
+class _Output(io.FileIO):
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content)
+        except BrokenPipeError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.fileno())
+            return len(memoryview(content).cast("B"))

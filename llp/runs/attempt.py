@@ -1,0 +1,93 @@
+"""An attempt at a run: its number, its log, why it failed, and where it works until its result is whole."""
+
+import logging
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from llp.errors import InputError
+from llp.files import read_small, write_atomically
+from llp.runs.record import FailureRecord
+from llp.signals import Stopped
+
+log = logging.getLogger(__name__)
+
+# what a run leaves beside its record, which comes last
+_FILES = ("config.yaml", "metrics.csv", "checkpoints/best.pt")
+
+
+@contextmanager
+def log_file(path: Path) -> Iterator[None]:
+    """Write what this thread logs to a file too."""
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    thread = threading.get_ident()
+    handler.addFilter(lambda record: record.thread == thread)  # other runs may train beside this one
+    logging.getLogger("llp").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("llp").removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def error_file(path: Path) -> Iterator[None]:
+    """Record why the attempt failed; an attempt that a signal stops has not failed."""
+    path.unlink(missing_ok=True)
+    try:
+        yield
+    except Stopped as end:
+        if not end.told:
+            log.warning("stopped by %s; the same command goes on with the run", end.number.name)
+            end.told = True
+        raise
+    except Exception as error:
+        log.error("failed: %s", error, exc_info=not isinstance(error, InputError | OSError))
+        with suppress(OSError):  # on a full disk the error itself is what counts
+            FailureRecord.of(error).write(path)
+        raise
+
+
+def next_attempt(folder: Path) -> int:
+    """Count the attempts at a run in its folder, and remove the files that a killed one was writing."""
+    for leftover in folder.rglob(".[0-9]*"):
+        leftover.unlink()
+    path = folder / "attempt"
+    try:
+        number = int(read_small(path)) + 1
+    except FileNotFoundError:
+        number = 1
+    except (OSError, ValueError):
+        log.warning("%s is damaged: the attempts are counted from 1 again", path)
+        number = 1
+    write_atomically(path, lambda temporary: temporary.write_text(str(number)))
+    return number
+
+
+def work_folder(folder: Path, result: Path, *, anew: bool) -> Path:
+    """Where an attempt puts its files: beside those of a result, which stay until there is a whole successor.
+
+    Parameters
+    ----------
+    folder, result : Path
+        The run's folder, and its record in it.
+    anew : bool
+        Whether the attempt starts from nothing, also where another one was cut off.
+    """
+    work = folder / "successor" if result.is_file() else folder
+    if anew:
+        (folder / "checkpoints" / "resume.ckpt").unlink(missing_ok=True)
+        shutil.rmtree(folder / "successor", ignore_errors=True)
+    return work
+
+
+def take_over(folder: Path, work: Path) -> None:
+    """Put a successor's files in the place of the result's, whose record is then written."""
+    if work != folder:
+        for name in _FILES:
+            if (work / name).is_file():
+                (folder / name).parent.mkdir(exist_ok=True)
+                (work / name).replace(folder / name)

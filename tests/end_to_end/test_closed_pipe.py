@@ -1,0 +1,45 @@
+"""`COMMAND | head -1`: the reader leaves, the work is done to its end, and nothing is said about it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.helpers.commands import TINY
+from tests.helpers.records import write_folds
+
+KEYS = ("dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "bag_sizes=[64]", "key_size=1")
+JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "fold=0,1")
+COMMANDS = {
+    "train": (["llp.train", *TINY], "synthetic/**/result.json"),
+    "train, joblib": (["llp.train", "-m", *TINY, *JOBLIB], "synthetic/**/fold=1/**/result.json"),
+    "analyze": (["llp.analyze", *KEYS], "analysis/synthetic/analysis.csv"),
+    "point 11, report": (["llp.report"], "report/report.md"),
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_work_is_done_after_its_reader_has_left(command, case):
+    (module, *arguments), written = COMMANDS[case]
+    write_folds(command.outputs_dir, [0.6, 0.7])
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=command.cwd, env=command.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read()
+    assert (process.wait(timeout=120), err) == (0, "")
+    assert len(list(command.outputs_dir.glob(written))) == 1
+
+
+def test_nothing_hears_the_errors_either(command):
+    """`COMMAND 2>&1 | head -1`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "llp.train", *TINY],
+        cwd=command.cwd, env=command.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=120) == 0
+    assert len(command.results()) == 1
