@@ -48,7 +48,7 @@ class LLPMethod(L.LightningModule):
     """
 
     own_means: ClassVar[tuple[str, ...]] = ()
-    static_shape: ClassVar[bool] = False
+    static_shape: bool = False
     sees_instance_labels: ClassVar[bool] = False
     trains: ClassVar[bool] = True
 

@@ -7,8 +7,6 @@ runs the recursion over the instances in log space; of the paper only the abstra
 probability comes from `llp.ops.poisson_binomial`, for bags of every size at once.
 """
 
-from typing import ClassVar
-
 from torch import Tensor
 
 from llp.data.batch import BagBatch
@@ -24,7 +22,7 @@ def count_loss(scores: Tensor, batch: BagBatch) -> Tensor:
 class Count(LLPMethod):
     """Negative log-likelihood of the bags' counts."""
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""

@@ -12,7 +12,7 @@ keeps it from running away is that the term averages out over many bags, not the
 takes the absolute value of the minibatch's estimate, which that code has as a variant: bounded, no longer unbiased.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -54,7 +54,7 @@ class Debiased(LLPMethod):
         Whether the absolute value of the minibatch's estimate is the loss.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(self, *, centre: Centre, absolute: bool, **shared: Any) -> None:
         super().__init__(**shared)

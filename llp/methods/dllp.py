@@ -6,7 +6,7 @@ as its authors' code does; `target: sum` compares label sums, as the benchmark's
 weights a bag by k².
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -57,7 +57,7 @@ class DLLP(LLPMethod):
         `bce` is asked to compare sums.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
         super().__init__(**shared)

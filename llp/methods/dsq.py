@@ -10,7 +10,7 @@ correction's gradient is left, which makes it `dllp_mse` (the cosine of their gr
 a function of the model and its gradient is what debiases, so by default `decay` is 0: E[h] is the minibatch's mean.
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import torch
 from pydantic import Field
@@ -46,7 +46,7 @@ class DSQ(LLPMethod):
         Share of the past, a constant, in the moving average; 0 uses the minibatch alone.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
     mean_prediction: Tensor
     next_mean: Tensor
 

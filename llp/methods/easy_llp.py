@@ -10,7 +10,7 @@ code is the clip of the predictions at 1e-7: beyond it the gradient is zero. It 
 """
 
 import math
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
@@ -46,7 +46,7 @@ class EasyLLP(LLPMethod):
         Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(
         self, *, estimator: Estimator, clip: Annotated[float, Field(gt=0, lt=0.5)] | None, **shared: Any

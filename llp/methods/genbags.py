@@ -8,7 +8,7 @@ bags of one size, a constant error of all predictions is never corrected. The be
 regularised Σ (`covariance: reference`) and, for real labels, mean residuals.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from pydantic import PositiveInt
@@ -81,7 +81,7 @@ class GenBags(LLPMethod):
         See `bag_weights`.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(
         self, *, block_size: PositiveInt, draws: PositiveInt, residual: Residual, covariance: Covariance, **shared: Any

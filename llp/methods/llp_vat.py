@@ -15,7 +15,7 @@ Hessian of the divergence has rank one, so the code's power iteration from a ran
 gradient, the sign by a fair coin: that is taken as it is, without the iteration.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from pydantic import NonNegativeFloat
@@ -68,7 +68,7 @@ class LLPVAT(LLPMethod):
         The model has no hidden layer.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
     steps: Tensor
 
     def __init__(

@@ -15,7 +15,7 @@ classes a group has two bags, and where both lie on the same side of p, `approx`
 whose noisy label is then certain and teaches nothing. As in the code, a bag left without a partner is not used.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -75,7 +75,7 @@ class LLPFC(LLPMethod):
         Shares of the noisy labels in a group.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
         super().__init__(**shared)

@@ -112,6 +112,8 @@ class MeanMap(LLPMethod):
         if not isinstance(self.model, Linear):
             raise InputError(f"mean_map is defined for model=linear, not for {type(self.model).__name__}")
         self.l2 = l2
+        for name in MeanOperator._fields:  # what they hold comes with the train split
+            self.register_buffer(f"mean_{name}", torch.zeros(0), persistent=False)
 
     def take_train_split(self, split: TrainSplit) -> None:
         """Estimate the mean operator from the train bags."""

@@ -6,35 +6,59 @@ et al., "Two-stage training for learning from label proportions", IJCAI 2021, eq
 scores, which carry no gradient. As in the benchmark's authors' code OT-LLP sums over the bags, EROT-LLP averages.
 """
 
-from typing import Any, ClassVar, Literal
+from types import ModuleType
+from typing import Any, Literal
 
 from pydantic import PositiveFloat
 from torch import Tensor
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
+from llp.ops import transport
 from llp.ops.bce import mean_instance_bce
-from llp.ops.transport import entropic_labels, transport_labels
 
 PseudoLabels = Literal["soft", "hard"]
+TransportSolver = Literal["closed_form", "pot"]
 
 
-def entropic_loss(scores: Tensor, batch: BagBatch, *, reg: float, pseudo_labels: PseudoLabels) -> Tensor:
+def solved_by(solver: TransportSolver) -> ModuleType:
+    """Give the module that solves the transport problems."""
+    if solver == "closed_form":
+        return transport
+    from llp.ops import transport_pot  # POT takes a while to import
+
+    return transport_pot
+
+
+def entropic_loss(
+    scores: Tensor, batch: BagBatch, *, reg: float, pseudo_labels: PseudoLabels, solver: TransportSolver
+) -> Tensor:
     """Mean over the bags of the cross-entropy to the entropic transport's labels, soft or cut at 0.5."""
-    label = entropic_labels(scores, batch.segment, batch.size, batch.label_sum, reg=reg)
+    label = solved_by(solver).entropic_labels(scores, batch.segment, batch.size, batch.label_sum, reg=reg)
     if pseudo_labels == "hard":
         label = (label > 0.5).to(scores.dtype)
     return mean_instance_bce(scores, label, batch.segment, batch.size).mean()
 
 
 class OTLLP(LLPMethod):
-    """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags."""
+    """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags.
 
-    static_shape: ClassVar[bool] = True
+    Parameters
+    ----------
+    solver : {'closed_form', 'pot'}
+        Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
+    """
+
+    static_shape = True
+
+    def __init__(self, *, solver: TransportSolver, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.solver: TransportSolver = solver
+        self.static_shape = solver == "closed_form"
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        label = transport_labels(scores, batch.segment, batch.size, batch.label_sum)
+        label = solved_by(self.solver).transport_labels(scores, batch.segment, batch.size, batch.label_sum)
         return mean_instance_bce(scores, label, batch.segment, batch.size).sum()
 
 
@@ -47,15 +71,21 @@ class EROTLLP(LLPMethod):
         Weight of the entropy.
     pseudo_labels : {'soft', 'hard'}
         The transport plan's labels as they are, or 1 where they are above 0.5.
+    solver : {'closed_form', 'pot'}
+        Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
-    def __init__(self, *, reg: PositiveFloat, pseudo_labels: PseudoLabels, **shared: Any) -> None:
+    def __init__(
+        self, *, reg: PositiveFloat, pseudo_labels: PseudoLabels, solver: TransportSolver, **shared: Any
+    ) -> None:
         super().__init__(**shared)
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels
+        self.solver: TransportSolver = solver
+        self.static_shape = solver == "closed_form"
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        return entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels)
+        return entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels, solver=self.solver)

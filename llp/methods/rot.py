@@ -7,7 +7,7 @@ pseudo-labels from Sinkhorn steps on the current probabilities, that is, entropi
 stops after three Sinkhorn steps and takes the likelier class; here the problem is solved to its end.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import PositiveFloat
 from torch import Tensor
@@ -16,7 +16,7 @@ from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
-from llp.methods.ot import PseudoLabels, entropic_loss
+from llp.methods.ot import PseudoLabels, TransportSolver, entropic_loss
 
 
 class ROT(LLPMethod):
@@ -30,17 +30,29 @@ class ROT(LLPMethod):
         Weight of the entropy.
     pseudo_labels : {'soft', 'hard'}
         The transport plan's labels as they are, or 1 where they are above 0.5.
+    solver : {'closed_form', 'pot'}
+        Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
-    def __init__(self, *, weight: Share, reg: PositiveFloat, pseudo_labels: PseudoLabels, **shared: Any) -> None:
+    def __init__(
+        self,
+        *,
+        weight: Share,
+        reg: PositiveFloat,
+        pseudo_labels: PseudoLabels,
+        solver: TransportSolver,
+        **shared: Any,
+    ) -> None:
         super().__init__(**shared)
         self.weight = weight
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels
+        self.solver: TransportSolver = solver
+        self.static_shape = solver == "closed_form"
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        instance_loss = entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels)
+        instance_loss = entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels, solver=self.solver)
         return self.weight * dllp_bce(scores, batch, reduction="mean") + (1 - self.weight) * instance_loss

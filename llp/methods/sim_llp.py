@@ -8,7 +8,7 @@ The benchmark's authors' code has two slips, which `squash: sigmoid` and `weight
 sigmoid on h, and a product of shapes in which the weight of a pair became the mean weight of one of its members.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field, NonNegativeFloat
@@ -59,7 +59,7 @@ class SimLLP(LLPMethod):
         See `pair_weights`.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ that moves, and the estimate's gradient is no longer unbiased. A bag that is alo
 bags: it gets δ = 0, plain k(α - h̄)².
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
@@ -43,7 +43,7 @@ class UPM(LLPMethod):
         Whether δ is taken as a constant, without gradient.
     """
 
-    static_shape: ClassVar[bool] = True
+    static_shape = True
 
     def __init__(self, *, detach: bool, **shared: Any) -> None:
         super().__init__(**shared)

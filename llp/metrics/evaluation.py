@@ -3,12 +3,19 @@
 from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from scipy.special import expit, xlogy
-from sklearn.metrics import average_precision_score
+from scipy.special import expit
+from torch import Tensor
+from torch.nn import functional as F
+from torchmetrics.functional import mean_absolute_error, mean_squared_error, r2_score, spearman_corrcoef
+from torchmetrics.functional.classification import binary_average_precision, binary_calibration_error
 
 from llp.data.table import LabelKind
 from llp.metrics.ranking import auc_200_thresholds, exact_auc
+
+CALIBRATION_BINS = 15
+LOG_LOSS_CLIP = 1e-7
 
 
 def main_metric(label_kind: LabelKind) -> tuple[str, Literal["max", "min"]]:
@@ -21,7 +28,7 @@ def epoch_measures(
 ) -> dict[str, float]:
     """Measures of every epoch from raw scores z (n,) and labels (n,)."""
     if label_kind == "real":
-        return {"mse": mean_squared_error(scores, labels)}
+        return {"mse": float(np.mean(np.square(np.asarray(scores, np.float64) - labels)))}
     return {"auc": exact_auc(scores, labels), "auc_200_thresholds": auc_200_thresholds(expit(scores), labels)}
 
 
@@ -31,26 +38,43 @@ def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], lab
     Returns
     -------
     dict
-        binary: auc, auc_200_thresholds, average_precision, log_loss, brier, mean_prediction_over_mean_label;
-        real: mse, mae, mean_prediction_over_mean_label. Log loss clips predictions at 1e-7. NaN scores give NaN.
+        binary: auc, auc_200_thresholds, average_precision, log_loss, brier, calibration_error; real: mse, mae, r2,
+        spearman; both: mean_prediction_over_mean_label. NaN scores give NaN.
     """
     measures = epoch_measures(scores, labels, label_kind)
-    prediction = np.asarray(scores, np.float64)
-    if label_kind == "binary":
-        finite = bool(np.isfinite(prediction).all()) and 0 < labels.sum() < len(labels)
-        measures["average_precision"] = float(average_precision_score(labels, scores)) if finite else float("nan")
-        prediction = expit(prediction)
-        clipped = np.clip(prediction, 1e-7, 1 - 1e-7)
-        measures["log_loss"] = float(-np.mean(xlogy(labels, clipped) + xlogy(1 - labels, 1 - clipped)))
-        measures["brier"] = mean_squared_error(prediction, labels)
-    else:
-        measures["mae"] = float(np.mean(np.abs(prediction - labels)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.divide(prediction.mean(), labels.mean(dtype=np.float64))
-    return {**measures, "mean_prediction_over_mean_label": float(ratio)}
+    z, label = (torch.from_numpy(np.asarray(values, np.float64)) for values in (scores, labels))
+    prediction = torch.sigmoid(z) if label_kind == "binary" else z
+    measures |= binary_measures(prediction, label) if label_kind == "binary" else real_measures(prediction, label)
+    return {**measures, "mean_prediction_over_mean_label": float(prediction.mean() / label.mean())}
 
 
-def mean_squared_error(prediction: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
-    """Mean of the squared differences, summed in float64."""
-    difference = np.asarray(prediction, np.float64) - labels
-    return float(np.mean(difference * difference))
+def binary_measures(prediction: Tensor, label: Tensor) -> dict[str, float]:
+    """Average precision, log loss (clipped at 1e-7), Brier score and calibration error of predictions h (n,) float64.
+
+    The calibration error is the mean over 15 equal bins of |mean prediction - label rate|, weighed by their instances.
+    """
+    nan = float("nan")
+    measures = dict.fromkeys(("average_precision", "log_loss", "brier", "calibration_error"), nan)
+    if not torch.isfinite(prediction).all():
+        return measures
+    if 0 < float(label.sum()) < len(label):
+        measures["average_precision"] = float(binary_average_precision(prediction, label.long()))
+    clipped = prediction.clamp(LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
+    measures["log_loss"] = float(F.binary_cross_entropy(clipped, label))
+    measures["brier"] = float(mean_squared_error(prediction, label))
+    measures["calibration_error"] = float(binary_calibration_error(prediction, label.long(), CALIBRATION_BINS))
+    return measures
+
+
+def real_measures(prediction: Tensor, label: Tensor) -> dict[str, float]:
+    """Mean absolute error, R² and Spearman's rank correlation of predictions (n,) float64.
+
+    R² is NaN for labels that are all equal, the correlation also for such predictions.
+    """
+    nan = float("nan")
+    varied, label_varied = (bool((values != values[0]).any()) for values in (prediction, label))
+    return {
+        "mae": float(mean_absolute_error(prediction, label)),
+        "r2": float(r2_score(prediction, label)) if label_varied else nan,
+        "spearman": float(spearman_corrcoef(prediction, label)) if label_varied and varied else nan,
+    }

@@ -94,7 +94,7 @@ def method_of(golden):
         method.register_buffer("mean_categorical", torch.from_numpy(golden.arrays["mu_xy"]).float(), persistent=False)
         return method
     if name == "ot_llp":
-        return OTLLP(**shared)
+        return OTLLP(solver="closed_form", **shared)
     shared["label_kind"] = "real" if name.startswith("sscl") else "binary"
     return DLLP(loss=name.rsplit("_", 1)[1], target="proportion", reduction="mean", **shared)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit
 from sklearn import metrics
 
@@ -13,6 +14,12 @@ SCORES = RNG.normal(size=400).astype(np.float32)
 LABELS = (RNG.random(400) < expit(SCORES)).astype(np.float32)
 
 
+def calibration_error(prediction, labels):
+    """Mean over 15 equal bins of |mean prediction - label rate|, weighed by their instances."""
+    of_bin = np.minimum((prediction * 15).astype(int), 14)
+    return sum(abs((prediction - labels)[of_bin == b].sum()) for b in range(15)) / len(labels)
+
+
 def test_binary_measures():
     measures = all_measures(SCORES, LABELS, "binary")
     prediction = expit(SCORES.astype(np.float64))
@@ -21,6 +28,7 @@ def test_binary_measures():
         "average_precision": metrics.average_precision_score(LABELS, SCORES),
         "log_loss": metrics.log_loss(LABELS, prediction),
         "brier": metrics.brier_score_loss(LABELS, prediction),
+        "calibration_error": calibration_error(prediction, LABELS),
         "mean_prediction_over_mean_label": prediction.mean() / LABELS.mean(),
     }
     for name, value in expected.items():
@@ -34,8 +42,31 @@ def test_real_measures():
     assert all_measures(SCORES, labels, "real") == {
         "mse": pytest.approx(metrics.mean_squared_error(labels, SCORES), rel=1e-6),
         "mae": pytest.approx(metrics.mean_absolute_error(labels, SCORES), rel=1e-6),
+        "r2": pytest.approx(metrics.r2_score(labels, SCORES), rel=1e-6),
+        "spearman": pytest.approx(stats.spearmanr(labels, SCORES).statistic, rel=1e-5),
         "mean_prediction_over_mean_label": pytest.approx(SCORES.mean() / labels.mean(), rel=1e-4),
     }
+
+
+def test_ties_share_their_rank():
+    scores, labels = np.round(SCORES * 3), np.round(RNG.normal(size=400) * 2 + SCORES)
+    expected = stats.spearmanr(labels, scores).statistic
+    assert all_measures(scores, labels, "real")["spearman"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_constant_labels_and_predictions_have_no_correlation():
+    constant = all_measures(SCORES, np.ones(400), "real")
+    assert np.isnan([constant["r2"], constant["spearman"]]).all()
+    same_for_all = all_measures(np.zeros(400), SCORES, "real")
+    assert same_for_all["r2"] == pytest.approx(metrics.r2_score(SCORES, np.zeros(400)), abs=1e-6)
+    assert np.isnan(same_for_all["spearman"])
+
+
+def test_average_precision_of_many_instances_is_right():
+    scores = RNG.normal(size=300_000)
+    labels = (RNG.random(300_000) < expit(scores - 4)).astype(float)
+    expected = metrics.average_precision_score(labels, scores)
+    assert all_measures(scores, labels, "binary")["average_precision"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_epoch_measures_are_those_of_the_end():

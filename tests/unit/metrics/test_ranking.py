@@ -5,9 +5,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
+from torchmetrics.functional.classification import binary_auroc
 
 from llp.metrics.ranking import OneClassWarning, auc_200_thresholds, exact_auc
 
@@ -28,6 +30,14 @@ def test_exact_auc_is_sklearns(pairs):
             assert np.isnan(exact_auc(scores, labels))
         return
     assert exact_auc(scores, labels) == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
+
+
+def test_exact_auc_is_torchmetrics():
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=20_000).round(2)  # with ties
+    labels = (rng.random(20_000) < 1 / (1 + np.exp(-scores))).astype(int)
+    theirs = binary_auroc(torch.sigmoid(torch.from_numpy(scores)), torch.from_numpy(labels))
+    assert exact_auc(scores, labels) == pytest.approx(float(theirs), rel=1e-6)
 
 
 def test_constant_scores_are_worth_one_half():
