@@ -133,7 +133,7 @@ def _check_protocol(protocol: ProtocolConfig) -> None:
 def _check_key(config: DictConfig) -> None:
     """Refuse a key of columns that the dataset lacks, that are not in order, or that keeps no bag."""
     key, known = grouping_key(config), [str(column) for column in config.dataset.key_columns]
-    if key.kind == "random":
+    if key.kind in ("random", "given"):
         return
     if not key.columns:
         raise no_columns(config)

@@ -11,6 +11,7 @@ from llp.config.schema import (
     FeatureKey,
     FixedKey,
     Folder,
+    GivenKey,
     Hardware,
     MethodConfig,
     ModelConfig,
@@ -28,7 +29,7 @@ class TrainConfig(ConfigGroup):
     """`conf/train.yaml`."""
 
     dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | RandomKey, Field(discriminator="kind")]
+    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | RandomKey, Field(discriminator="kind")]
     method: MethodConfig
     model: ModelConfig
     optimizer: OptimizerConfig
@@ -63,7 +64,7 @@ class AnalyzeConfig(ConfigGroup):
     """`conf/analyze.yaml`."""
 
     dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | RandomKey, Field(discriminator="kind")]
+    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | RandomKey, Field(discriminator="kind")]
     model: Any  # a dataset names its default one; it plays no part here
     key_size: Literal[1, 2, 3]
     low_thresh: PositiveInt

@@ -61,7 +61,9 @@ class OwnDatasetSource(ConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         """Make the node of `dataset/<name>`."""
         name = self._name(config_path)
-        node = OmegaConf.create(dataset_node(name, read_schema(Path(self.path) / name)))
+        schema = read_schema(Path(self.path) / name)
+        key = [{"override /grouping_key@_global_.grouping_key": "given"}] if schema.given_bags else []
+        node = OmegaConf.create({"defaults": key, **dataset_node(name, schema)})
         return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
 
     def available(self) -> bool:

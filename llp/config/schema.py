@@ -85,6 +85,13 @@ class RandomKey(ConfigGroup):
     seed: NonNegativeInt
 
 
+class GivenKey(ConfigGroup):
+    """The user's own bags."""
+
+    kind: Literal["given"]
+    n_folds: Literal[1, 5]
+
+
 class MethodConfig(TargetConfig):
     """`conf/method`: beside the method's own options, what the program knows it by."""
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 
 from llp.data.folds import fold_positions
+from llp.data.given_bags import NO_BAG, read_given_bags
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
@@ -29,8 +30,8 @@ class GroupingKey:
 
     Attributes
     ----------
-    kind : {'feature', 'random', 'fixed'}
-        Instances that agree on `columns`; random runs; runs of instances sorted by `columns`.
+    kind : {'feature', 'random', 'fixed', 'given'}
+        Instances that agree on `columns`; random runs; runs of instances sorted by `columns`; the user's own bags.
     columns : tuple of str
         The key's columns, in table order; empty for random bags.
     bag_size : int or None
@@ -39,14 +40,17 @@ class GroupingKey:
         Feature bags with fewer or more instances (counted on the whole table) are dropped.
     seed : int or None
         Of the permutation behind random and fixed-size bags. It is the dataset's, not the run's.
+    n_folds : int or None
+        Parts of whole bags that given bags are cut into; with 1, every bag is trained on.
     """
 
-    kind: Literal["feature", "random", "fixed"]
+    kind: Literal["feature", "random", "fixed", "given"]
     columns: tuple[str, ...] = ()
     bag_size: int | None = None
     low_thresh: NonNegativeInt | None = None
     high_thresh: NonNegativeInt | None = None
     seed: NonNegativeInt | None = None
+    n_folds: Literal[1, 5] | None = None
 
     @property
     def name(self) -> str:
@@ -55,6 +59,7 @@ class GroupingKey:
             "feature": [*self.columns],
             "random": ["random", str(self.bag_size)],
             "fixed": ["fixed", *self.columns, str(self.bag_size)],
+            "given": ["given"],
         }
         return "_".join(parts[self.kind])
 
@@ -160,10 +165,21 @@ def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.in
 
 @dataclass(frozen=True)
 class FoldBags:
-    """The bags of one fold: `train` partitions the train rows, `test_rows` (int64, rising) are the others."""
+    """The bags of one fold.
+
+    Attributes
+    ----------
+    train : Bags
+        They partition the train rows.
+    test_rows : ndarray
+        int64, rising: rows with labels that measure the run; empty where there is none.
+    test_bags : Bags or None
+        Bags that measure a run without labelled test rows; None where these, or held-out bags, do.
+    """
 
     train: Bags
     test_rows: Rows
+    test_bags: Bags | None = None
 
 
 def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
@@ -179,6 +195,13 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
         The table has, or the size filter leaves, too few rows for five folds; or it has a given test split and the
         fold is not 0.
     """
+    if key.kind == "given":
+        return _given_fold(table, key, fold)
+    if table.schema.aggregates_only:
+        raise InputError(
+            f"Invalid grouping_key={key.name}: only the given bags of {table.folder.name} have labels, expected "
+            "grouping_key=given"
+        )
     if table.schema.test_rows:
         return _given_split(table, key, fold)
     if key.kind == "feature":
@@ -196,6 +219,45 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
         raise InputError(f"{table.folder} has {table.n_rows} rows, five folds need at least {MIN_ROWS}")
     train, test = fold_positions(table.n_rows, fold)
     return FoldBags(_runs(table, key, train, np.random.default_rng([key.seed or 0, fold])), test)
+
+
+def given_bags(table: InstanceTable) -> Bags:
+    """All of the user's own bags, in the order of `bags.parquet`.
+
+    Raises
+    ------
+    InputError
+        The table has none.
+    """
+    if not table.schema.given_bags:
+        raise InputError(
+            f"Invalid grouping_key=given: {table.folder.name} has no given bags; prepare it with bag_column=NAME, or "
+            "write another key, such as grouping_key=random_256"
+        )
+    bag, label_sum = read_given_bags(table.folder)
+    rows = np.flatnonzero(bag != NO_BAG)
+    return Bags(*group_rows(bag[rows].astype(np.uint64), rows), label_sum)
+
+
+def _given_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
+    """The user's own bags of one fold: whole bags are train or test bags."""
+    bags, n_test = given_bags(table), table.schema.test_rows
+    if (n_test or key.n_folds == 1) and fold != 0:
+        why = "has a given test split" if n_test else "is trained on as a whole (grouping_key.n_folds=1)"
+        raise InputError(f"Invalid fold={fold}: {table.folder.name} {why}, expected fold=0")
+    if n_test:
+        return FoldBags(bags, np.arange(table.n_rows - n_test, table.n_rows))
+    if key.n_folds == 1:
+        return FoldBags(bags, np.empty(0, np.int64))
+    if len(bags) < MIN_ROWS:
+        raise InputError(
+            f"{table.folder.name} has {len(bags)} bags, five folds of bags need at least {MIN_ROWS}; write "
+            "grouping_key.n_folds=1 to train on all of them"
+        )
+    train, test = (bags.select(part) for part in fold_positions(len(bags), fold))
+    if table.schema.aggregates_only:
+        return FoldBags(train, np.empty(0, np.int64), test)
+    return FoldBags(train, np.sort(test.rows))
 
 
 def _given_split(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
@@ -216,6 +278,8 @@ def _given_split(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
 
 def build_all(table: InstanceTable, key: GroupingKey) -> Bags:
     """Build the bags that a grouping key makes of the whole table, without folds: what an analysis looks at."""
+    if key.kind == "given":
+        return given_bags(table)
     if key.kind == "feature":
         rows, codes = kept_rows(table, key)
         return make_bags(*group_rows(codes, rows), table.label)

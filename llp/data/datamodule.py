@@ -92,6 +92,14 @@ class LLPDataModule(L.LightningDataModule):
                 f"protocol.held_out={held_out} leaves none of the {len(fold_bags.train)} train bags to train on; write "
                 "a smaller share, or take smaller bags"
             )
+        # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
+        of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
+        self.test_bags = None if len(self.test_rows) else of_bags
+        if self.test_bags is not None and protocol == "paper":
+            raise InputError(
+                f"Invalid protocol=paper: it picks the epoch on labelled test rows, {table.folder.name} has none here, "
+                "expected protocol=holdout"
+            )
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(table.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
@@ -155,8 +163,11 @@ class LLPDataModule(L.LightningDataModule):
             return self.test_dataloader()
         if self._instance_labels:
             return self._instances(self.held_out_bags.rows, EVALUATION_ROWS)
-        held_out = self.held_out_bags
-        return self._loader(BagDataset, held_out, Minibatches(len(held_out), self.bags_per_batch, seed=None))
+        return self.bag_dataloader(self.held_out_bags)
+
+    def bag_dataloader(self, bags: Bags) -> Loader:
+        """Minibatches of bags in their order."""
+        return self._loader(BagDataset, bags, Minibatches(len(bags), self.bags_per_batch, seed=None))
 
     def test_dataloader(self) -> Loader:
         """The test rows with their labels."""

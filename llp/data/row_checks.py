@@ -51,7 +51,7 @@ def checked_numbers(numbers: NDArray[Any], start: int, shape: tuple[int, int]) -
 
 
 def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind) -> NDArray[np.float32]:
-    """Labels (m,) of the rows from `start` on, as float32.
+    """Labels (m,) of the rows from `start` on, as float32; all of them NaN where only bags have labels.
 
     Raises
     ------
@@ -60,6 +60,8 @@ def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind) -> NDArray
     """
     _check_shape("labels", labels, (len(labels),))
     small = _as_float32(labels)
+    if np.isnan(small).all():
+        return small
     wanted, fits = ("0 or 1", np.isin(labels, (0, 1))) if kind == "binary" else ("a finite number", np.isfinite(small))
     if not fits.all():
         row = int(np.argmin(fits))

@@ -59,6 +59,10 @@ class Schema:
         By column, and as `label`, how raw values became codes or numbers: see `llp.data.vocabulary`.
     test_rows : int
         So many rows at the end are a given test split; 0 where folds split the rows.
+    given_bags : int
+        Number of the user's own bags (`llp.data.given_bags`).
+    aggregates_only : bool
+        Whether only bags have labels: those of their rows are NaN.
     weighted : bool
         Whether `weight.npy` weighs the instances in the evaluation.
     format_version : int
@@ -73,6 +77,8 @@ class Schema:
     facts: dict[str, Any]
     encodings: dict[str, dict[str, Any]] = field(default_factory=dict)
     test_rows: int = 0
+    given_bags: int = 0
+    aggregates_only: bool = False
     weighted: bool = False
     format_version: int = FORMAT_VERSION
 
@@ -94,7 +100,7 @@ class Schema:
         """
         content = dataclasses.asdict(self)
         del content["encodings"]
-        for name in ("test_rows", "weighted"):
+        for name in ("test_rows", "given_bags", "aggregates_only", "weighted"):
             if not content[name]:
                 del content[name]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -106,7 +106,7 @@ class TableWriter:
     ) -> None:
         """Write the next rows: categorical (m, Fc) codes, numeric (m, Fn), label and weight (m,).
 
-        `numeric` may be None where the table has no numeric column.
+        `numeric` may be None where the table has no numeric column. A label is NaN where only its bag has one.
 
         Raises
         ------
@@ -151,6 +151,8 @@ class TableWriter:
         facts: Mapping[str, Any],
         vocab_sizes: Mapping[str, int] | None = None,
         test_rows: int = 0,
+        given_bags: int = 0,
+        aggregates_only: bool = False,
     ) -> None:
         """Write `columns.parquet` and `schema.json`, flush everything to disk and put the folder in its place.
 
@@ -179,6 +181,8 @@ class TableWriter:
             facts=dict(facts),
             encodings=self._encodings,
             test_rows=test_rows,
+            given_bags=given_bags,
+            aggregates_only=aggregates_only,
             weighted=self._weight is not None,
         )
         self._check_codes(schema.categorical)

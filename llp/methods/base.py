@@ -177,5 +177,6 @@ class LLPMethod(L.LightningModule):
             return torch.square(prediction - batch.label_proportion)
         # float32 cannot resolve 1 - h near 1, so compute in float64; the cross-entropy refuses NaN, on a GPU for good
         h = prediction.double().clamp(1e-12, 1 - 1e-12)
-        loss = F.binary_cross_entropy(h.nan_to_num(0.5), batch.label_proportion.double(), reduction="none")
+        alpha = batch.label_proportion.double().clamp(0, 1)  # of a noisy sum it may lie outside
+        loss = F.binary_cross_entropy(h.nan_to_num(0.5), alpha, reduction="none")
         return torch.where(h.isnan(), h, loss)

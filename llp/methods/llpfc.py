@@ -56,7 +56,7 @@ def transition_matrices(proportion: Tensor, prior: Tensor) -> Tensor:
 def forward_corrected(scores: Tensor, batch: BagBatch, *, label_mean: float, choice: NoisyPrior) -> Tensor:
     """Weighted mean over the grouped bags of -log P(noisy label | x): a scalar; 0 where no two bags form a group."""
     n_grouped = len(batch.size) // 2 * 2
-    proportion = batch.label_proportion[:n_grouped].to(scores.dtype).view(-1, 2)
+    proportion = batch.label_proportion[:n_grouped].to(scores.dtype).clamp(0, 1).view(-1, 2)  # noise may exceed [0, 1]
     prior = noisy_priors(proportion, label_mean=label_mean, choice=choice)
     of_bag = transition_matrices(proportion, prior).transpose(1, 2).reshape(-1, 2)  # (bag = noisy label, label)
     segment = batch.segment.clamp(max=n_grouped)  # the instances of a bag without a partner belong to no bag

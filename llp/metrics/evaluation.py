@@ -12,14 +12,20 @@ from torchmetrics.functional import mean_absolute_error, mean_squared_error, r2_
 from torchmetrics.functional.classification import binary_average_precision, binary_calibration_error
 
 from llp.data.table import LabelKind
+from llp.metrics.bag_level import bag_metric
 from llp.metrics.ranking import auc_200_thresholds, exact_auc
 
 CALIBRATION_BINS = 15
 LOG_LOSS_CLIP = 1e-7
 
 
-def main_metric(label_kind: LabelKind) -> tuple[str, Literal["max", "min"]]:
-    """Name of the metric that a run reports, and whether larger ('max') or smaller ('min') is better."""
+def main_metric(label_kind: LabelKind, *, of_bags: bool = False) -> tuple[str, Literal["max", "min"]]:
+    """Name of the metric that a run reports, and whether larger ('max') or smaller ('min') is better.
+
+    `of_bags`: where no test row has a label, bags measure the run.
+    """
+    if of_bags:
+        return bag_metric(label_kind), "min"
     return ("auc", "max") if label_kind == "binary" else ("mse", "min")
 
 

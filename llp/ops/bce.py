@@ -19,8 +19,10 @@ def bag_bce(scores: Tensor, segment: Tensor, size: Tensor, proportion: Tensor) -
     """Cross-entropy of each bag's label proportion α with its mean prediction h̄: (M,).
 
     -α log h̄ - (1 - α) log(1 - h̄), from raw scores z (n,): both logarithms are taken of sums of sigmoids in the
-    log domain, so nothing is clipped and the gradient never vanishes by saturation.
+    log domain, so no prediction is clipped and the gradient never vanishes by saturation. An α outside [0, 1], of a
+    noisy sum, is: the loss would have no least value.
     """
+    proportion = proportion.clamp(0, 1)
     positive = log_mean_sigmoid(scores, segment, size)
     negative = log_mean_sigmoid(-scores, segment, size)
     return -(proportion * positive + (1 - proportion) * negative)

@@ -119,6 +119,11 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
     columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
     small = InstanceTable(table.folder, replace(table.schema, columns=columns))
     method = build_method(config, small)
+    if table.schema.aggregates_only and method.sees_instance_labels:
+        raise InputError(
+            f"Invalid method={config.method.name}: it trains on labelled instances, {config.dataset.name} has labels "
+            "of bags alone; expected a method that learns from bags, such as method=dllp_bce"
+        )
     own = own_hooks(type(method))
     if own and config.hardware.features_on == "device":
         raise invalid(

@@ -48,7 +48,7 @@ def run_record(
         See `RunRecord`.
     """
     key = grouping_key(config)
-    name, mode = main_metric(method.label_kind)
+    name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
         label_kind=method.label_kind,

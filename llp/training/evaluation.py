@@ -5,15 +5,20 @@ from collections.abc import Iterable
 from typing import Any
 
 import lightning as L
+import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
+from numpy.typing import NDArray
 from torch import Tensor
 
 from llp import signals
+from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
+from llp.metrics.bag_level import bag_measures
 from llp.metrics.evaluation import all_measures
 from llp.metrics.on_device import epoch_measures
+from llp.ops.segment import segment_sum
 
 
 class EpochMeasures(Callback):
@@ -74,9 +79,27 @@ class EpochMeasures(Callback):
 
 
 def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
-    """Every measure of the method's current weights on the fold's test rows."""
+    """Every measure of the method's current weights on the fold's test rows, or on bags where no row has a label."""
+    if data.test_bags is not None:
+        return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags))
     scores, labels = score_test_rows(method, data)
     return all_measures(scores.cpu().numpy(), labels.cpu().numpy(), method.label_kind)
+
+
+@torch.inference_mode()
+def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[NDArray[np.float64], ...]:
+    """Label sum, predicted sum, its variance if labels are drawn from the predictions, and size of bags: (K,) each."""
+    method.eval()
+    found = []
+    batches: Iterable[Any] = data.bag_dataloader(bags)
+    for batch in batches:
+        signals.exit_if_received()
+        raw = method(batch.categorical.to(method.device), batch.numeric.to(method.device))
+        h, segment = method.predict(raw).double(), batch.segment.to(method.device)
+        sums = [segment_sum(values, segment, len(batch.size)).cpu() for values in (h, h * (1 - h))]
+        found.append(torch.stack([batch.label_sum.double().cpu(), *sums, batch.size.double().cpu()]))
+    method.train()
+    return tuple(torch.cat(found, dim=1).numpy())
 
 
 @torch.inference_mode()

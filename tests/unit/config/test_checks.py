@@ -90,7 +90,10 @@ VALUES = [
     ("grouping_key=C1/C2", "Invalid grouping_key='C1/C2': expected key columns of dataset synthetic, which has no C1/"),
     ("grouping_key=5", "Invalid grouping_key='5': expected key columns of dataset synthetic, which has no 5 but C1"),
     ("grouping_key=1_2", "Invalid grouping_key='1_2': expected key columns of dataset synthetic, which has no 1, 2 "),
-    ("grouping_key=random_64 grouping_key.kind=x", "Invalid grouping_key.kind='x': expected feature, fixed or random"),
+    (
+        "grouping_key=random_64 grouping_key.kind=x",
+        "Invalid grouping_key.kind='x': expected feature, fixed, given or random",
+    ),
     ("grouping_key=random_64 grouping_key.seed=-1", "Invalid grouping_key.seed=-1: expected an integer >= 0"),
     ("grouping_key=C1_C2 grouping_key.low_thresh=a", "Invalid grouping_key.low_thresh='a': expected an integer > 0"),
     ("grouping_key=C1_C2 grouping_key.high_thresh=0", "Invalid grouping_key.high_thresh=0: expected an integer > 0"),
@@ -232,7 +235,7 @@ def test_own_files_have_their_options_at_the_top():
     given = ["dataset=files", "name=mine", "files=x.csv", "label=y"]
     check_config(composed("prepare", given), "prepare")
     message = refused(lambda: check_config(composed("prepare", [*given, "+seperator=comma"]), "prepare"))
-    assert message.startswith("Invalid seperator='comma': expected an option of llp.prepare (bins, categorical, ")
+    assert message.startswith("Invalid seperator='comma': expected an option of llp.prepare (bag_column, ")
     assert message.endswith("such as separator=auto")
     message = refused(lambda: check_config(composed("prepare", [given[0], *given[2:]]), "prepare"))
     assert message == "Missing name: expected a value, such as name=VALUE"

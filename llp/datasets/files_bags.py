@@ -1,0 +1,149 @@
+"""Given bags of own files: a column that says in which bag a row is, and perhaps a second file of their labels.
+
+The second file has a row per bag: the bag's id in the column of the same name, `label_sum` or `label_mean`, and perhaps
+`size`. No row of the first file needs a label then.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from llp.data.table import LabelKind
+from llp.datasets.files_content import OwnFiles, find_files
+from llp.datasets.files_options import Reading
+from llp.datasets.files_read import FilesReader
+from llp.datasets.files_values import number, text
+from llp.datasets.raw_lines import BadLines
+from llp.errors import InputError
+
+LABELS = ("label_sum", "label_mean")
+SIZE = "size"
+SHOWN = 3
+
+Sizes = Literal["check", "trust_rows"]
+Unmatched = Literal["stop", "drop"]
+
+
+@dataclass(frozen=True)
+class StatedBags:
+    """What a file says of bags.
+
+    Attributes
+    ----------
+    frame : pl.DataFrame
+        `id` (text), `label_sum` or `label_mean`, `size` (null where it is not stated).
+    label : {'label_sum', 'label_mean'}
+        Which of the two it has.
+    """
+
+    frame: pl.DataFrame
+    label: str
+
+    @property
+    def label_kind(self) -> LabelKind:
+        """Binary where every mean lies in [0, 1] as far as it is known, else real."""
+        if self.label == "label_mean":
+            least, most = self.frame["label_mean"].min(), self.frame["label_mean"].max()
+        else:
+            size = self.frame["size"].fill_null(float("inf"))
+            least, most = self.frame["label_sum"].min(), (self.frame["label_sum"] / size).max()
+        return "binary" if float(least) >= 0 and float(most) <= 1 else "real"  # type: ignore[arg-type]
+
+
+def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> StatedBags:
+    """Read the files of bags.
+
+    Raises
+    ------
+    InputError
+        They lack a column, name a bag twice, or hold something else than numbers.
+    """
+    files = OwnFiles(find_files(names, option="bags"), lambda n: None)
+    as_written = reading.model_copy(update={"columns": None, "header": "auto"})
+    reader = FilesReader(
+        files, as_written, BadLines("stop"), lambda columns: _columns(columns, bag_column, files.paths[0])
+    )
+    frame = pl.concat(reader.frames())
+    (label,) = (name for name in LABELS if name in frame.columns)
+    size = (
+        number(SIZE, frame.schema[SIZE], decimal=reading.decimal) if SIZE in frame.columns else pl.lit(None, pl.Float64)
+    )
+    stated = frame.select(
+        text(bag_column, frame.schema[bag_column]).alias("id"),
+        number(label, frame.schema[label], decimal=reading.decimal).alias(label),
+        size.alias(SIZE),
+    )
+    for name in [label, *([SIZE] if SIZE in frame.columns else [])]:
+        if wrong := stated.filter(pl.col(name).is_null())["id"].to_list():
+            raise InputError(f"{files.paths[0]}: {name} of bag {wrong[0]!r} is no number{_further(wrong)}")
+    if twice := stated.filter(pl.col("id").is_duplicated())["id"].unique().sort().to_list():
+        raise InputError(f"{files.paths[0]}: bag {twice[0]!r} stands twice{_further(twice)}; write one row per bag")
+    return StatedBags(stated, label)
+
+
+def _columns(columns: list[str], bag_column: str, path: Path) -> list[str]:
+    if bag_column not in columns:
+        raise InputError(f"{path} has no column {bag_column!r}, which bag_column= names; it has {', '.join(columns)}")
+    labels = [name for name in LABELS if name in columns]
+    if len(labels) != 1:
+        has = "both" if labels else "neither; it has " + ", ".join(columns)
+        raise InputError(f"{path}: expected one of the columns label_sum and label_mean, it has {has}")
+    return [bag_column, *labels, *([SIZE] if SIZE in columns else [])]
+
+
+def match_bags(counts: pl.DataFrame, stated: StatedBags, *, sizes: Sizes, unmatched: Unmatched) -> pl.DataFrame:
+    """Bring the bags of the rows and those of the file together.
+
+    Parameters
+    ----------
+    counts : pl.DataFrame
+        `id` and `rows` of each bag of the rows, without those that have no bag.
+    stated : StatedBags
+        What the file says.
+    sizes : {'check', 'trust_rows'}
+        Whether a stated size that is not the number of rows is refused, or the rows count.
+    unmatched : {'stop', 'drop'}
+        Whether bags that are only in the rows, or only in the file, are refused or left out.
+
+    Returns
+    -------
+    pl.DataFrame
+        `id`, `size`, `label_sum`, sorted by id.
+
+    Raises
+    ------
+    InputError
+        Sizes differ, or bags are in one of the two alone.
+    """
+    frame = stated.frame
+    if unmatched == "stop":
+        for here, there, what in (
+            (counts, frame, "are in files= and not in bags="),
+            (frame, counts, "are in bags= and have no row in files="),
+        ):
+            alone = here.join(there, on="id", how="anti")["id"].sort().to_list()
+            if alone:
+                shown = ", ".join(map(repr, alone[:SHOWN]))
+                raise InputError(
+                    f"{len(alone)} bag(s) {what}, such as {shown}; correct them, or leave them out with "
+                    "unmatched_bags=drop"
+                )
+    both = counts.join(frame, on="id").sort("id")
+    if both.is_empty():
+        raise InputError("no bag of files= is in bags=: do both name the bags alike?")
+    wrong = both.filter(pl.col(SIZE) != pl.col("rows"))
+    if sizes == "check" and wrong.height:
+        bag, rows, size = wrong["id"][0], wrong["rows"][0], wrong[SIZE][0]
+        raise InputError(
+            f"bag {bag!r} has size {size:g} in bags= and {rows} rows in files={_further(wrong['id'].to_list())}; "
+            "correct it, or let the rows count with bag_sizes=trust_rows"
+        )
+    total = pl.col("label_sum") if stated.label == "label_sum" else pl.col("label_mean") * pl.col("rows")
+    return both.select("id", pl.col("rows").cast(pl.Int64).alias(SIZE), total.alias("label_sum"))
+
+
+def _further(all_of_them: Sequence[object]) -> str:
+    return f" (and {len(all_of_them) - 1} more)" if len(all_of_them) > 1 else ""

@@ -1,0 +1,185 @@
+"""The rows of own files coded and written as a table: features, label, weight, bag, id."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rich.progress import Progress
+
+from llp.data.given_bags import NO_BAG, write_given_bags
+from llp.data.table import LabelKind
+from llp.data.table_writer import TableWriter
+from llp.datasets.files_kinds import RawColumn
+from llp.datasets.files_recipe import Recipe
+from llp.datasets.files_stage import StagedFiles
+from llp.datasets.files_values import number, text
+from llp.datasets.ordered_map import ordered_map
+from llp.datasets.staging import THREADS
+from llp.errors import InputError
+
+LABEL, BAG_NUMBER = "label of the row", "bag of the row"  # names of made columns: no file's
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The files of one option: their rows, and which label and which bag each of them has.
+
+    Attributes
+    ----------
+    staged : StagedFiles
+        The rows.
+    recipe : Recipe
+        How they are encoded.
+    labelled : bool
+        Whether they have labels; NaN stands for those of rows that only their bags have labels of.
+    bag_ids : pl.Series or None
+        Ids of the bags with the numbers 0, 1, ...; rows of other bags are left out. None where the rows have no bag.
+    """
+
+    staged: StagedFiles
+    recipe: Recipe
+    labelled: bool
+    bag_ids: pl.Series | None
+
+    @property
+    def rows(self) -> pl.LazyFrame:
+        """The rows that are kept, with `LABEL` and `BAG_NUMBER`."""
+        return self.kept(self.staged.lazy)
+
+    def kept(self, frame: Frame) -> Frame:
+        """Those of some rows that are kept, with `LABEL` and `BAG_NUMBER`."""
+        kinds = self.staged.lazy.collect_schema()
+        label, bag = pl.lit(float("nan")), pl.lit(NO_BAG, pl.Int32)
+        if self.labelled:
+            assert self.recipe.label is not None
+            label = self.recipe.label.values(kinds[self.recipe.label.column], self.recipe.options.reading)
+        if self.bag_ids is not None:
+            column = self.recipe.options.roles.bag_column
+            assert column is not None
+            numbers = pl.Series(np.arange(len(self.bag_ids), dtype=np.int32))
+            bag = text(column, kinds[column]).replace_strict(self.bag_ids, numbers, default=None, return_dtype=pl.Int32)
+        marked = frame.with_columns(label.alias(LABEL), bag.alias(BAG_NUMBER))
+        return marked.filter(pl.col(LABEL).is_not_null() & pl.col(BAG_NUMBER).is_not_null())
+
+    def count(self, option: str) -> int:
+        """How many rows are kept.
+
+        Raises
+        ------
+        InputError
+            Rows without a label are not to be left out, or all labels are the same.
+        """
+        found = self.rows.select(n=pl.len(), sum=pl.col(LABEL).sum()).collect(engine="streaming")
+        n, total = found.row(0)
+        if not self.labelled:
+            return int(n)
+        assert self.recipe.label is not None
+        column, everything = self.recipe.label.column, self.staged.rows
+        if self.bag_ids is None and n < everything and self.staged.reader.bad_lines.errors == "stop":
+            raise InputError(
+                f"{everything - n} of the {everything} rows of {option} have no label in {column!r}, or one that is no "
+                "number; correct them, or leave them out with errors=skip"
+            )
+        if self.recipe.label.kind == "binary" and total in (0, n):
+            raise InputError(
+                f"all {n} rows of {option} have the label {min(total, 1):g} in {column!r}: both are needed"
+            )
+        return int(n)
+
+
+class _Encoded(NamedTuple):
+    """Rows: codes (Fc, m), numbers (m, Fn), label (m,), weight (m,) or None, bag number (m,)."""
+
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.float32]
+    label: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    bag: NDArray[np.int32]
+
+
+def write_table(
+    folder: Path,
+    made_by: Mapping[str, Any],
+    parts: Mapping[str, Part],
+    label_kind: LabelKind,
+    bags: pl.DataFrame | None,
+    raw_columns: Sequence[RawColumn],
+    progress: Progress,
+) -> None:
+    """Code the rows of the files, and of the test files behind them, and write the table.
+
+    Parameters
+    ----------
+    parts : Mapping
+        By option: `files`, and perhaps `test_files`.
+    bags : pl.DataFrame or None
+        `id`, `size` and `label_sum` of the given bags; `label_sum` is null where the rows have the labels.
+    """
+    counted = {option: part.count(option) for option, part in parts.items()}
+    recipe, rows = parts["files"].recipe, sum(counted.values())
+    bag_of_row, label_sum = np.full(rows if bags is not None else 0, NO_BAG, np.int32), 0.0
+    with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=rows) as writer:
+        task = progress.add_task("code", total=rows, detail="")
+        start = 0
+        groups = [(part, group) for part in parts.values() for group in part.staged.groups()]
+        for encoded in ordered_map(_encoded, groups, threads=THREADS):
+            stop = start + len(encoded.label)
+            writer.write(start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight)
+            bag_of_row[start:stop] = encoded.bag[: len(bag_of_row)]
+            label_sum += float(np.nansum(encoded.label))
+            start = stop
+            progress.update(task, completed=start, detail=f"{start:,} rows")
+        recipe.save(writer)
+        id_column = recipe.options.roles.id_column
+        if id_column is not None:
+            ids = pl.concat(part.rows.select(id_column) for part in parts.values())
+            ids.sink_parquet(writer.temporary / "ids.parquet")
+        if bags is not None:
+            write_given_bags(writer.temporary, bag_of_row, bags)
+        aggregates_only = not parts["files"].labelled
+        writer.finish(
+            made_by=made_by,
+            source={option: part.staged.reader.files.source() for option, part in parts.items()},
+            facts=_facts(parts, raw_columns, bags, rows=rows) | _label_mean(label_sum, rows, aggregates_only),
+            test_rows=counted.get("test_files", 0),
+            given_bags=0 if bags is None else bags.height,
+            aggregates_only=aggregates_only,
+        )
+
+
+def _encoded(what: tuple[Part, list[Path]]) -> _Encoded:
+    part, paths = what
+    frame = part.kept(pl.scan_ipc(paths).collect())
+    options = part.recipe.options
+    column, weight = options.roles.weight_column, None
+    if column is not None:
+        weights = frame.select(number(column, frame.schema[column], decimal=options.reading.decimal)).to_series()
+        weight = weights.fill_null(float("nan")).to_numpy()
+    return _Encoded(*part.recipe.encode(frame), frame[LABEL].to_numpy(), weight, frame[BAG_NUMBER].to_numpy())
+
+
+def _label_mean(label_sum: float, rows: int, aggregates_only: bool) -> dict[str, float]:
+    return {} if aggregates_only else {"label_mean": label_sum / rows}
+
+
+def _facts(
+    parts: Mapping[str, Part], raw_columns: Sequence[RawColumn], bags: pl.DataFrame | None, *, rows: int
+) -> dict[str, Any]:
+    staged = [part.staged for part in parts.values()]
+    facts = {
+        "missing_share": {one.name: one.missing / staged[0].rows for one in raw_columns},
+        "lines_left_out": sum(one.reader.bad_lines.count for one in staged),
+        "rows_left_out": sum(one.rows for one in staged) - rows,
+        "repeated_headers": sum(one.reader.repeated_headers for one in staged),
+    }
+    if bags is not None:
+        size, label_sum = bags["size"].to_numpy(), bags["label_sum"].to_numpy()
+        facts |= {"bags": bags.height, "bag_sizes": f"{size.min()} to {size.max()}, mean {size.mean():.1f}"}
+        facts["bag_label_mean"] = float(label_sum.sum() / size.sum())
+    return facts

@@ -1,0 +1,72 @@
+"""Measures of a model by bags alone: where no instance has a label."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from llp.data.table import LabelKind
+
+Values = NDArray[np.float64]
+
+NORMAL_95 = 1.959963984540054  # standard deviations around the mean that hold 95 % of a normal distribution
+CLIP = 1e-12
+
+
+def bag_metric(label_kind: LabelKind) -> str:
+    """Name of the measure that a run without instance labels reports; smaller is better."""
+    return "bag_log_loss" if label_kind == "binary" else "bag_mse"
+
+
+def bag_log_loss(proportion: Values, prediction: Values) -> float:
+    """Mean over bags of the cross-entropy of the label proportion α (K,) with the mean prediction h̄ (K,).
+
+    A noisy α outside [0, 1] is clipped.
+    """
+    alpha, h = np.clip(proportion, 0, 1), np.clip(prediction, CLIP, 1 - CLIP)
+    return float(-np.mean(xlogy(alpha, h) + xlogy(1 - alpha, 1 - h)))
+
+
+def bag_mse(proportion: Values, prediction: Values) -> float:
+    """Mean over bags of the squared difference of the mean label α (K,) and the mean prediction h̄ (K,)."""
+    return float(np.mean(np.square(proportion - prediction)))
+
+
+def bag_measures(
+    label_kind: LabelKind, label_sum: Values, predicted_sum: Values, variance: Values, size: Values
+) -> dict[str, float]:
+    """All measures of bags.
+
+    Parameters
+    ----------
+    label_kind : {'binary', 'real'}
+        Kind of the labels.
+    label_sum, predicted_sum : ndarray
+        (K,) stated and predicted sum of the labels of each bag.
+    variance : ndarray
+        (K,) variance of a bag's sum if its labels are drawn from the predictions: Σ h (1 - h). Unused for real labels.
+    size : ndarray
+        (K,) instances of each bag.
+
+    Returns
+    -------
+    dict
+        bag_mse, bag_rmse, bag_mae, mean_prediction_over_mean_label; binary: bag_log_loss, and bag_coverage, the share
+        of bags whose sum is within the 95 % interval of the predictions (about 0.95 for a calibrated model without
+        noise in the sums).
+    """
+    alpha, prediction = label_sum / size, predicted_sum / size
+    measures = {}
+    if label_kind == "binary":
+        measures["bag_log_loss"] = bag_log_loss(alpha, prediction)
+        inside = np.abs(label_sum - predicted_sum) <= NORMAL_95 * np.sqrt(variance) + 0.5
+        measures["bag_coverage"] = float(inside.mean())
+    mse = bag_mse(alpha, prediction)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.divide(predicted_sum.sum(), label_sum.sum())
+    return {
+        **measures,
+        "bag_mse": mse,
+        "bag_rmse": float(np.sqrt(mse)),
+        "bag_mae": float(np.mean(np.abs(alpha - prediction))),
+        "mean_prediction_over_mean_label": float(ratio),
+    }

@@ -1,0 +1,147 @@
+"""Given bags: a column of bag ids, with labels of rows or of bags alone."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from llp.data.bags import GroupingKey, build_fold, given_bags
+from llp.errors import InputError
+from tests.helpers.own_files import prepare_files
+
+N = 600
+
+
+def rows(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    price = rng.normal(size=n).round(3)
+    return pl.DataFrame(
+        {
+            "campaign": [f"c{i:02}" for i in rng.integers(0, 30, n)],
+            "shop": [f"shop {i}" for i in rng.integers(0, 5, n)],
+            "price": price,
+            "bought": (price + rng.normal(size=n) > 0).astype(int),
+        }
+    )
+
+
+def stated(frame, *, mean=False):
+    """One row per bag, in another order than the ids'."""
+    label = pl.col("bought").mean().alias("label_mean") if mean else pl.col("bought").sum().alias("label_sum")
+    return frame.group_by("campaign").agg(label, pl.len().alias("size")).sort("size", "campaign")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes the files and prepares them; what is given takes the place of what is written."""
+
+    def prepared(*options, name="mine", train=None, bags=None, test=None, **given):
+        frame = rows()
+        (frame.drop("bought") if train is None else train).write_csv(tmp_path / "train.csv")
+        (stated(frame) if bags is None else bags).write_csv(tmp_path / "bags.csv", separator=";")
+        if test is not None:
+            test.write_parquet(tmp_path / "test.parquet")
+            given |= {"test_files": f"'{tmp_path / 'test.parquet'}'", "label": "bought"}
+        options = [f"bags='{tmp_path / 'bags.csv'}'", "bag_column=campaign", *options]
+        return prepare_files(tmp_path / "data", tmp_path / "train.csv", *options, name=name, **given)
+
+    return prepared
+
+
+def sums_by_id(table):
+    bags, ids = given_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
+    return dict(zip(ids, bags.label_sum, strict=True)), dict(zip(ids, bags.sizes, strict=True))
+
+
+@pytest.mark.parametrize("mean", [False, True])
+def test_bags_have_the_stated_sums_and_the_rows_of_the_file(write, mean):
+    frame = rows()
+    table = write(bags=stated(frame, mean=mean))
+    assert table.schema.aggregates_only
+    assert table.label_kind == "binary"
+    assert np.isnan(table.label).all()
+    sums, sizes = sums_by_id(table)
+    expected = stated(frame)
+    assert sums == pytest.approx(dict(zip(expected["campaign"], expected["label_sum"], strict=True)))
+    assert sizes == dict(zip(expected["campaign"], expected["size"], strict=True))
+    bags = given_bags(table)
+    names = frame["campaign"].to_numpy()[bags.rows]
+    for begin, end in zip(bags.offsets, bags.offsets[1:], strict=False):
+        assert len(set(names[begin:end])) == 1
+
+
+def test_labels_of_rows_give_the_sums(write, tmp_path):
+    frame = rows()
+    frame.write_csv(tmp_path / "labelled.csv")
+    table = prepare_files(tmp_path / "data", tmp_path / "labelled.csv", label="bought", bag_column="campaign")
+    assert not table.schema.aggregates_only
+    assert sums_by_id(table) == sums_by_id(write(name="aggregates"))
+    assert "campaign" not in [column.name for column in table.schema.columns]
+
+
+def test_folds_are_of_whole_bags_and_a_test_file_is_the_test_split(write, tmp_path):
+    table = write()
+    folds = [build_fold(table, GroupingKey("given", n_folds=5), fold) for fold in range(5)]
+    assert sorted(np.concatenate([fold.test_bags.rows for fold in folds])) == list(range(N))
+    for fold in folds:
+        assert not set(fold.train.rows) & set(fold.test_bags.rows)
+        assert len(fold.train.rows) + len(fold.test_bags.rows) == N
+        assert len(fold.test_rows) == 0
+    everything = build_fold(table, GroupingKey("given", n_folds=1), 0)
+    assert len(everything.train) == 30
+    tested = write(name="tested", test=rows(200, seed=1).drop("campaign"))
+    fold = build_fold(tested, GroupingKey("given", n_folds=5), 0)
+    assert fold.test_rows.tolist() == list(range(N, N + 200))
+    assert set(tested.label[N:]) == {0.0, 1.0}
+    assert np.isnan(tested.label[:N]).all()
+    for key, number in ((GroupingKey("given", n_folds=5), 1), (GroupingKey("random", bag_size=64), 0)):
+        with pytest.raises(InputError, match=r"expected (fold=0|grouping_key=given)$"):
+            build_fold(tested, key, number)
+
+
+def test_real_labels_and_noisy_sums_are_used_as_they_are(write):
+    noisy = stated(rows()).with_columns(label_sum=pl.col("label_sum") * 3.0 - 20)
+    assert write(bags=noisy).label_kind == "real"
+    table = write("label_kind=binary", name="noisy", bags=noisy)
+    assert table.label_kind == "binary"
+    sums, _ = sums_by_id(table)
+    assert min(sums.values()) < 0
+    assert sums == pytest.approx(dict(zip(noisy["campaign"], noisy["label_sum"], strict=True)))
+
+
+def test_sizes_that_differ_are_refused_with_the_bag_or_the_rows_count(write):
+    wrong = stated(rows()).with_columns(size=pl.when(pl.col("campaign") == "c07").then(99).otherwise("size"))
+    with pytest.raises(InputError, match=r"^bag 'c07' has size 99 in bags= and \d+ rows in files=; .*trust_rows$"):
+        write(bags=wrong)
+    _, sizes = sums_by_id(write("bag_sizes=trust_rows", bags=wrong))
+    assert sizes["c07"] == rows().filter(campaign="c07").height
+
+
+def test_bags_in_one_file_alone_are_refused_with_examples_or_dropped(write):
+    frame = rows()
+    fewer = stated(frame).filter(~pl.col("campaign").is_in(["c03", "c21"]))
+    with pytest.raises(InputError, match=r"^2 bag\(s\) are in files= and not in bags=, such as 'c03', 'c21'; .*=drop$"):
+        write(bags=fewer)
+    more = pl.concat([stated(frame), stated(frame)[:1].with_columns(campaign=pl.lit("x"))])
+    with pytest.raises(InputError, match=r"^1 bag\(s\) are in bags= and have no row in files=, such as 'x'"):
+        write(bags=more)
+    table = write("unmatched_bags=drop", bags=fewer)
+    assert table.schema.given_bags == 28
+    assert table.n_rows == frame.filter(~pl.col("campaign").is_in(["c03", "c21"])).height
+    assert table.schema.facts["rows_left_out"] == N - table.n_rows
+
+
+def test_what_is_wrong_with_the_file_of_bags_is_told(write):
+    good = stated(rows())
+    for bags, message in (
+        (pl.concat([good, good[:2]]), r"bag 'c\d\d' stands twice \(and 1 more\); write one row per bag$"),
+        (good.rename({"label_sum": "total"}), r"expected one of the columns label_sum and label_mean, it has neither"),
+        (good.with_columns(label_mean=0.5), r"it has both$"),
+        (good.rename({"campaign": "id"}), r"has no column 'campaign', which bag_column= names"),
+        (good.with_columns(label_sum=pl.lit("many")), r"label_sum of bag 'c\d\d' is no number"),
+        (good.with_columns(campaign=pl.col("campaign") + "x"), r"^30 bag\(s\) are in files= and not in bags="),
+    ):
+        with pytest.raises(InputError, match=message):
+            write(bags=bags)
+    frame = rows().drop("bought").with_columns(campaign=pl.when(pl.int_range(N) > 3).then("campaign"))
+    with pytest.raises(InputError, match=r"^4 of the 600 rows of files name no bag in 'campaign'"):
+        write(train=frame)

@@ -1,0 +1,116 @@
+"""Training on given bags: the same from aggregates alone, and measured by bags where no row has a label."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hydra import compose, initialize_config_dir
+
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, options
+from llp.errors import InputError
+from llp.runs.run import run_one
+from tests.helpers.own_files import prepare_files
+
+SHORT = ("trainer.max_epochs=3", "hardware.accelerator=cpu", "protocol=holdout", "fold=0")
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    price, shop = rng.normal(size=n).round(3), rng.integers(0, 5, n)
+    return pl.DataFrame(
+        {
+            "campaign": [f"c{i:02}" for i in rng.integers(0, 40, n) // (1 + (price > 0))],
+            "shop": [f"shop {i}" for i in shop],
+            "price": price,
+            "bought": (price + shop / 4 + rng.normal(size=n) > 0.5).astype(int),
+        }
+    )
+
+
+class Home:
+    """One dataset with labels of rows, and the same with labels of bags alone, beside one of noisy sums."""
+
+    def __init__(self, folder):
+        self.folder, self.data = folder, folder / "data"
+        train, test = rows(1200, 0), rows(500, 1).drop("campaign")
+        train.write_csv(folder / "labelled.csv")
+        train.drop("bought").write_csv(folder / "unlabelled.csv")
+        test.write_csv(folder / "test.csv")
+        bags = train.group_by("campaign").agg(pl.col("bought").sum().alias("label_sum")).sort("campaign")
+        bags.write_csv(folder / "bags.csv")
+        noise = np.random.default_rng(0).laplace(scale=8, size=bags.height)
+        bags.with_columns(label_sum=pl.col("label_sum") + noise).write_csv(folder / "noisy.csv")
+        tested = {"label": "bought", "test_files": f"'{folder}/test.csv'", "bag_column": "campaign"}
+        aggregates = {"bag_column": "campaign", "label_kind": "binary"}
+        prepare_files(self.data, folder / "labelled.csv", name="labelled", **tested)
+        prepare_files(self.data, folder / "unlabelled.csv", name="aggregates", bags=f"'{folder}/bags.csv'", **tested)
+        prepare_files(self.data, folder / "unlabelled.csv", name="alone", bags=f"'{folder}/bags.csv'", **aggregates)
+        prepare_files(self.data, folder / "unlabelled.csv", name="noisy", bags=f"'{folder}/noisy.csv'", **aggregates)
+
+    def run(self, dataset, *words):
+        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
+        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+            config = compose("train", [f"dataset={dataset}", *SHORT, *places, *words])
+        return run_one(config)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    register()
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLP_DATA_DIR", str(folder / "data"))
+        yield Home(folder)
+
+
+@pytest.mark.parametrize("method", ["dllp_bce", "upm"])
+def test_aggregates_alone_train_what_labels_of_rows_train(home, method):
+    labelled, aggregates = (home.run(name, f"method={method}") for name in ("labelled", "aggregates"))
+    assert labelled.grouping_key == aggregates.grouping_key == "given"
+    assert labelled.n_test_instances == aggregates.n_test_instances == 500
+    assert labelled.metric.name == aggregates.metric.name == "auc"
+    assert labelled.measures == aggregates.measures
+    assert labelled.measures["auc"] > 0.5
+
+
+def test_no_label_of_an_instance_stands_in_any_file_of_the_aggregates(home):
+    label = np.load(home.data / "aggregates" / "label.npy")
+    assert np.isnan(label[:1200]).all()
+    assert np.isnan(np.load(home.data / "alone" / "label.npy")).all()
+
+
+def test_bags_measure_a_run_without_labelled_rows(home):
+    record = home.run("alone", "trainer.max_epochs=12", "dataset.learning_rate=0.01")
+    assert record.metric.name == "bag_log_loss"
+    assert record.metric.mode == "min"
+    assert record.n_test_instances == 0
+    assert 0.3 < record.metric.best < 0.75
+    assert record.measures["bag_rmse"] == pytest.approx(record.measures["bag_mse"] ** 0.5)
+    assert record.measures["bag_coverage"] > 0.7
+    everything = home.run("alone", "grouping_key.n_folds=1")
+    assert everything.n_train_bags == 36  # of 40; four are held out for the epoch
+    assert everything.measures["bag_log_loss"] > 0
+
+
+@pytest.mark.parametrize("method", [name for name in options("method") if not name.startswith("instance_")])
+def test_every_method_takes_noisy_sums(home, method):
+    """Negative ones and ones above the size; what is not finite would end the run."""
+    sums = pl.read_parquet(home.data / "noisy" / "bags.parquet")
+    assert (sums["label_sum"] < 0).any()
+    assert (sums["label_sum"] > sums["size"]).any()
+    model = ["model=linear"] if method == "mean_map" else []
+    record = home.run("noisy", f"method={method}", *model)
+    assert np.isfinite(record.metric.best)
+
+
+def test_what_needs_labels_of_rows_is_refused(home):
+    for words, message in (
+        (
+            ["method=instance_bce"],
+            r"^Invalid method=instance_bce: .* labels of bags alone; expected .* method=dllp_bce$",
+        ),
+        (["protocol=paper"], r"^Invalid protocol=paper: .* expected protocol=holdout$"),
+        (["grouping_key=random_64"], r"^Invalid grouping_key=random_64: .* expected grouping_key=given$"),
+    ):
+        with pytest.raises(InputError, match=message):
+            home.run("alone", *words)
