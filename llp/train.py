@@ -5,6 +5,7 @@ from llp import signals
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
+import math
 from concurrent.futures import Future
 
 import hydra
@@ -16,6 +17,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.runs import thread_pool
+from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 
 register()
@@ -24,7 +26,7 @@ register()
 @command
 @hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
 def main(config: DictConfig) -> float | Future[float]:
-    """Run one point and return its metric, for sweepers that optimise."""
+    """Run one point and return its criterion, for sweepers that optimise; see `criterion`."""
     return thread_pool.run(_train, config)
 
 
@@ -34,8 +36,18 @@ def _train(config: DictConfig) -> float:
             record = run_one(config)
         except (InputError, OSError) as error:
             raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
-    best = record.metric.best
-    return float("nan") if best is None else best
+    return criterion(record)
+
+
+def criterion(record: RunRecord) -> float:
+    """What a sweeper may choose by: what the run's epoch was chosen by, so under protocol=holdout no test label.
+
+    The held-out loss, to be minimised, under protocol=holdout; under protocol=paper the test metric, to be maximised
+    for binary labels (AUC) and minimised for real ones (MSE). NaN where it is undefined: not finite, or nothing is
+    trained and so nothing held out.
+    """
+    value = record.metric.held_out if record.protocol == "holdout" else record.metric.best
+    return math.nan if value is None else value
 
 
 if __name__ == "__main__":

@@ -78,6 +78,9 @@ class MetricRecord(_Part):
         The chosen epoch, -1 where nothing is trained.
     last, untrained : float or None
         After the last epoch and before the first step; None where the protocol touches the test rows only once.
+    held_out : float or None
+        The loss on what was held out of the train split at the chosen epoch, which was picked by it; None under
+        protocol=paper, and where nothing is trained.
     """
 
     name: str
@@ -86,6 +89,7 @@ class MetricRecord(_Part):
     best_epoch: Annotated[int, Field(ge=-1, lt=2**63)]
     last: MeasuredValue
     untrained: MeasuredValue
+    held_out: MeasuredValue = None
 
 
 class StageRecord(_Part):

@@ -1,6 +1,7 @@
 """Reading runs: real records, and everything that a folder of outputs may hold instead."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
 from llp.runs.record import SCHEMA
 from llp.runs.run import run_one
 from tests.helpers.records import record, run_folder, stage, write_run
+from tests.unit.test_files import BOMB
 
 
 def test_reads_what_a_run_writes(tmp_path: Path) -> None:
@@ -123,3 +126,50 @@ def test_a_run_that_succeeded_later_is_not_failed(tmp_path: Path) -> None:
 def test_a_missing_folder_holds_nothing(tmp_path: Path) -> None:
     collected = collect(tmp_path / "none")
     assert (len(collected.runs), collected.failed, collected.problems) == (0, [], [])
+
+
+def fifo(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+BAD_FILES = {
+    "pipe": ("result.json", fifo),
+    "larger than any record": ("result.json", lambda path: os.truncate(path, SMALL_FILE + 1)),
+    "deeply nested": ("result.json", lambda path: path.write_text("[" * 1_000_000)),
+    "folder": ("result.json", lambda path: (path.unlink(), path.mkdir())),
+    "link to itself": ("result.json", lambda path: (path.unlink(), path.symlink_to(path))),
+}
+HARMLESS = {
+    "alias bomb": ("config.yaml", lambda path: path.write_text(BOMB)),
+    "recursive alias": ("config.yaml", lambda path: path.write_text("a: &a [*a]")),
+    "deeply nested configuration": ("config.yaml", lambda path: path.write_text("[" * 1_000_000)),
+    "pipe for a configuration": ("config.yaml", fifo),
+    "pipe for an error": ("error.json", fifo),
+    "pipe for an attempt": ("attempt", fifo),
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("case", BAD_FILES | HARMLESS)
+def test_point_17_one_bad_file_never_hides_the_others(tmp_path: Path, case: str) -> None:
+    good = write_run(tmp_path, 0.7, fold=1)
+    bad = write_run(tmp_path, 0.6, fold=0)
+    name, damage = (BAD_FILES | HARMLESS)[case]
+    damage(bad / name)
+    collected = collect(tmp_path)
+    if case in HARMLESS:
+        assert sorted(collected.runs["folder"]) == sorted([str(good), str(bad)])
+    else:
+        assert collected.runs["folder"].to_list() == [str(good)]
+        # a folder of that name is no record: the run counts as one that was cut off
+        assert len(collected.problems) + len(collected.unfinished) == 1
+
+
+@pytest.mark.timeout(30)
+def test_point_17_a_bad_error_record_is_told(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, record("auc", 0.5))
+    folder.mkdir(parents=True)
+    fifo(folder / "error.json")
+    [failure] = collect(tmp_path).failed
+    assert "cannot be read" in failure.reason

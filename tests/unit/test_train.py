@@ -1,0 +1,33 @@
+"""What the command returns to a sweeper: the value that picked the epoch."""
+
+import csv
+import math
+
+import pytest
+
+from llp.train import _train
+from tests.unit.runs.test_run import record_of, run_of
+
+
+def curve_of(config, name):
+    with (run_of(config).folder / "metrics.csv").open() as file:
+        return [float(row[name]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("method", ["dllp_bce", "instance_bce"])
+def test_point_5_under_holdout_it_is_the_held_out_loss(tiny, method):
+    config = tiny("protocol=holdout", f"method={method}")
+    returned = _train(config)
+    assert returned == pytest.approx(min(curve_of(config, "held_out_loss")))
+    assert returned != pytest.approx(record_of(config).metric.best)
+    assert _train(config) == returned  # of the finished run
+
+
+def test_point_5_under_paper_it_is_the_test_metric(tiny):
+    config = tiny()
+    assert _train(config) == record_of(config).metric.best
+    assert record_of(config).metric.held_out is None
+
+
+def test_point_5_a_method_without_training_has_no_held_out_loss(tiny):
+    assert math.isnan(_train(tiny("protocol=holdout", "method=group_prior")))
