@@ -14,6 +14,7 @@ from llp.config.grouping_keys import grouping_key, options, read_option
 from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
+from llp.data.table import LabelKind
 from llp.errors import InputError, choice, invalid, missing, plain
 
 
@@ -103,7 +104,7 @@ def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
         if len(set(checked.bag_sizes)) < len(checked.bag_sizes):
             raise invalid("bag_sizes", checked.bag_sizes, "a list of sizes, each once", sorted(set(checked.bag_sizes)))
     if isinstance(checked, TrainConfig):
-        _check_protocol(checked.protocol)
+        _check_protocol(checked.protocol, checked.dataset.label_kind)
         _check_labels(checked)
     return checked
 
@@ -122,12 +123,19 @@ def _check_dataset(dataset: DatasetConfig) -> None:
         raise missing("dataset.source", "where its raw files are had", "https://example.org/data.csv")
 
 
-def _check_protocol(protocol: ProtocolConfig) -> None:
+def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
     if protocol.name == "paper" and protocol.held_out != 0:
         example = f"protocol=holdout protocol.held_out={protocol.held_out}"
         raise invalid("protocol.held_out", protocol.held_out, "0 under protocol=paper", example)
     if protocol.name == "holdout" and protocol.held_out == 0:
         raise invalid("protocol.held_out", protocol.held_out, "a number > 0 and < 1", 0.1)
+    if protocol.name == "paper" and protocol.select_by != "test":
+        example = f"protocol=holdout protocol.select_by={protocol.select_by}"
+        raise invalid("protocol.select_by", protocol.select_by, "test under protocol=paper", example)
+    fits = ["bag_loss", "upm"] if label_kind == "real" else ["bag_loss", "upm", "debiased", "easy_llp"]
+    if protocol.name == "holdout" and protocol.select_by not in fits:
+        expected = f"{', '.join(fits[:-1])} or {fits[-1]} for {label_kind} labels under protocol=holdout"
+        raise invalid("protocol.select_by", protocol.select_by, expected, "bag_loss")
 
 
 def _check_key(config: DictConfig) -> None:

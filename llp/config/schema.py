@@ -145,11 +145,15 @@ class Hardware(ConfigGroup):
     deterministic: bool
 
 
+SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
+
+
 class ProtocolConfig(ConfigGroup):
     """`conf/protocol`."""
 
     name: Literal["paper", "holdout"]
     held_out: Annotated[float, Field(ge=0, lt=1)]
+    select_by: SelectBy
 
 
 class CSVLogger(ConfigGroup):

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
+from llp.ops.debiasing import debiased_estimates
 from llp.ops.segment import mean_over_instances, mean_over_other_bags, segment_sum
 
 Centre = Literal["other_bags", "minibatch"]
@@ -37,10 +38,10 @@ def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, centre: Tens
     independent of the bag, such as the mean over the other bags, its expectation over random bags is E[ℓ_Y]; the
     minibatch's mean as centre leaves out the share 1 / M (for equal bags) of Σ_c Cov(Y_c, ℓ_c).
     """
-    proportion = torch.stack([1 - batch.label_proportion, batch.label_proportion], dim=1)
-    prior = torch.stack([losses.new_full((), p) for p in (1 - label_mean, label_mean)])  # filled on the device
-    centred = segment_sum(losses, batch.segment, len(batch.size)) - batch.size[:, None] * centre
-    return ((proportion - prior) * centred).sum(dim=1).mean() + (prior * mean_loss).sum()
+    sums = segment_sum(losses, batch.segment, len(batch.size))
+    return debiased_estimates(
+        sums, batch.size, batch.label_sum, label_mean=label_mean, centre=centre, mean_loss=mean_loss
+    ).mean()
 
 
 class Debiased(LLPMethod):

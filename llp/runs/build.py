@@ -147,9 +147,10 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
     """The data module of the composed grouping key, fold and protocol."""
     from llp.data.bags import build_fold
     from llp.data.datamodule import LLPDataModule
+    from llp.metrics.held_out import LEAST_BAGS
 
     key = grouping_key(config)
-    return LLPDataModule(
+    data = LLPDataModule(
         table=table,
         key=key,
         fold_bags=build_fold(table, key, config.fold),
@@ -161,6 +162,11 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
         seed=config.seed,
         num_workers=config.num_workers,
     )
+    estimated = config.protocol.select_by not in ("test", "bag_loss") and not instance_labels
+    if estimated and len(data.held_out_bags) < LEAST_BAGS:
+        expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {len(data.held_out_bags)}"
+        raise invalid("protocol.select_by", config.protocol.select_by, expected, "bag_loss")
+    return data
 
 
 def load_weights(model: "nn.Module", folder: Path) -> None:

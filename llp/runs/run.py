@@ -205,6 +205,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             StageFiles(work / "metrics.csv", checkpoint),
             max_epochs=config.trainer.max_epochs,
             patience=config.trainer.patience,
+            select_by=config.protocol.select_by,
             hardware=Hardware(**config.hardware),
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,

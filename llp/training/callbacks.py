@@ -13,6 +13,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 
 from llp import signals
+from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
@@ -35,10 +36,14 @@ class Monitor:
         return value > than if self.mode == "max" else value < than
 
 
-def monitor_of(method: LLPMethod, data: LLPDataModule) -> Monitor:
-    """What the protocol selects by: the test metric, or the loss on held-out bags."""
-    if data.protocol == "holdout":
-        return Monitor("held_out_loss", "min")
+def monitor_of(method: LLPMethod, select_by: SelectBy) -> Monitor:
+    """What the epoch is selected by: the test metric, or an estimate on what is held out.
+
+    Methods that see instance labels have their loss on held-out rows.
+    """
+    if select_by != "test":
+        of_rows = select_by == "bag_loss" or method.sees_instance_labels
+        return Monitor("held_out_loss" if of_rows else f"held_out_{select_by}", "min")
     name, mode = main_metric(method.label_kind)
     return Monitor(f"test_{name}", mode)
 

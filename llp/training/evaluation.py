@@ -17,12 +17,15 @@ from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.bag_level import bag_measures
 from llp.metrics.evaluation import all_measures
+from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
 from llp.ops.segment import segment_sum
 
 
 class EpochMeasures(Callback):
-    """Logs an epoch's measures: `held_out_loss`, or `test_auc` or `test_mse` and what goes with it.
+    """Logs an epoch's measures: `test_auc` or `test_mse` and what goes with it, or those of what is held out.
+
+    Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out`, as `held_out_upm` and so on.
 
     Parameters
     ----------
@@ -33,12 +36,13 @@ class EpochMeasures(Callback):
     def __init__(self, *, held_out: bool) -> None:
         self._held_out = held_out
         self._losses: list[Tensor] = []
+        self._bags: list[HeldOutBags] = []
         self._scores: list[Tensor] = []
         self._labels: list[Tensor] = []
 
     def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Begin collecting."""
-        self._losses, self._scores, self._labels = [], [], []
+        self._losses, self._bags, self._scores, self._labels = [], [], [], []
 
     def on_validation_batch_end(
         self,
@@ -53,6 +57,8 @@ class EpochMeasures(Callback):
         assert isinstance(pl_module, LLPMethod)
         if self._held_out:
             self._losses.append(pl_module.held_out_loss(outputs, batch))
+            if not pl_module.sees_instance_labels:
+                self._bags.append(HeldOutBags.of(pl_module.log_odds(outputs), batch, pl_module.label_kind))
         else:
             self._scores.append(pl_module.log_odds(outputs))
             self._labels.append(batch.label)
@@ -71,6 +77,11 @@ class EpochMeasures(Callback):
             if not math.isfinite(held_out_loss):
                 raise FloatingPointError(f"the held-out loss is {held_out_loss}")
             pl_module.log("held_out_loss", held_out_loss)
+            if self._bags:
+                bags = HeldOutBags.joined(self._bags)
+                found = criteria(bags, label_mean=pl_module.label_mean, label_kind=pl_module.label_kind)
+                for criterion, value in found.items():
+                    pl_module.log(f"held_out_{criterion}", value)
             return
         scores = finite(torch.cat(self._scores))
         measures = epoch_measures(scores, torch.cat(self._labels), pl_module.label_kind)

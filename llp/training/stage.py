@@ -15,7 +15,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from llp import signals
-from llp.config.schema import Hardware
+from llp.config.schema import Hardware, SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
@@ -108,13 +108,14 @@ def train_stage(
     *,
     max_epochs: int,
     patience: int,
+    select_by: SelectBy,
     hardware: Hardware,
     checkpoint_minutes: float,
     on_row: Callable[[Row], None],
 ) -> StageResult:
     """Train a method to its early stop, restore the best weights and measure them on the test rows."""
     begin = time.perf_counter()
-    monitor = monitor_of(method, data)
+    monitor = monitor_of(method, select_by)
     best = BestWeights(monitor)
     curve = Curve(files.curve, len(data.train_bags.rows), on_row)
     stopper = EarlyStopping(monitor.name, mode=monitor.mode, patience=patience, check_finite=False)

@@ -83,6 +83,14 @@ VALUES = [
     ("protocol.held_out=0.5", "Invalid protocol.held_out=0.5: expected 0 under protocol=paper, such as protocol=hold"),
     ("protocol=holdout protocol.held_out=-0.1", "Invalid protocol.held_out=-0.1: expected a number >= 0 and < 1"),
     ("protocol=holdout protocol.held_out=0", "Invalid protocol.held_out=0.0: expected a number > 0 and < 1, such as"),
+    (
+        "protocol.select_by=upm",
+        "Invalid protocol.select_by='upm': expected test under protocol=paper, such as protocol=",
+    ),
+    (
+        "protocol=holdout protocol.select_by=test",
+        "Invalid protocol.select_by='test': expected bag_loss, upm, debiased or",
+    ),
     ("protocol=holdout protocol.held_out=1", "Invalid protocol.held_out=1: expected a number >= 0 and < 1"),
     ("logger=wandb logger.mode=foo", "Invalid logger.mode='foo': expected auto, online or offline, such as"),
     ("logger=wandb logger.tags=foo", "Invalid logger.tags='foo': expected a list, each of it a text, such as"),

@@ -23,6 +23,8 @@ from llp.training.evaluation import evaluate
 from llp.training.stage import StageFiles, train_stage
 from tests.helpers.tables import make_table
 
+HALF = ("protocol=holdout", "protocol.held_out=0.4")
+
 
 def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host", deterministic=False):
     """Train a composed config outside a run's folder: the result, the method and its data."""
@@ -39,6 +41,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
         files,
         max_epochs=config.trainer.max_epochs,
         patience=config.trainer.patience,
+        select_by=config.protocol.select_by,
         hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
@@ -76,6 +79,9 @@ def test_monitor_knows_what_is_better(mode, best):
         ("synthetic", ["method=dllp_bce"], "test_auc", max),
         ("synthetic_sscl", ["method=dllp_mse"], "test_mse", min),
         ("synthetic", ["method=dllp_bce", "protocol=holdout"], "held_out_loss", min),
+        ("synthetic", ["method=upm", *HALF, "protocol.select_by=upm"], "held_out_upm", min),
+        ("synthetic", ["method=upm", *HALF, "protocol.select_by=debiased"], "held_out_debiased", min),
+        ("synthetic", ["method=instance_bce", *HALF, "protocol.select_by=upm"], "held_out_loss", min),
     ],
 )
 def test_run_ends_patience_epochs_after_its_best_epoch_whose_weights_it_keeps(
@@ -290,6 +296,12 @@ def test_stage_that_a_signal_stops_says_which_and_goes_on_later(tiny, tmp_path, 
     stage, _, _ = stage_of(config, tmp_path / "cut")
     assert stage.measures == whole.measures
     np.testing.assert_equal(untimed(stage.rows), untimed(whole.rows))
+
+
+def test_an_estimate_needs_some_held_out_bags(tiny, tmp_path):
+    config = tiny("protocol=holdout", "protocol.held_out=0.05", "protocol.select_by=upm")
+    with pytest.raises(InputError, match=r"Invalid protocol.select_by='upm': .* 3 held-out bags and there are 1"):
+        stage_of(config, tmp_path)
 
 
 def test_share_that_leaves_no_bag_to_train_on(tiny, tmp_path):
