@@ -14,7 +14,7 @@ COMMANDS = {
     "train": (["llp.train", *TINY], "synthetic/**/result.json"),
     "train, joblib": (["llp.train", "-m", *TINY, *JOBLIB], "synthetic/**/fold=1/**/result.json"),
     "analyze": (["llp.analyze", *KEYS], "analysis/synthetic/analysis.csv"),
-    "point 11, report": (["llp.report"], "report/report.md"),
+    "report": (["llp.report"], "report/report.md"),
 }
 
 

@@ -115,14 +115,14 @@ def test_analysis(command, stop, number):
     ("number", "to_group"),
     [(signal.SIGTERM, False), (signal.SIGINT, True), pytest.param(signal.SIGINT, False, marks=pytest.mark.slow)],
 )
-def test_point_13_workers_of_a_joblib_grid_stop_with_it(command, stop, number, to_group):
+def test_workers_of_a_joblib_grid_stop_with_it(command, stop, number, to_group):
     ended = stop(number, lambda: len(checkpoints(command)) == 2, *GRID, to_group=to_group)
     assert_stopped(ended, number)
     assert soon_gone(ended.group)
     assert_both_runs_can_go_on(command)
 
 
-def test_point_13_workers_of_a_joblib_grid_that_is_killed_stop_soon(command, stop):
+def test_workers_of_a_joblib_grid_that_is_killed_stop_soon(command, stop):
     ended = stop(signal.SIGKILL, lambda: len(checkpoints(command)) == 2, *GRID)
     assert ended.code == -signal.SIGKILL
     assert "Traceback" not in ended.out + ended.err

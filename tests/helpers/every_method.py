@@ -34,6 +34,9 @@ def make_tables(folder):
     return made
 
 
+TRAINED = [name for name in options("method") if name != "group_prior"]
+
+
 @functools.cache
 def composed(name, *overrides):
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):

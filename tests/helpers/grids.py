@@ -8,6 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from llp.results import contents
+from llp.results.collect import collect
+from llp.results.summary import summarize
+from llp.results.variants import name_variants
 from tests.helpers.records import write_run
 
 METHODS = ("dllp_bce", "dllp_mse", "genbags", "easy_llp", "ot_llp", "sim_llp", "instance_bce")
@@ -101,3 +105,10 @@ def write_analysis(outputs_dir: Path, *, dataset: str = "flights", keys: Iterabl
     path.parent.mkdir(parents=True)
     frame.write_parquet(path)
     return frame
+
+
+def contents_of(folder: Path, analysis: pl.DataFrame | None = None) -> contents.Scores:
+    """The scores of the runs of a folder, as a report has them."""
+    collected = collect(folder)
+    runs = name_variants(collected.runs, collected.configs)
+    return contents.Scores(summarize(runs), runs, analysis)

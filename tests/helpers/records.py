@@ -3,7 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from omegaconf import DictConfig
+
+from llp.runs.build import open_table
 from llp.runs.record import MetricRecord, RunRecord, StageRecord
+from llp.runs.run import Run
 
 
 def stage(**changes: Any) -> StageRecord:
@@ -81,3 +85,13 @@ def write_folds(outputs_dir: Path, values: list[float], **changes: Any) -> None:
     """Write one finished run per fold."""
     for fold, value in enumerate(values):
         write_run(outputs_dir, value, fold=fold, **changes)
+
+
+def run_of(config: DictConfig) -> Run:
+    """The run of a composed config."""
+    return Run.of(config, open_table(config))
+
+
+def record_of(config: DictConfig) -> RunRecord:
+    """The record of a composed config's finished run."""
+    return RunRecord.read(run_of(config).result_path)

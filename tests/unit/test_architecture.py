@@ -21,6 +21,13 @@ def test_imports_run_downwards_and_in_no_circle():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_no_test_imports_from_another():
+    """What several tests share is in tests/helpers."""
+    text = {path: path.read_text() for path in (CHECKOUT / "tests").rglob("test_*.py")}
+    shared = re.compile(r"^(?:from|import) tests\.(?!helpers\b).*", re.M)
+    assert {path.name: shared.findall(one) for path, one in text.items() if shared.search(one)} == {}
+
+
 def types_of(module):
     """Names of the public classes and type aliases that a module defines."""
     for node in module.body:

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from llp.train import _train
-from tests.unit.runs.test_run import record_of, run_of
+from tests.helpers.records import record_of, run_of
 
 
 def curve_of(config, name):
@@ -15,7 +15,7 @@ def curve_of(config, name):
 
 
 @pytest.mark.parametrize("method", ["dllp_bce", "instance_bce"])
-def test_point_5_under_holdout_it_is_the_held_out_loss(tiny, method):
+def test_under_holdout_it_is_the_held_out_loss(tiny, method):
     config = tiny("protocol=holdout", f"method={method}")
     returned = _train(config)
     assert returned == pytest.approx(min(curve_of(config, "held_out_loss")))
@@ -23,11 +23,11 @@ def test_point_5_under_holdout_it_is_the_held_out_loss(tiny, method):
     assert _train(config) == returned  # of the finished run
 
 
-def test_point_5_under_paper_it_is_the_test_metric(tiny):
+def test_under_paper_it_is_the_test_metric(tiny):
     config = tiny()
     assert _train(config) == record_of(config).metric.best
     assert record_of(config).metric.held_out is None
 
 
-def test_point_5_a_method_without_training_has_no_held_out_loss(tiny):
+def test_a_method_without_training_has_no_held_out_loss(tiny):
     assert math.isnan(_train(tiny("protocol=holdout", "method=group_prior")))

@@ -151,7 +151,7 @@ def test_a_finished_key_is_not_measured_again(table, tmp_path, monkeypatch):
         "digit",
     ],
 )
-def test_point_12_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage):
+def test_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage):
     keys = keys_of(1)
     measurer = Measurer(table, tmp_path, threads=1)
     first = list(measurer.count_all(keys))
@@ -169,7 +169,7 @@ def test_point_12_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog
     assert len(caplog.messages) == 1
 
 
-def test_point_16_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
+def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
     name = "../../c"
     columns = [Column(name, "categorical", 3), Column("/x", "categorical", 2)]
     with TableWriter(tmp_path / "table", columns, label_kind="binary", rows=60) as writer:
@@ -185,7 +185,7 @@ def test_point_16_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_pat
     assert {path.parent for path in written} == {store / "counting"}
 
 
-def test_point_16_name_of_a_dataset_stays_in_the_outputs_folder(tmp_path, data_dir):
+def test_name_of_a_dataset_stays_in_the_outputs_folder(tmp_path, data_dir):
     register()
     outputs = tmp_path / "a" / "b" / "outputs"
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):

@@ -14,8 +14,8 @@ from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
 from llp.runs.record import SCHEMA
 from llp.runs.run import run_one
+from tests.helpers.hostile import BOMB
 from tests.helpers.records import record, run_folder, stage, write_run
-from tests.unit.test_files import BOMB
 
 
 def test_reads_what_a_run_writes(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ HARMLESS = {
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("case", BAD_FILES | HARMLESS)
-def test_point_17_one_bad_file_never_hides_the_others(tmp_path: Path, case: str) -> None:
+def test_one_bad_file_never_hides_the_others(tmp_path: Path, case: str) -> None:
     good = write_run(tmp_path, 0.7, fold=1)
     bad = write_run(tmp_path, 0.6, fold=0)
     name, damage = (BAD_FILES | HARMLESS)[case]
@@ -167,7 +167,7 @@ def test_point_17_one_bad_file_never_hides_the_others(tmp_path: Path, case: str)
 
 
 @pytest.mark.timeout(30)
-def test_point_17_a_bad_error_record_is_told(tmp_path: Path) -> None:
+def test_a_bad_error_record_is_told(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, record("auc", 0.5))
     folder.mkdir(parents=True)
     fifo(folder / "error.json")

@@ -9,8 +9,7 @@ from PIL import Image
 from llp.analysis.drawing import STYLE, looks, save_figure
 from llp.report import report
 from llp.results import contents
-from tests.helpers.grids import KEYS, METHODS, write_analysis, write_grid
-from tests.unit.results.test_tables import contents_of
+from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 
 
 @pytest.fixture(scope="module")

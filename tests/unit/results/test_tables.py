@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,13 +10,11 @@ import pytest
 from llp.results import contents, published
 from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, Point, collect
-from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import completeness, progress
-from llp.results.variants import name_variants
-from tests.helpers.grids import KEYS, METHODS, write_analysis, write_grid
+from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_folds, write_run
 
 
@@ -27,12 +24,6 @@ def grid(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid")
     write_grid(folder)
     return contents_of(folder, write_analysis(folder))
-
-
-def contents_of(folder: Path, analysis: pl.DataFrame | None = None) -> contents.Scores:
-    collected = collect(folder)
-    runs = name_variants(collected.runs, collected.configs)
-    return contents.Scores(summarize(runs), runs, analysis)
 
 
 def texts(table: Table | None) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ import yaml
 from llp.errors import InputError
 from llp.runs.build import load_model, open_table
 from llp.runs.run import Run, run_one
-from tests.unit.test_files import BOMB
+from tests.helpers.hostile import BOMB
 
 
 class Payload:
@@ -82,7 +82,7 @@ NODES = {
 
 
 @pytest.mark.parametrize("case", NODES)
-def test_point_15_no_class_or_function_that_a_folder_names_is_called(copied, tmp_path, monkeypatch, case):
+def test_no_class_or_function_that_a_folder_names_is_called(copied, tmp_path, monkeypatch, case):
     folder, table, config = copied
     marker, pickled = tmp_path / "marker", tmp_path / "payload.pkl"
     pickled.write_bytes(pickle.dumps(Payload(marker)))
@@ -100,7 +100,7 @@ def test_point_15_no_class_or_function_that_a_folder_names_is_called(copied, tmp
 @pytest.mark.parametrize(
     "text", [None, "", "3", "[]", "null", "model: 3", "model: {}", "a: [", BOMB, "[" * 5000, "model: &m {a: *m}"]
 )
-def test_point_17_config_that_is_none_is_told_in_a_line(copied, text):
+def test_config_that_is_none_is_told_in_a_line(copied, text):
     folder, table, _ = copied
     path = folder / "config.yaml"
     path.unlink() if text is None else path.write_text(text)
@@ -109,7 +109,7 @@ def test_point_17_config_that_is_none_is_told_in_a_line(copied, text):
     assert "\n" not in str(error.value)
 
 
-def test_point_15_weights_are_not_unpickled(copied, tmp_path):
+def test_weights_are_not_unpickled(copied, tmp_path):
     folder, table, _ = copied
     marker, path = tmp_path / "marker", folder / "checkpoints" / "best.pt"
     torch.save({"embedding": Payload(marker)}, path)
@@ -119,7 +119,7 @@ def test_point_15_weights_are_not_unpickled(copied, tmp_path):
 
 
 @pytest.mark.parametrize("content", [[1], {"a": 1}, {"embedding": torch.ones(2)}, 3])
-def test_point_12_weights_of_something_else_are_told_in_a_line(copied, content):
+def test_weights_of_something_else_are_told_in_a_line(copied, content):
     folder, table, _ = copied
     path = folder / "checkpoints" / "best.pt"
     torch.save(content, path)

@@ -19,16 +19,9 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import write_atomically
 from llp.runs.build import load_model, open_table
-from llp.runs.record import SCHEMA, RunRecord
+from llp.runs.record import SCHEMA
 from llp.runs.run import Run, run_one
-
-
-def run_of(config):
-    return Run.of(config, open_table(config))
-
-
-def record_of(config):
-    return RunRecord.read(run_of(config).result_path)
+from tests.helpers.records import record_of, run_of
 
 
 class CutOffError(Exception):
@@ -54,7 +47,7 @@ def test_folder_spells_the_point(tiny, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "/x", "a/b", ".x", "x" * 300])
-def test_point_16_no_name_leaves_the_outputs_folder(tiny, tmp_path, name):
+def test_no_name_leaves_the_outputs_folder(tiny, tmp_path, name):
     config = tiny()
     for node in (config.dataset, config.method):
         node.name = name
@@ -228,7 +221,7 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("at", ["training", "record"])
-def test_point_9_a_forced_run_that_fails_leaves_the_finished_result(tiny, monkeypatch, at):
+def test_a_forced_run_that_fails_leaves_the_finished_result(tiny, monkeypatch, at):
     config = tiny("save_model=true")
     run_one(config)
     run = run_of(config)
@@ -256,7 +249,7 @@ def test_point_9_a_forced_run_that_fails_leaves_the_finished_result(tiny, monkey
     assert after["checkpoints/best.pt"] != b""
 
 
-def test_point_9_a_refused_option_leaves_the_finished_result(tiny):
+def test_a_refused_option_leaves_the_finished_result(tiny):
     config = tiny()
     run_one(config)
     before = contents(run_of(config).folder)
@@ -267,7 +260,7 @@ def test_point_9_a_refused_option_leaves_the_finished_result(tiny):
     assert contents(run_of(config).folder) == before
 
 
-def test_point_9_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(tiny, failing):
+def test_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(tiny, failing):
     failing.undo()
     first = run_one(tiny("method=dllp_mae"))
     calls = []
@@ -296,7 +289,7 @@ def test_point_9_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_w
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.5", "\udcff", "9" * 5000])
-def test_point_12_a_damaged_count_of_attempts(tiny, caplog, text):
+def test_a_damaged_count_of_attempts(tiny, caplog, text):
     config = tiny("method=group_prior")
     run = run_of(config)
     run.folder.mkdir(parents=True)

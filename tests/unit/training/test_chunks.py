@@ -30,8 +30,9 @@ from llp.training import cuda_graphs
 from llp.training.chunks import ONCE_AN_EPOCH, ChunkTraining, PlainStep, own_hooks
 from llp.training.cuda_graphs import CapturedStep, capacity_for
 from llp.training.stage import keeps_on, without_effect
+from tests.helpers.cutting import CutOffError
+from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
-from tests.unit.training.test_training import CutOffError, cut_off_after, same_weights, stage_of, untimed
 
 CPU = torch.device("cpu")
 

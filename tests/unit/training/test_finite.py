@@ -15,9 +15,8 @@ from llp.runs.build import load_model, open_table
 from llp.runs.run import Run, run_one
 from llp.training import finite
 from tests.helpers.commands import TINY
-from tests.helpers.every_method import composed
-from tests.unit.training.test_resume import TRAINED
-from tests.unit.training.test_training import stage_of
+from tests.helpers.every_method import TRAINED, composed
+from tests.helpers.stages import stage_of
 
 WHERE = r"in epoch \d+, after \d+ steps with the learning rate 1e\+38; expected finite numbers"
 

@@ -5,12 +5,10 @@ import random
 
 import pytest
 
-from llp.config.grouping_keys import options
 from llp.runs.run import run_one
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, moments, outcome, untimed_record
-from tests.helpers.every_method import composed
+from tests.helpers.every_method import TRAINED, composed
 
-TRAINED = [name for name in options("method") if name != "group_prior"]
 # a vocabulary of which a minibatch touches a part, so that rows lag behind; most runs stop early within some epochs
 SMALL = (
     "dataset.vocab_fraction=1e-3",

@@ -11,51 +11,18 @@ import torch
 
 from llp import signals
 from llp.config.grouping_keys import options
-from llp.config.schema import Hardware
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.dllp import DLLP
-from llp.runs.build import build_data, build_method, build_model, open_table
+from llp.runs.build import open_table
 from llp.runs.run import run_one
 from llp.training.callbacks import Monitor, write_csv
 from llp.training.evaluation import evaluate
-from llp.training.stage import StageFiles, train_stage
+from tests.helpers.stages import same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
 HALF = ("protocol=holdout", "protocol.held_out=0.4")
-
-
-def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host", deterministic=False):
-    """Train a composed config outside a run's folder: the result, the method and its data."""
-    torch.set_num_threads(1)
-    table = table or open_table(config)
-    method = build_method(config, table)
-    if "first_stage" in config.method:
-        method.start_from(build_model(config, table))
-    data = build_data(config, table, instance_labels=method.sees_instance_labels)
-    files = StageFiles(folder / "metrics.csv", folder / "resume.ckpt")
-    stage = train_stage(
-        method,
-        data,
-        files,
-        max_epochs=config.trainer.max_epochs,
-        patience=config.trainer.patience,
-        select_by=config.protocol.select_by,
-        hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
-        checkpoint_minutes=config.checkpoint_minutes,
-        on_row=on_row,
-    )
-    return stage, method, data
-
-
-def untimed(rows):
-    return [{name: value for name, value in row.items() if "second" not in name} for row in rows]
-
-
-def same_weights(first, second):
-    first, second = first.state_dict(), second.state_dict()
-    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
 def read_curve(path):
@@ -147,18 +114,6 @@ def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, 
     assert all("test" not in name for row in stage.rows for name in row)
     assert stage.untrained is None
     assert 0 <= stage.measures["auc"] <= 1
-
-
-class CutOffError(Exception):
-    pass
-
-
-def cut_off_after(epoch):
-    def on_row(row):
-        if row["epoch"] == epoch:
-            raise CutOffError
-
-    return on_row
 
 
 METHODS = options("method")

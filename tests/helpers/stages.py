@@ -1,0 +1,48 @@
+"""One stage trained outside a run's folder, and what of it is compared."""
+
+import torch
+
+from llp.config.schema import Hardware
+from llp.runs.build import build_data, build_method, build_model, open_table
+from llp.training.stage import StageFiles, train_stage
+from tests.helpers.cutting import CutOffError
+
+
+def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host", deterministic=False):
+    """Train a composed config outside a run's folder: the result, the method and its data."""
+    torch.set_num_threads(1)
+    table = table or open_table(config)
+    method = build_method(config, table)
+    if "first_stage" in config.method:
+        method.start_from(build_model(config, table))
+    data = build_data(config, table, instance_labels=method.sees_instance_labels)
+    files = StageFiles(folder / "metrics.csv", folder / "resume.ckpt")
+    stage = train_stage(
+        method,
+        data,
+        files,
+        max_epochs=config.trainer.max_epochs,
+        patience=config.trainer.patience,
+        select_by=config.protocol.select_by,
+        hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
+        checkpoint_minutes=config.checkpoint_minutes,
+        on_row=on_row,
+    )
+    return stage, method, data
+
+
+def untimed(rows):
+    return [{name: value for name, value in row.items() if "second" not in name} for row in rows]
+
+
+def same_weights(first, second):
+    first, second = first.state_dict(), second.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def cut_off_after(epoch):
+    def on_row(row):
+        if row["epoch"] == epoch:
+            raise CutOffError
+
+    return on_row
