@@ -64,16 +64,36 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         Its folder is made when it is missing.
     write : callable
         Given the temporary file's path, which has the ending of `path`.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; names it. Nothing of it stays, and what was there before does.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        try:
+            write(temporary)
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+        except Exception:  # torch's and polars' own errors on a full disk do not say so
+            _write_more(temporary, path)
+            raise
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _write_more(temporary: Path, path: Path) -> None:
+    """Raise what the operating system says if nothing more can be written to a file."""
+    try:
+        with temporary.open("ab") as file:
+            file.write(bytes(2**16))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def folder_name(name: str) -> str:

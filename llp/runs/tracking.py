@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +13,11 @@ from omegaconf import DictConfig
 from pydantic import ValidationError
 
 from llp.config.options import reason
-from llp.errors import InputError
+from llp.errors import InputError, first_line
+from llp.files import read_small, write_atomically
 from llp.training.callbacks import Row
+
+TAG_LENGTH = 64  # characters; W&B refuses longer ones
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +52,8 @@ def track(
     folder : Path
         The run's folder; offline files lie under it.
     run_id : str
-        Unique for this attempt at this run, so that a repeated run never appends to an old one.
+        Tells the run and the attempt at it, so that a repeated run never appends to an old one; the folder adds digits
+        of its own, as W&B takes no run twice, also not one that was removed here.
     name, group, tags
         How it is shown.
     config : dict
@@ -64,24 +70,37 @@ def track(
             entity=logger.entity,
             mode=_mode(logger.mode),
             dir=folder,
-            id=run_id,
+            id=f"{run_id}-{_unique_part(folder)}",
             name=name,
             group=group,
-            tags=[*tags, *logger.tags],
+            tags=[*(tag[:TAG_LENGTH] for tag in tags), *logger.tags],
             job_type="train",
             config=config,
             reinit="create_new",  # the run belongs to this call, not to the process
             settings=wandb.Settings(console="off", silent=True),
         )
     except (wandb.Error, ValidationError) as error:
-        problem = reason(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
-        raise InputError(f"logger=wandb: {problem}; write logger.mode=offline to go on without a connection") from error
+        problem = reason(error) if isinstance(error, ValidationError) else first_line(error)
+        unconnected = isinstance(error, wandb.errors.CommError) or "API key" in problem
+        remedy = "; write logger.mode=offline to go on without a connection" if unconnected else ""
+        raise InputError(f"logger=wandb: {problem}{remedy}") from error
     exit_code = 1
     try:
         yield Tracker(run)
         exit_code = 0
     finally:
         run.finish(exit_code=exit_code)
+
+
+def _unique_part(folder: Path) -> str:
+    """Eight hexadecimal digits, the same ones for all attempts in a folder."""
+    path = folder / "wandb" / "unique"
+    with suppress(OSError, ValueError):
+        if re.fullmatch("[0-9a-f]{8}", known := read_small(path).decode()):
+            return known
+    made = secrets.token_hex(4)
+    write_atomically(path, lambda temporary: temporary.write_text(made))
+    return made
 
 
 def _mode(asked: Literal["auto", "online", "offline"]) -> Literal["online", "offline", "disabled"]:

@@ -1,6 +1,8 @@
 """What is read back from a folder is bounded, and what names a folder stays inside it."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -84,3 +86,35 @@ def test_plain_yaml_is_read(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("a: {b: [1, 2.5, null, text]}\n")
     assert read_yaml(path) == {"a": {"b": [1, 2.5, None, "text"]}}
+
+
+FULL = """
+import resource, sys, torch, polars as pl
+from pathlib import Path
+from llp.files import write_atomically
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # as a disk that is full
+path = Path(sys.argv[1])
+path.write_text("before")
+write = {
+    "torch": lambda temporary: torch.save(torch.zeros(1_000_000), temporary),
+    "polars": pl.DataFrame({"a": range(1_000_000)}).write_parquet,
+    "text": lambda temporary: temporary.write_text("x" * 1_000_000),
+    "own": lambda temporary: 1 / 0,
+}[sys.argv[2]]
+try:
+    write_atomically(path, write)
+except OSError as error:
+    print(error)
+except ZeroDivisionError:
+    print("own")
+"""
+
+
+@pytest.mark.parametrize("how", ["torch", "polars", "text", "own"])
+def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path, how):
+    path = tmp_path / "best.pt"
+    done = subprocess.run([sys.executable, "-c", FULL, path, how], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout == ("own\n" if how == "own" else f"[Errno 27] File too large: '{path}'\n")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]

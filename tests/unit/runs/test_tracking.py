@@ -1,5 +1,6 @@
 """Weights & Biases offline: one run of theirs per run of ours, with its outcome, and the key nowhere."""
 
+import shutil
 import struct
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -78,7 +79,9 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
 
     runs = runs_in(tmp_path)
     hashes = [result.config_hash for result in results]
-    assert [told["run"].run_id for told in runs][:3] == [f"{hashes[0]}-1", f"{hashes[1]}-1", f"{hashes[0]}-2"]
+    names = [told["run"].run_id.rsplit("-", 1) for told in runs]
+    assert [name for name, _ in names][:3] == [f"{hashes[0]}-1", f"{hashes[1]}-1", f"{hashes[0]}-2"]
+    assert names[0][1] == names[2][1] != names[1][1]  # a part of the folder's own
     assert len({told["run"].run_id for told in runs}) == 4
     assert [told["exit_code"] for told in runs] == [0, 0, 0, 1]
 
@@ -105,12 +108,30 @@ def test_runs_in_threads_are_told_apart(tiny, tmp_path, wandb_offline):
     configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=3") for fold in range(3)]
     with ThreadPoolExecutor(3) as pool:
         records = {f"{record.config_hash}-1": record for record in pool.map(run_one, configs)}
-    runs = {told["run"].run_id: told for told in runs_in(tmp_path)}
+    runs = {told["run"].run_id.rsplit("-", 1)[0]: told for told in runs_in(tmp_path)}
     assert runs.keys() == records.keys()
     for name, told in runs.items():
         assert told["exit_code"] == 0
         assert len(told["history"]) == 3
         assert str(records[name].metric.best) in str(told["summary"])
+
+
+def test_run_whose_folder_was_removed_is_another_one_for_wandb(tiny, tmp_path, wandb_offline):
+    seen = set()
+    for _ in range(2):
+        run_one(tiny("logger=wandb", "method=group_prior"))
+        seen |= {told["run"].run_id for told in runs_in(tmp_path)}
+        shutil.rmtree(tmp_path / "outputs")
+    assert len(seen) == 2
+
+
+def test_names_longer_than_a_tag_may_be_are_shortened(tiny, tmp_path, wandb_offline):
+    config = tiny("logger=wandb", "method=group_prior")
+    config.dataset.name = "d" * 100
+    run_one(config)
+    [told] = runs_in(tmp_path)
+    assert told["run"].tags[0] == "d" * 64
+    assert told["exit_code"] == 0
 
 
 def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):
@@ -172,5 +193,5 @@ def test_what_wandb_refuses_is_told_in_a_line(tiny, no_key, monkeypatch, options
     message = str(error.value)
     assert message.startswith("logger=wandb: ")
     assert problem in message
-    assert message.endswith("; write logger.mode=offline to go on without a connection")
+    assert message.endswith("to go on without a connection") == ("API" in problem)  # no remedy for anything else
     assert "\n" not in message
