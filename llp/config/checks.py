@@ -1,13 +1,9 @@
-"""Checks of a composed config, of one point or of a whole grid: what is wrong is told before any work."""
+"""Checks of a composed config: what is wrong is told before any work."""
 
 import os
-import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from hydra.experimental.callback import Callback
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig
 
 from llp.config.commands import AnalyzeConfig, TrainConfig
 from llp.config.grouping_keys import grouping_key, options, read_option
@@ -15,60 +11,7 @@ from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
 from llp.data.table import LabelKind
-from llp.errors import InputError, choice, invalid, missing, plain
-
-
-class CheckGrid(Callback):
-    """Checks the points of a multirun before the first one starts."""
-
-    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Compose and check each point; the first wrong one stops the multirun."""
-        from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-        from hydra.core.global_hydra import GlobalHydra
-        from hydra.core.override_parser.overrides_parser import OverridesParser
-
-        if not config.hydra.sweeper._target_.endswith("BasicSweeper"):
-            return  # another sweeper chooses its points as it goes; each run checks its own
-        given = list(config.hydra.overrides.task)
-        keys = {override.split("=")[0] for override in given}
-        given += [f"{key}={value}" for key, value in (config.hydra.sweeper.params or {}).items() if key not in keys]
-        loader = GlobalHydra.instance().config_loader()
-        points = BasicSweeper.split_arguments(OverridesParser.create(config_loader=loader).parse_overrides(given), None)
-        composed = []
-        try:
-            for overrides in _representatives(points[0]):
-                point = loader.load_sweep_config(config, list(overrides))
-                with open_dict(point):
-                    del point.hydra
-                check_config(point)
-                composed.append(point)
-            _check_side_by_side(config.runs_at_once, composed)
-        except InputError as error:
-            sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
-
-
-def _check_side_by_side(runs_at_once: int, points: Sequence[DictConfig]) -> None:
-    """Refuse points that cannot train in one process together."""
-    if any(point.runs_at_once != runs_at_once for point in points):
-        raise invalid("runs_at_once", runs_at_once, "one number for the whole grid", 2)
-    if runs_at_once == 1:
-        return
-    for group, name in (("trainer", "threads"), ("hardware", "deterministic")):  # torch has one of each in a process
-        if len({point[group][name] for point in points}) > 1:
-            raise invalid("runs_at_once", runs_at_once, f"1 where the points differ in {group}.{name}", 1)
-    if any(point.num_workers for point in points):  # a fork of a process with threads may wait for ever
-        raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
-
-
-def _representatives(points: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Points that hold every fold, every seed and every combination of the other overrides: composing takes time."""
-    seen: set[tuple[str, ...]] = set()
-    for overrides in points:
-        apart = [(override,) for override in overrides if override.startswith(("fold=", "seed="))]
-        parts = {tuple(override for override in overrides if (override,) not in apart), *apart}
-        if not parts <= seen:
-            seen |= parts
-            yield overrides
+from llp.errors import choice, invalid, missing, plain
 
 
 def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:

@@ -1,6 +1,7 @@
 """Composition by Hydra, with errors of this project's wording: one line, and the nearest option's name."""
 
 import re
+from collections.abc import Sequence
 
 import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -44,16 +45,47 @@ class CheckedLoader(ConfigLoaderImpl):
         except (HydraException, OmegaConfBaseException, InputError) as error:
             raise CompositionError(str(self._explain(error, config_name, given, run_mode))) from None
 
+    def apply(
+        self, values: Sequence[Override], config: DictConfig, master: DictConfig, overrides: Sequence[str]
+    ) -> None:
+        """Apply overrides that choose no file to what the others compose, as the last step of a composition.
+
+        Parameters
+        ----------
+        values : sequence of Override
+            The overrides to be applied.
+        config : DictConfig
+            What they are applied to.
+        master : DictConfig
+            The multirun's config.
+        overrides : sequence of str
+            All overrides of the point, for the error.
+        """
+        try:
+            self._apply_overrides_to_config(list(values), config)
+        except (HydraException, OmegaConfBaseException) as error:
+            given = [*master.hydra.overrides.hydra, *overrides]
+            explained = self._explain(error, master.hydra.job.config_name, given, RunMode.RUN)
+            raise CompositionError(str(explained)) from None
+
+    def has_file(self, group: str, name: str, master: DictConfig) -> bool:
+        """Whether a group's option is a file, and not made from its name."""
+        given = list(master.hydra.overrides.hydra)
+        _, repository = self._parse_overrides_and_create_caching_repo(master.hydra.job.config_name, given)
+        made = GroupingKeySource.scheme()
+        return any(one.is_config(f"{group}/{name}") for one in repository.get_sources() if one.scheme() != made)
+
     def _as_name(self, override: str) -> str:
         """Quote what a group is given where Hydra would read a number: `grouping_key=1_2` is the key of 1 and 2."""
         group, sign, value = override.partition("=")
-        if not sign or group.startswith("hydra") or not self._is_group(group) or not re.fullmatch(r"[\w.,]+", value):
+        if not sign or group.startswith("hydra") or not self.is_group(group) or not re.fullmatch(r"[\w.,]+", value):
             return override
         return f"{group}=" + ",".join(
             f"'{name}'" if re.fullmatch(r"[\d._]+", name) else name for name in value.split(",")
         )
 
-    def _is_group(self, name: str) -> bool:
+    def is_group(self, name: str) -> bool:
+        """Whether a name is a config group's."""
         return self.repository.group_exists(name)
 
     def _check_choices(self, overrides: list[str]) -> None:
@@ -61,7 +93,7 @@ class CheckedLoader(ConfigLoaderImpl):
         for one in self._parse(overrides):
             value = None if one.is_sweep_override() or one.is_delete() else one.value()
             group = one.key_or_group
-            if one.is_hydra_override() or not self._is_group(group) or isinstance(value, str | dict):
+            if one.is_hydra_override() or not self.is_group(group) or isinstance(value, str | dict):
                 continue
             if not (one.is_sweep_override() or one.is_delete()):
                 names = self._names(group)
@@ -95,7 +127,7 @@ class CheckedLoader(ConfigLoaderImpl):
         accepted = []
         for one in self._parse(overrides):
             sweep = one.is_sweep_override() or one.is_delete() or one.is_hydra_override()
-            if not sweep and not self._is_group(one.key_or_group):
+            if not sweep and not self.is_group(one.key_or_group):
                 accepted.append("++" + (one.input_line or "").lstrip("+"))
             else:
                 accepted.append(one.input_line or "")

@@ -110,4 +110,9 @@ def grouping_key(config: DictConfig) -> GroupingKey:
     """The grouping key of a composed and checked config."""
     node = OmegaConf.to_container(config.grouping_key)
     assert isinstance(node, dict)
+    return key_of({str(name): value for name, value in node.items()})
+
+
+def key_of(node: dict[str, Any]) -> GroupingKey:
+    """The grouping key of a config's plain node."""
     return GroupingKey(**{**node, "columns": tuple(str(column) for column in node.get("columns", ()))})

@@ -3,6 +3,7 @@
 All of Hydra's `instantiate` calls are here.
 """
 
+import logging
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
 
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
+
+log = logging.getLogger(__name__)
 
 
 def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:
@@ -141,6 +144,22 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
         raise InputError(f"optimizer: {error}") from error
     if "first_stage" in config.method:
         method.start_from(build_model(config, small))
+
+
+def check_input(config: DictConfig, table: InstanceTable) -> None:
+    """Refuse wrong input while a run has no folder; whatever else fails will do so again, and be recorded there.
+
+    Raises
+    ------
+    InputError
+        See `check_build`.
+    """
+    try:
+        check_build(config, table)
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        log.debug("building failed: %s", error)
 
 
 def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> "LLPDataModule":

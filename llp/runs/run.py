@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
-from llp.config.grouping_keys import grouping_key
+from llp.config.grouping_keys import grouping_key, key_of
 from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
-from llp.errors import InputError
 from llp.files import folder_name, is_intact, is_whole, locked, write_atomically
 from llp.runs.attempt import error_file, log_file, next_attempt, take_over, work_folder
-from llp.runs.build import build_data, build_method, build_model, check_build, load_weights, open_table, resolved
+from llp.runs.build import build_data, build_method, build_model, check_input, load_weights, open_table, resolved
 from llp.runs.record import NewerRecordError, RecordError, RunRecord, StageRecord
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
@@ -62,13 +61,17 @@ class Run:
     @classmethod
     def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
         """The run of a composed config on a table."""
-        identity = resolved(config, IDENTITY)
-        content = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
-        digest = hashlib.sha256(content.encode()).hexdigest()[:8]
-        names = (config.dataset.name, grouping_key(config).name, config.method.name)
-        point = [*(folder_name(str(name)) for name in names), f"fold={config.fold}", f"seed={config.seed}"]
-        folder = Path(config.outputs_dir).joinpath(*point, digest)
-        return cls(folder, digest, identity)
+        return cls.of_content(resolved(config, (*IDENTITY, "outputs_dir")), table)
+
+    @classmethod
+    def of_content(cls, content: dict[str, Any], table: InstanceTable) -> "Run":
+        """The run of a config's plain content on a table."""
+        identity = {name: content[name] for name in IDENTITY}
+        text = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        names = (content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"])
+        point = [*(folder_name(str(name)) for name in names), f"fold={content['fold']}", f"seed={content['seed']}"]
+        return cls(Path(content["outputs_dir"]).joinpath(*point, digest), digest, identity)
 
     @property
     def result_path(self) -> Path:
@@ -123,12 +126,12 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
         check_targets(resolved(config, ("dataset", *GIVEN)))
     table = open_table(config)
     run = Run.of(config, table)
-    keep = bool(config.save_model or config.method.get("keep_model", False))
+    keep = keeps_weights(config)
     record = None if config.force else run.finished(need_weights=keep, warn=False)  # under the lock it will
     if record is not None:
         log.info("%s: finished before, skipped", describe(run))
         return record, True
-    _check_build(config, table)
+    check_input(config, table)
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{describe(run)}: another process or thread is at it"):
         record = None if config.force else run.finished(need_weights=keep)
@@ -141,14 +144,9 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     return record, reused
 
 
-def _check_build(config: DictConfig, table: InstanceTable) -> None:
-    """Refuse wrong input while the run has no folder; whatever else fails will do so again, and be recorded there."""
-    try:
-        check_build(config, table)
-    except (InputError, OSError):
-        raise
-    except Exception as error:
-        log.debug("building failed: %s", error)
+def keeps_weights(config: DictConfig | dict[str, Any]) -> bool:
+    """Whether a run keeps its best weights, because it is asked to or because others start from them."""
+    return bool(config["save_model"] or config["method"].get("keep_model"))
 
 
 def describe(run: Run) -> str:

@@ -19,9 +19,11 @@ from hydra._internal.utils import run_and_report
 from hydra.core.utils import JobReturn, JobStatus, configure_log
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
+from pydantic import PositiveInt
 
 from llp import signals
-from llp.errors import invalid
+from llp.config.options import check_value
+from llp.errors import InputError, invalid
 
 Task = Callable[[DictConfig], float]
 
@@ -83,6 +85,10 @@ class SideBySide(Callback):
         global _pool
         if config.runs_at_once == 1:
             return
+        try:
+            check_value("runs_at_once", config.runs_at_once, PositiveInt)
+        except InputError as error:
+            sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
         problem = _problem(config)
         if problem is not None:
             sys.exit(str(invalid("runs_at_once", config.runs_at_once, f"1 with {problem}", 1)))
@@ -120,7 +126,7 @@ def _report(job: JobReturn) -> None:
 
 def _problem(config: DictConfig) -> str | None:
     hydra = config.hydra
-    if not hydra.sweeper._target_.endswith(".BasicSweeper"):
+    if not hydra.sweeper._target_.endswith((".BasicSweeper", ".GridSweeper")):
         return f"hydra/sweeper={hydra.runtime.choices['hydra/sweeper']}, which waits for the value of each point"
     if not hydra.launcher._target_.endswith(".BasicLauncher"):
         return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which starts processes"

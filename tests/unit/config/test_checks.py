@@ -6,7 +6,7 @@ import pytest
 from hydra import compose, initialize, initialize_config_dir
 
 import llp.report  # noqa: F401  # registers its config
-from llp.config.checks import _representatives, check_config
+from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options
 from llp.errors import InputError
@@ -331,11 +331,3 @@ def test_dataset_without_a_default_key(tiny):
     assert refused(lambda: check_config(config)) == (
         "Invalid grouping_key=null: expected COLUMN_COLUMN or random_256, such as grouping_key=random_256"
     )
-
-
-def test_checked_points_hold_every_fold_and_every_combination():
-    points = [(f"fold={k}", f"method={m}", f"seed={s}") for k in range(5) for m in "ab" for s in range(3)]
-    checked = list(_representatives(points))
-    assert len(checked) == 8  # of 30: three seeds and the other method with the first fold, then the other folds
-    for position in range(3):
-        assert {point[position] for point in checked} == {point[position] for point in points}

@@ -1,0 +1,116 @@
+"""Configs of a grid's points, made from few compositions: Hydra takes a tenth of a second for each.
+
+Hydra composes the chosen files of all groups and then applies the other overrides, in their order. So points with the
+same choices share a composition, to which each one's overrides are applied, by Hydra's own function. Grouping keys
+that are made from their names (`llp.config.grouping_keys`) share one per kind: a key's node is put in its place.
+"""
+
+import copy
+import functools
+import re
+from collections.abc import Sequence
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from llp.config.composition import CheckedLoader
+from llp.config.grouping_keys import grouping_key_node
+
+# names of keys that nobody has: what a composition changes in their nodes shows
+_PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983"}
+
+
+class Points:
+    """Composes the points of one multirun.
+
+    Parameters
+    ----------
+    loader : CheckedLoader
+        Hydra's config loader.
+    master : DictConfig
+        The multirun's own config, with Hydra's node.
+    """
+
+    def __init__(self, loader: CheckedLoader, master: DictConfig) -> None:
+        self._loader = loader
+        self._master = master
+        self._bases: dict[tuple[str, ...], DictConfig] = {}
+        self._parsed = functools.cache(OverridesParser.create().parse_override)
+        self._is_group = functools.cache(loader.is_group)
+        self._is_made = functools.cache(self._made)
+
+    def compose(self, overrides: Sequence[str]) -> DictConfig:
+        """The config of a point, without Hydra's node: the same as `ConfigLoader.load_sweep_config` makes.
+
+        Raises
+        ------
+        InputError
+            An override cannot be applied.
+        """
+        parsed = [self._parsed(override) for override in overrides]
+        choices = [one for one in parsed if self.is_choice(one)]
+        values = [one for one in parsed if not self.is_choice(one)]
+        made = next((str(one.value()) for one in choices if self._is_made_key(one)), None)
+        config = copy.deepcopy(self._base(choices, made))
+        if made is not None and config.grouping_key == grouping_key_node(_PROBES[_kind(made)]):
+            with open_dict(config):
+                config.grouping_key = grouping_key_node(made)
+        elif made is not None:  # a file changes the key's options: such a key is composed by Hydra
+            config = copy.deepcopy(self._base(choices, None))
+        self._loader.apply(values, config, self._master, overrides)
+        return config
+
+    def has_option(self, overrides: Sequence[str], name: str) -> bool:
+        """Whether a point's config has an option."""
+        config = self.compose([one for one in overrides if self.is_choice(self._parsed(one))])
+        parent, _, leaf = name.rpartition(".")
+        node = OmegaConf.select(config, parent)
+        return isinstance(node, DictConfig) and leaf in node
+
+    def is_choice(self, override: Override) -> bool:
+        """Whether an override chooses a file of a group."""
+        return self._is_group(override.key_or_group) and not isinstance(override.value(), dict)
+
+    def _is_made_key(self, override: Override) -> bool:
+        name = override.value()
+        return override.input_line == f"grouping_key={name}" and isinstance(name, str) and self._is_made(name)
+
+    def _made(self, name: str) -> bool:
+        return not self._loader.has_file("grouping_key", name, self._master)
+
+    def _base(self, choices: Sequence[Override], made: str | None) -> DictConfig:
+        lines = [_line(one) for one in choices]
+        if made is not None:
+            lines = [
+                f"grouping_key={_PROBES[_kind(made)]}" if self._is_made_key(one) else line
+                for one, line in zip(choices, lines, strict=True)
+            ]
+        key = tuple(lines)
+        if key not in self._bases:
+            config = self._loader.load_sweep_config(self._master, lines)
+            with open_dict(config):
+                del config["hydra"]
+            self._bases[key] = config
+        return self._bases[key]
+
+
+def _line(override: Override) -> str:
+    assert override.input_line is not None
+    return override.input_line
+
+
+def _kind(name: str) -> str:
+    if re.fullmatch(r"random_\d+", name):
+        return "random"
+    return "fixed" if re.fullmatch(r"fixed_.+_\d+", name) else "feature"
+
+
+def reads_run(config: DictConfig) -> bool:
+    """Whether an interpolation may read fold or seed, so that a point is more than its neighbour's with another one."""
+    return bool(re.search(r"\$\{(?:[\w.]+:\s*)?\.*(?:fold|seed)\s*[},]", OmegaConf.to_yaml(config)))
+
+
+def reads_hydra(config: DictConfig) -> bool:
+    """Whether an interpolation reads what only a launched job has."""
+    return "${hydra:" in OmegaConf.to_yaml(config)

@@ -1,0 +1,197 @@
+"""The points of a grid before the first one is launched: all are checked, and finished ones are left out.
+
+What a point is follows from its config; the config follows from few compositions (`llp.config.points`), and those of
+points that differ in fold and seed alone from one of them. So a grid of thousands of points answers in seconds.
+"""
+
+import copy
+import json
+import logging
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from llp.config.checks import check_config
+from llp.config.composition import CheckedLoader
+from llp.config.points import Points, reads_hydra, reads_run
+from llp.config.targets import GIVEN, check_targets
+from llp.data.table import InstanceTable
+from llp.errors import InputError, choice, invalid
+from llp.runs.build import check_input, open_table
+from llp.runs.run import Run, keeps_weights
+
+log = logging.getLogger(__name__)
+
+Overrides = list[str]
+
+_RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
+
+
+@dataclass
+class _Cell:
+    """Points that differ in fold and seed alone: the config of one, its plain content, and their places in the grid.
+
+    The content is None where it is known in a launched job only: such points are launched, and check themselves.
+    """
+
+    config: DictConfig
+    content: dict[str, Any] | None
+    places: dict[int, dict[str, int]] = field(default_factory=dict)
+
+
+class _Tables:
+    """The tables that are prepared, each opened once."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, InstanceTable | None] = {}
+
+    def of(self, cell: _Cell) -> InstanceTable | None:
+        """A cell's table; None where it is missing or is refused, which is told when a point comes to it."""
+        assert cell.content is not None
+        key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
+        if key not in self._opened:
+            self._opened[key] = None
+            if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
+                with suppress(InputError, OSError):
+                    self._opened[key] = open_table(cell.config)
+        return self._opened[key]
+
+
+def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence[Overrides]) -> list[Overrides]:
+    """The points of a grid that are not finished, in their order, all of them checked.
+
+    Parameters
+    ----------
+    loader : CheckedLoader
+        Hydra's config loader.
+    master : DictConfig
+        The multirun's config, with Hydra's node.
+    points : sequence of list of str
+        The points' overrides; every point has the same options.
+
+    Raises
+    ------
+    InputError
+        There is no point, a point that is not finished cannot run, or points cannot run beside each other.
+    """
+    if not points:
+        raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
+    cells, tables = _cells(Points(loader, master), points), _Tables()
+    for cell in cells:
+        if cell.content is not None and not cell.content["force"]:
+            table = tables.of(cell)
+            done = [place for place, run in cell.places.items() if table and _is_finished(cell.content | run, table)]
+            cell.places = {place: run for place, run in cell.places.items() if place not in done}
+    left = [cell for cell in cells if cell.places]
+    known = [cell for cell in left if cell.content is not None]
+    _check_configs(known)
+    _check_side_by_side(master.runs_at_once, known)
+    _check_builds(known, tables)
+    launched = sorted(place for cell in left for place in cell.places)
+    if len(launched) < len(points):
+        log.info("%s of %s points are finished", f"{len(points) - len(launched):,}", f"{len(points):,}")
+    return [list(points[place]) for place in launched]
+
+
+def _cells(composer: Points, points: Sequence[Overrides]) -> list[_Cell]:
+    cells: dict[tuple[str, ...], _Cell] = {}
+    for place, overrides in enumerate(points):
+        numbers = [_RUN.fullmatch(override) for override in overrides]
+        run = {match[1]: int(match[2]) for match in numbers if match}
+        key = tuple(override for override, match in zip(overrides, numbers, strict=True) if not match)
+        cell = cells.get(key) or cells.get(tuple(overrides))
+        if cell is None:
+            config = _compose(composer, overrides, points)
+            cell = cells[tuple(overrides) if reads_run(config) else key] = _Cell(config, _content(config))
+        cell.places[place] = run
+    return list(cells.values())
+
+
+def _content(config: DictConfig) -> dict[str, Any] | None:
+    if reads_hydra(config):
+        return None
+    try:
+        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException:
+        check_config(config)  # says what is wrong
+        raise
+    assert isinstance(content, dict)
+    return {str(name): value for name, value in content.items()}
+
+
+def _compose(composer: Points, overrides: Overrides, points: Sequence[Overrides]) -> DictConfig:
+    """Compose a point; where one choice of a grid lacks another one's option, the error names both."""
+    try:
+        return composer.compose(overrides)
+    except InputError:
+        for override in overrides:
+            name = override.partition("=")[0]
+            group = name.partition(".")[0]
+            choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
+            if "." not in name or len(choices) < 2:
+                continue
+            has = {one: composer.has_option(point, name) for one, point in choices.items()}
+            if any(has.values()) and not all(has.values()):
+                having = [one for one in has if has[one]]
+                lacking = [one for one in has if not has[one]]
+                expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
+                value = override.partition("=")[2]
+                raise InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}") from None
+        raise
+
+
+def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
+    try:
+        return Run.of_content(content, table).finished(keeps_weights(content), warn=False) is not None
+    except InputError:  # of a later version, which the point tells
+        return False
+
+
+def _check_configs(cells: Sequence[_Cell]) -> None:
+    """Check each config, and each fold and seed with one of them."""
+    seen: set[tuple[str, int]] = set()
+    for cell in cells:
+        check_config(cell.config)
+        for run in cell.places.values():
+            if new := {name: value for name, value in run.items() if (name, value) not in seen}:
+                seen |= new.items()
+                changed = copy.deepcopy(cell.config)
+                changed.update(new)
+                check_config(changed)
+
+
+def _check_side_by_side(runs_at_once: int, cells: Sequence[_Cell]) -> None:
+    """Refuse points that cannot train in one process together."""
+    contents = [cell.content for cell in cells if cell.content is not None]
+    if any(content["runs_at_once"] != runs_at_once for content in contents):
+        raise invalid("runs_at_once", runs_at_once, "one number for the whole grid", 2)
+    if runs_at_once == 1:
+        return
+    for group, name in (("trainer", "threads"), ("hardware", "deterministic")):  # torch has one of each in a process
+        if len({content[group][name] for content in contents}) > 1:
+            raise invalid("runs_at_once", runs_at_once, f"1 where the points differ in {group}.{name}", 1)
+    if any(content["num_workers"] for content in contents):  # a fork of a process with threads may wait for ever
+        raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
+
+
+def _check_builds(cells: Sequence[_Cell], tables: _Tables) -> None:
+    """Build each method with each model and optimizer once, or check their options where there is no table yet."""
+    seen: set[str] = set()
+    for cell in cells:
+        assert cell.content is not None
+        parts = {name: cell.content[name] for name in ("dataset", *GIVEN, "hardware")}
+        key = json.dumps(parts)
+        if key in seen:
+            continue
+        seen.add(key)
+        table = tables.of(cell)
+        if table is None:
+            check_targets(parts)
+        else:
+            check_input(cell.config, table)
