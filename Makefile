@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow test-triton test-browser lint bench bench-prepare bench-analyze bench-methods bench-gradients device-check clean
+.PHONY: help setup demo test test-fast test-slow test-triton test-browser lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -60,6 +60,9 @@ bench-methods: $(READY)  ## Cost of each method's step relative to dllp_bce
 
 bench-gradients: $(READY)  ## Cosine of each method's gradient with dllp_bce's and dllp_mse's
 	$(RUN) -m llp.bench.gradients
+
+bench-grid: $(READY)  ## Start-up of a grid of thousands of finished points
+	$(RUN) -m llp.bench.grid
 
 device-check: $(READY)  ## Run the tests and timings that need a GPU
 	@$(RUN) -c "import sys, torch; torch.cuda.is_available() or sys.exit('device-check needs a CUDA device, none is here')"

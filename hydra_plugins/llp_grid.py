@@ -31,7 +31,7 @@ class GridSweeper(BasicSweeper):
         except InputError as error:
             sys.exit(str(error))
         returns: list[Sequence[Any]] = []
-        for batch in self.split_overrides_to_chunks(launched, self.max_batch_size):
+        for batch in self.split_overrides_to_chunks(launched, self.max_batch_size) if launched else ():
             if not returns:
                 folder = Path(self.config.hydra.sweep.dir)
                 folder.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -43,6 +44,13 @@ class CheckedLoader(ConfigLoaderImpl):
             self._check_choices(given)
             return super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
         except (HydraException, OmegaConfBaseException, InputError) as error:
+            later = self._of_swept_choices(given) if run_mode == RunMode.MULTIRUN else []
+            if later:  # which the points have, and the choice that stands in for them here may lack
+                now = [override for override in given if override not in later]
+                config = self.load_configuration(config_name, now, run_mode, from_shell, validate_sweep_overrides)
+                task = [one.input_line for one in self._parse(given) if not one.is_hydra_override()]
+                config.hydra.overrides.task = task
+                return config
             raise CompositionError(str(self._explain(error, config_name, given, run_mode))) from None
 
     def apply(
@@ -64,16 +72,21 @@ class CheckedLoader(ConfigLoaderImpl):
         try:
             self._apply_overrides_to_config(list(values), config)
         except (HydraException, OmegaConfBaseException) as error:
-            given = [*master.hydra.overrides.hydra, *overrides]
+            given = [*self._of_hydra(master), *overrides]
             explained = self._explain(error, master.hydra.job.config_name, given, RunMode.RUN)
             raise CompositionError(str(explained)) from None
 
     def has_file(self, group: str, name: str, master: DictConfig) -> bool:
         """Whether a group's option is a file, and not made from its name."""
-        given = list(master.hydra.overrides.hydra)
+        given = self._of_hydra(master)
         _, repository = self._parse_overrides_and_create_caching_repo(master.hydra.job.config_name, given)
         made = GroupingKeySource.scheme()
         return any(one.is_config(f"{group}/{name}") for one in repository.get_sources() if one.scheme() != made)
+
+    @staticmethod
+    def _of_hydra(master: DictConfig) -> list[str]:
+        overrides: Any = OmegaConf.to_container(master.hydra.overrides.hydra)
+        return [str(override) for override in overrides]
 
     def _as_name(self, override: str) -> str:
         """Quote what a group is given where Hydra would read a number: `grouping_key=1_2` is the key of 1 and 2."""
@@ -87,6 +100,13 @@ class CheckedLoader(ConfigLoaderImpl):
     def is_group(self, name: str) -> bool:
         """Whether a name is a config group's."""
         return self.repository.group_exists(name)
+
+    def _of_swept_choices(self, overrides: list[str]) -> list[str]:
+        """Overrides of options in groups of which a multirun sweeps the choice."""
+        parsed = self._parse(overrides)
+        swept = {one.key_or_group for one in parsed if one.is_sweep_override() and self.is_group(one.key_or_group)}
+        own = [one for one in parsed if "." in one.key_or_group and one.key_or_group.partition(".")[0] in swept]
+        return [one.input_line for one in own if one.input_line is not None]
 
     def _check_choices(self, overrides: list[str]) -> None:
         """Refuse null and lists where a group's name belongs."""

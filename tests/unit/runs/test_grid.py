@@ -1,0 +1,121 @@
+"""A grid before its first point: finished points are left out, and the others are checked as single runs are."""
+
+import logging
+import re
+
+import pytest
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import OmegaConf
+
+from hydra_plugins.llp_grid import GridSweeper
+from llp.bench.grid import METHODS, make_records, points
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.errors import InputError
+from llp.runs.grid import points_to_launch
+from llp.runs.run import run_one
+from tests.helpers.commands import TINY
+
+
+@pytest.fixture
+def launched(tmp_path, data_dir):
+    """What a multirun would launch: the overrides of each point."""
+
+    def launch(*overrides, tiny=TINY, places=(f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'outputs'}")):
+        register()
+        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+            loader = GlobalHydra.instance().config_loader()
+            named = {override.split("=")[0] for override in overrides}
+            given = [*(one for one in tiny if one.split("=")[0] not in named), *places, *overrides]
+            master = loader.load_configuration("train", given, RunMode.MULTIRUN)
+            parsed = OverridesParser.create(config_loader=loader).parse_overrides(
+                OmegaConf.to_container(master.hydra.overrides.task)
+            )
+            [every] = GridSweeper.split_arguments(parsed, None)
+            return points_to_launch(loader, master, every)
+
+    return launch
+
+
+def test_points_that_are_finished_are_left_out(launched, tiny, caplog):
+    caplog.set_level(logging.INFO, "llp")
+    grid = ("method=group_prior,dllp_bce", "fold=0,1", "seed=0,1")
+    assert len(launched(*grid)) == 8
+    run_one(tiny("method=group_prior", "fold=1", "seed=0"))
+    left = launched(*grid)
+    assert len(left) == 7
+    assert not [point for point in left if {"method=group_prior", "fold=1", "seed=0"} <= set(point)]
+    assert "1 of 8 points are finished" in caplog.text
+    assert len(launched(*grid, "force=true")) == 8
+    assert len(launched(*grid, "trainer.max_epochs=3")) == 8
+    assert len(launched(*grid, "save_model=true")) == 8  # its weights were not kept
+
+
+def test_fold_and_seed_that_other_options_read_make_points_of_their_own(launched, tiny):
+    run_one(tiny("method=group_prior", "fold=0", "trainer.threads=1"))
+    left = launched("method=group_prior", "fold=0,1", "trainer.threads=${fold}", "fold=1,2")
+    assert len(left) == 2
+    run_one(tiny("method=group_prior", "fold=2", "trainer.threads=2"))
+    assert [point[0] for point in launched("trainer.threads=${fold}", "method=group_prior", "fold=1,2")] == [
+        "dataset=synthetic"
+    ]
+
+
+def test_every_record_of_a_made_study_is_found(launched, tmp_path):
+    keys = ["C1_C2", "random_64", "fixed_C1_C2_64"]
+    folders = make_records(tmp_path, keys, seeds=2)
+    assert len(folders) == len(list(points(keys, 2))) == 3 * len(METHODS) * 5 * 2
+    tiny = [one for one in TINY if not one.startswith(("trainer", "grouping"))]
+    places = (f"data_dir={tmp_path / 'data'}", f"outputs_dir={tmp_path / 'outputs'}")
+    grid = [f"grouping_key={','.join(keys)}", f"method={','.join(METHODS)}", "fold=0,1,2,3,4", "seed=0,1"]
+    assert launched(*grid, tiny=tiny, places=places) == []
+    for place in (7, 100, 299):
+        (folders[place] / "result.json").unlink()
+    left = launched(*grid, tiny=tiny, places=places)
+    parts = [folder.parts[-5:-1] for folder in (folders[place] for place in (7, 100, 299))]
+    assert [(key[13:], method[7:], fold, seed) for *_, key, method, fold, seed in left] == parts
+
+
+WRONG = {
+    "optimizer.lr=0.001,-1": r"lr=-1",
+    "optimizer=adam optimizer.lr=0.001,-1": r"Invalid learning rate: -1",
+    "method=dllp_bce,sim_llp method.bag_weight=1.0": (
+        r"^Invalid method.bag_weight=1.0: expected an option of every method of the grid: method=sim_llp has it, "
+        r"method=dllp_bce has not, such as method=sim_llp$"
+    ),
+    "grouping_key=random_64,C1_C2 grouping_key.low_thresh=3": (
+        r"expected an option of every grouping_key of the grid: grouping_key=C1_C2 has it, grouping_key=random_64 has "
+    ),
+    "method=dllp_bce method.reduction=sum,median": r"^Invalid method.reduction='median': expected mean or sum, such as",
+    "method=dllp_bce,dllp_mse +method.foo=1": r"^Invalid method.foo=1: expected an option of DLLP ",
+    "method=soft_erot_llp,hard_erot_llp method.reg=0": r"^Invalid method.reg=0: expected a number > 0",
+    "method=mean_map,dllp_bce model=mlp": r"model=linear",
+    "fold=0,5": r"^Invalid fold=5: expected an integer from 0 to 4, such as fold=0$",
+    "seed=0,1,x": r"^Invalid seed='x': expected an integer >= 0, such as seed=0$",
+    "fold=range(0,0)": r"^Invalid grid: expected values for every option, but one has none",
+    "trainer.max_epoch=3,4": r"^Invalid trainer.max_epoch=3: expected an option of trainer .*trainer.max_epochs=",
+    "+trainer.precision=16,32": r"^Invalid trainer.precision=16: expected an option of trainer ",
+    "seed=0,1 trainer.patience=${nothing}": r"^Interpolation key 'nothing' not found",
+    "grouping_key=C1_C2,C2_C1": r"^Invalid grouping_key='C2_C1': expected columns in table order",
+    "grouping_key=1_2,3": r"^Invalid grouping_key='1_2': expected key columns of dataset synthetic",
+    "dataset=synthetic,synthetic_sscl method=dllp_bce": r"^Invalid method='dllp_bce': expected one for real labels",
+    "runs_at_once=1,2": r"^Invalid runs_at_once=1: expected one number for the whole grid, such as runs_at_once=2$",
+    "runs_at_once=2 trainer.threads=1,2": r"^Invalid runs_at_once=2: expected 1 where the points differ in trainer.thr",
+    "runs_at_once=2 num_workers=1": r"^Invalid runs_at_once=2: expected 1 with num_workers above 0",
+}
+
+
+@pytest.mark.parametrize("given", WRONG)
+def test_no_point_is_launched_where_one_cannot_run(launched, tmp_path, given):
+    with pytest.raises(InputError) as error:
+        launched(*given.split())
+    assert re.search(WRONG[given], str(error.value)), error.value
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_point_without_a_table_leaves_the_others(launched):
+    launched("dataset=synthetic,criteo_ctr", "method=dllp_bce", tiny=["grouping_key=random_64"])
