@@ -55,6 +55,28 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         lock.release()
 
 
+@contextmanager
+def naming(place: Path) -> Iterator[None]:
+    """Name a place in an error of the file system that names none: numpy tells its number, polars only its words.
+
+    Raises
+    ------
+    OSError
+        With its number, the place, and for a full disk what to do.
+    """
+    try:
+        yield
+    except Exception as error:
+        told = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if isinstance(error, OSError) else None
+        number = number or (int(told[1]) if told else None)
+        if number is None or getattr(error, "filename", None):
+            raise
+        full = number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = "; make room there, or name another place with data_dir=FOLDER" if full else ""
+        raise OSError(number, os.strerror(number) + remedy, str(place)) from error
+
+
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` fill a temporary file beside `path`, flush it to disk and put it in its place.
 

@@ -3,11 +3,17 @@
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from polars.exceptions import PolarsError
+from pydantic import TypeAdapter, ValidationError
+
 from llp.errors import InputError
+from llp.files import naming
 
 FORMAT_VERSION = 1
 
@@ -106,6 +112,25 @@ class Schema:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
+@contextmanager
+def reading(folder: Path, name: str) -> Iterator[None]:
+    """Say which file of a table is damaged, or may not be read.
+
+    Raises
+    ------
+    InputError
+        The file is missing or damaged.
+    OSError
+        It is there and cannot be read: a damaged table is removed, this one need not be.
+    """
+    path = folder / name
+    try:
+        with naming(path):
+            yield
+    except (FileNotFoundError, EOFError, ValueError, PolarsError) as error:
+        raise InputError(f"{path} is damaged ({error}); remove {folder} and prepare it again.") from None
+
+
 def read_schema(folder: Path) -> Schema:
     """Read a table's `schema.json`.
 
@@ -113,21 +138,24 @@ def read_schema(folder: Path) -> Schema:
     ------
     InputError
         There is none, or it is not one that this version understands.
+    OSError
+        It cannot be read.
     """
     path = folder / "schema.json"
     if not path.is_file():
         raise InputError(
             f"{folder} holds no prepared table (no schema.json in it): remove it, or name another place with data_dir=."
         )
+    content = path.read_bytes()
     try:
-        raw = json.loads(path.read_text())
-        version = raw["format_version"]
-        raw["columns"] = tuple(Column(**column) for column in raw["columns"])
-        schema = Schema(**raw)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a table's schema ({error}); remove {folder} and prepare it again.") from None
-    if version != FORMAT_VERSION:
-        raise InputError(
-            f"{folder} has table format {version}, this version reads {FORMAT_VERSION}; remove it and prepare it again."
-        )
-    return schema
+        version = TypeAdapter(dict[str, Any]).validate_json(content).get("format_version")
+        if version != FORMAT_VERSION and isinstance(version, int):
+            raise InputError(
+                f"{folder} has table format {version}, this version reads {FORMAT_VERSION}; "
+                "remove it and prepare it again."
+            )
+        return TypeAdapter(Schema).validate_json(content, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        flaw = ".".join(map(str, first["loc"])) + ": " * bool(first["loc"]) + str(first["msg"])
+        raise InputError(f"{path} is not a table's schema ({flaw}); remove {folder} and prepare it again.") from None

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from llp.data.schema import Column, LabelKind, Schema, read_schema
+from llp.data.schema import Column, LabelKind, Schema, read_schema, reading
 from llp.data.vocabulary import read_vocabulary
 from llp.errors import InputError
 
@@ -72,24 +72,20 @@ class InstanceTable:
             "label.npy": ((rows,), np.float32),
         } | ({"weight.npy": ((rows,), np.float32)} if schema.weighted else {})
         for name, (shape, dtype) in expected.items():
-            try:
+            with reading(self.folder, name):
                 array = np.load(self.folder / name, mmap_mode="r")
-            except (OSError, ValueError) as error:
-                raise InputError(
-                    f"{self.folder / name} is damaged ({error}); remove {self.folder} and prepare it again."
-                ) from None
             if array.shape != shape or array.dtype != dtype:
                 raise InputError(
                     f"{self.folder / name} is {array.dtype} {array.shape}, schema.json says {np.dtype(dtype)} {shape}; "
                     f"remove {self.folder} and prepare it again."
                 )
-        path = self.folder / "columns.parquet"
-        try:
-            names = list(pl.read_parquet_schema(path))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{path} is damaged ({error}); remove {self.folder} and prepare it again.") from None
+        with reading(self.folder, "columns.parquet"):
+            names = list(pl.read_parquet_schema(self.folder / "columns.parquet"))
         if names != self.categorical_names:
-            raise InputError(f"{path} holds other columns than schema.json says; prepare {self.folder} again.")
+            raise InputError(
+                f"{self.folder / 'columns.parquet'} holds other columns than schema.json says; "
+                f"prepare {self.folder} again."
+            )
 
     @cached_property
     def categorical(self) -> NDArray[np.int32]:

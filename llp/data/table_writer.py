@@ -19,6 +19,7 @@ from llp.data.table import Column, LabelKind, Schema
 from llp.data.table_place import check_replaceable, put_in_place, temporary_folder
 from llp.data.vocabulary import write_vocabulary
 from llp.errors import InputError
+from llp.files import naming
 
 CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
 TRANSPOSE_ROWS = 2**12  # a transposing copy of so many rows stays in the processor's cache
@@ -65,12 +66,13 @@ class TableWriter:
         self._names = [column.name for column in columns if column.kind == "categorical"]
         n_numeric = len(columns) - len(self._names)
         try:
-            self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
-            self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
-            self._label = self._create("label.npy", np.float32, (rows,))
-        except OSError as error:
+            with naming(folder):
+                self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
+                self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
+                self._label = self._create("label.npy", np.float32, (rows,))
+        except BaseException:
             shutil.rmtree(self._temporary, ignore_errors=True)
-            raise OSError(error.errno, error.strerror, str(folder)) from error
+            raise
         self._weight: NDArray[np.float32] | None = None
         self._encodings: dict[str, dict[str, Any]] = {}
         self._written = 0

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from llp.data.schema import reading
 from llp.errors import InputError
 
 VERSION = 1
@@ -61,10 +62,8 @@ def read_vocabulary(table: Path, place: int) -> pl.DataFrame:
         The file is missing or damaged.
     """
     path = table / FOLDER / f"{place}.parquet"
-    try:
+    with reading(table, f"{FOLDER}/{place}.parquet"):
         frame = pl.read_parquet(path)
-    except (FileNotFoundError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} is damaged ({error}); remove {table} and prepare it again.") from None
     if frame.schema != pl.Schema({"value": pl.String, "code": pl.Int32}):
         raise InputError(f"{path} holds no vocabulary; remove {table} and prepare it again.")
     return frame

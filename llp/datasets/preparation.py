@@ -15,7 +15,7 @@ from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
 from llp.data.table_place import check_replaceable, remove_unfinished, table_folder, unfinished
 from llp.errors import InputError
-from llp.files import locked
+from llp.files import locked, naming
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,8 @@ def prepare_table(
         if not force and folder.exists():  # made by the process that held the lock before
             InstanceTable.open(folder, plain["prepare"])
             return folder
-        function(folder=folder, made_by=plain["prepare"], **options, **inputs)
+        with naming(folder):
+            function(folder=folder, made_by=plain["prepare"], **options, **inputs)
     InstanceTable.open(folder, plain["prepare"])
     return folder
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from llp.errors import InputError
+from llp.files import naming
 
 READ_BYTES = 2**20
 UNPACK_BYTES = 2**16  # that are decompressed at once: what they become is held in memory
@@ -114,9 +115,14 @@ def text_of(content: Content) -> Iterator[bytes]:
 
 
 def _read(file: BinaryIO, on_read: Callable[[bytes], None]) -> Iterator[bytes]:
-    while piece := file.read(READ_BYTES):
+    while piece := _piece(file):
         on_read(piece)
         yield piece
+
+
+def _piece(file: BinaryIO) -> bytes:
+    with naming(Path(file.name)):
+        return file.read(READ_BYTES)
 
 
 def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Content]:

@@ -1,7 +1,10 @@
 """A table on disk: what was written is read, and what is damaged, foreign or unfinished is refused."""
 
 import json
+import os
 import sys
+import tempfile
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -173,6 +176,14 @@ DAMAGE = {
     "schema of something else": (lambda f: (f / "schema.json").write_text('{"a": 1}'), "is not a table's schema"),
     "schema is a list": (lambda f: (f / "schema.json").write_text("[]"), "is not a table's schema"),
     "another format": (lambda f: edit_schema(f, format_version=99), "has table format 99, this version reads 1"),
+    "a schema without rows": (lambda f: edit_schema(f, rows=None), r"is not a table's schema \(rows: Input should be"),
+    "a column that is none": (lambda f: edit_schema(f, columns=[3]), r"is not a table's schema \(columns\.0"),
+    "nested too deeply": (lambda f: (f / "schema.json").write_text("[" * 10**5), "is not a table's schema"),
+    "empty schema": (lambda f: (f / "schema.json").write_text(""), "is not a table's schema"),
+    "schema that is no text": (lambda f: (f / "schema.json").write_bytes(b"\xff"), "is not a table's schema"),
+    "empty label": (lambda f: (f / "label.npy").write_bytes(b""), "label.npy is damaged"),
+    "label of other bytes": (lambda f: (f / "label.npy").write_bytes(b"x" * 500), "label.npy is damaged"),
+    "columns of other bytes": (lambda f: (f / "columns.parquet").write_bytes(b"x" * 500), "columns.parquet is damaged"),
     "fewer rows": (lambda f: edit_schema(f, rows=449), r"is int32 \(450, 2\), schema.json says int32 \(449, 2\)"),
     "truncated label": (lambda f: truncate(f / "label.npy"), "label.npy is damaged"),
     "truncated codes": (lambda f: truncate(f / "categorical.npy"), "categorical.npy is damaged"),
@@ -191,6 +202,33 @@ def test_damaged_table_is_refused(folder, case):
         InstanceTable.open(folder)
     assert str(folder) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@contextmanager
+def as_another_user():
+    """A superuser may read everything; a user may not read a file of mode 0."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("name", ["schema.json", "categorical.npy", "label.npy", "columns.parquet", "."])
+def test_a_table_that_may_not_be_read_is_not_called_damaged(folder, name):
+    for path in (folder, *folder.parents):
+        if os.geteuid() == 0 and path.is_relative_to(tempfile.gettempdir()):
+            path.chmod(path.stat().st_mode | 0o055)
+    mode = (folder / name).stat().st_mode
+    (folder / name).chmod(0)
+    with as_another_user(), pytest.raises(PermissionError, match=rf"Permission denied: '{folder / name}") as error:
+        InstanceTable.open(folder)
+    (folder / name).chmod(mode)
+    assert "\n" not in str(error.value)
+    assert "remove" not in str(error.value)
 
 
 def test_columns_of_another_table_are_refused(tmp_path, folder):
@@ -275,7 +313,7 @@ def test_disk_without_room_is_told_at_once(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.posix_fallocate", full)
-    with pytest.raises(OSError, match=rf"No space left on device: '{tmp_path / 't'}'"):
+    with pytest.raises(OSError, match=rf"No space left on device; make room there, .*: '{tmp_path / 't'}'"):
         write_one(tmp_path / "t")
     assert list(tmp_path.iterdir()) == []
 
