@@ -1,13 +1,18 @@
-"""`python -m llp.prepare` as a real process."""
+"""`python -m llp.prepare` as a real process: also killed, stopped, and on a full disk."""
 
+import hashlib
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import raw_synthetic
 
@@ -20,12 +25,11 @@ def train(tmp_path_factory):
     return path
 
 
-def start(cwd, *overrides):
+def start(cwd, *overrides, stdin=subprocess.DEVNULL):
     command = [sys.executable, "-m", "llp.prepare", *overrides]
-    environment = os.environ | {"COLUMNS": "200", "LLP_DATA_DIR": str(cwd / "data")}
-    return subprocess.Popen(
-        command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    environment = os.environ | {"COLUMNS": "200", "LLP_DATA_DIR": str(cwd / "data"), "PYTHONPATH": str(CONF_DIR.parent)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=cwd, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, text=True)
 
 
 def test_two_at_once_and_one_that_was_killed_make_one_table(tmp_path, train):
@@ -58,3 +62,160 @@ def test_a_wrong_file_ends_with_one_line_and_no_traceback(tmp_path):
     assert process.returncode == 1
     assert "x.txt, line 1, column 3: 2 tab-separated column(s), criteo_ctr has 40" in err
     assert "Traceback" not in err
+
+
+def contents(folder):
+    """What is in a folder, to the byte."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, train):
+    """The table that nothing disturbed, and the seconds that it took."""
+    folder = tmp_path_factory.mktemp("whole")
+    begin = time.monotonic()
+    process = start(folder, "dataset=criteo_ctr", f"raw={train}")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    return contents(folder / "data" / "criteo_ctr"), time.monotonic() - begin
+
+
+def once(data, pattern, process):
+    """Wait until something that fits the pattern is there; a stopped process is too late."""
+    while not list(data.glob(pattern)):
+        assert process.poll() is None
+        time.sleep(0.005)
+
+
+def importing(process):
+    """Wait until the process has begun its imports, which take seconds."""
+    while "pydantic_core" not in Path(f"/proc/{process.pid}/maps").read_text():
+        assert process.poll() is None
+        time.sleep(0.005)
+
+
+MOMENTS = {
+    "importing": lambda data, process: importing(process),
+    "reading": lambda data, process: once(data, ".criteo_ctr.*.raw.tmp/*", process),
+    "coding": lambda data, process: once(data, ".criteo_ctr.*[0-9].tmp/label.npy", process),
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_signal_ends_it_with_a_line(tmp_path, train, moment, number):
+    process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
+    MOMENTS[moment](tmp_path / "data", process)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err.strip()) == (128 + number, f"stopped by {number.name}")
+    data = tmp_path / "data"
+    assert [path.name for path in data.glob("*")] == ([] if moment == "importing" else [".criteo_ctr.lock"])
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path, train):
+    process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
+    once(tmp_path / "data", ".criteo_ctr.*.raw.tmp/*", process)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (130, 143)
+    assert "Traceback" not in err
+    assert not (tmp_path / "data" / "criteo_ctr").exists()
+
+
+def killed_and_made_again(tmp_path, train, whole, *, kills, seed):
+    """Kill preparations at random moments, forced ones too; no half table is ever in place, and a rerun is equal."""
+    expected, seconds = whole
+    moments = random.Random(seed)
+    table = tmp_path / "data" / "criteo_ctr"
+    for i in range(kills):
+        force = f"force={str(i % 2 == 1).lower()}"
+        process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}", force)
+        time.sleep(moments.uniform(0.2, 1.0) * seconds)
+        process.kill()
+        process.communicate()
+        if table.exists():
+            assert contents(table) == expected
+        if i % 2 == 1:
+            process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
+            out, err = process.communicate(timeout=120)
+            assert process.returncode == 0, out + err
+            assert contents(table) == expected
+            assert sorted(path.name for path in table.parent.iterdir()) == [".criteo_ctr.lock", "criteo_ctr"]
+
+
+def test_a_killed_preparation_is_made_again_to_the_byte(tmp_path, train, whole):
+    killed_and_made_again(tmp_path, train, whole, kills=2, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_many_killed_preparations_are_made_again_to_the_byte(tmp_path, train, whole):
+    killed_and_made_again(tmp_path, train, whole, kills=16, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_signals_at_random_moments_end_it_with_a_line(tmp_path, train, whole):
+    expected, seconds = whole
+    moments = random.Random(2)
+    for i in range(15):
+        number = (signal.SIGINT, signal.SIGTERM)[i % 2]
+        process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}", "force=true")
+        time.sleep(0.5 + moments.uniform(0, 1.1) * seconds)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        ended = (process.returncode, err.strip())
+        assert ended in [(128 + number, f"stopped by {number.name}"), (0, ""), (-number, "")]  # before, while, after
+        left = sorted(path.name for path in (tmp_path / "data").iterdir()) if (tmp_path / "data").exists() else []
+        assert left in ([], [".criteo_ctr.lock"], [".criteo_ctr.lock", "criteo_ctr"])
+        if "criteo_ctr" in left:
+            assert contents(tmp_path / "data" / "criteo_ctr") == expected
+
+
+@contextmanager
+def small_disk(place, megabytes):
+    place.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(mounted, capture_output=True).returncode != 0:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+# what fits: nothing, some raw rows, the raw rows, the arrays but not columns.parquet
+@pytest.mark.parametrize("megabytes", [1, 20, 45, 50])
+def test_a_full_disk_is_told_in_a_line(tmp_path, train, megabytes):
+    if megabytes == 50:
+        arguments = ("dataset=synthetic", "dataset.rows=290000", "dataset.vocab_fraction=0.01")
+    else:
+        arguments = ("dataset=criteo_ctr", f"raw={train}")
+    with small_disk(tmp_path / "data", megabytes):
+        process = start(tmp_path, *arguments)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 1
+        assert "No space left on device; make room there, or name another place with data_dir=FOLDER: " in err
+        assert "Traceback" not in err
+        assert [path.suffix for path in (tmp_path / "data").iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("raw", ["/dev/stdin", "/dev/fd/0"])
+def test_a_pipe_is_refused_with_what_to_do(tmp_path, raw):
+    process = start(tmp_path, "dataset=criteo_ctr", f"raw={raw}", stdin=subprocess.PIPE)
+    _, err = process.communicate("0\t1\n", timeout=60)
+    assert process.returncode == 1
+    assert f"raw={raw} is a pipe or a device: write the path of a file, packed or not." in err
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_closes_the_pipe_leaves_the_table_whole(tmp_path, train):
+    process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
+    process.stdout.close()
+    err = process.stderr.read()
+    process.wait(timeout=120)
+    assert "Traceback" not in err
+    assert InstanceTable.open(tmp_path / "data" / "criteo_ctr").n_rows == 150_000
