@@ -91,7 +91,8 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
         names = _columns(lines[0], separator, layout) if _is_header(lines[0], separator, layout) else []
         if len(names) == wanted or any(name in layout.names for name in names):
             _check_names(file, names, layout)
-            if len(lines) > 1 and lines[1].count(separator) == len(names):
+            counts = Counter(line.count(separator) for line in lines[1:])
+            if counts[len(names)] > counts[len(names) - 1]:
                 names = ["", *names]  # R leaves the column of the rows' names unnamed
             fields = (layout.names.get(name, Field(f"(row {i})", "text")) for i, name in enumerate(names))
             return Dialect(separator, tuple(fields), header=1)

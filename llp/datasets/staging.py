@@ -138,7 +138,12 @@ def stage(
     if bad_lines.count:
         log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
     if lines == 0:
-        raise InputError(f"raw={','.join(raw)}: no line fits {layout.dataset}, such as: {bad_lines.shown[0]}.")
+        why = (
+            f"no line fits {layout.dataset}, such as: {bad_lines.shown[0]}"
+            if bad_lines.count
+            else "only names of columns"
+        )
+        raise InputError(f"raw={','.join(raw)}: {why}.")
     if rows == 0:
         raise InputError(
             f"raw={','.join(raw)}: {layout.dataset} keeps {layout.keeps}, and none of {lines:,} lines is one."

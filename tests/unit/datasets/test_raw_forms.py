@@ -301,6 +301,7 @@ REFUSED = {
         lambda r: r.file(b"# made by hand\n" + shuffled(r, NAMES)),
         r"line 2 names the columns: only a file's first line may; remove what is above",
     ),
+    "nothing but names": (lambda r: r.file(r.text(NAMES, rows=[])), r"train\.txt: only names of columns"),
     "an unknown column without names": (
         lambda r: r.file(r.text(rows=[["7", *row] for row in r.rows])),
         r"line 1, column 41: 41 comma-separated column\(s\), criteo_ctr has 40",
@@ -393,6 +394,11 @@ def test_a_form_is_refused_with_what_it_is(raw, tmp_path, form, errors):
 
 # lines that are refused with errors=stop and counted with errors=skip; the others are read
 COUNTED = {
+    "a column too many in the line below the names": (
+        lambda r: r.text(NAMES, rows=[[*r.rows[0], "1"], *r.rows]),
+        1,
+        r"line 2, column 41: the line has 41 columns instead of 40",
+    ),
     "the header again in the middle": (
         lambda r: r.text(NAMES, rows=r.rows[:150]) + r.text(NAMES, rows=r.rows[150:]),
         1,

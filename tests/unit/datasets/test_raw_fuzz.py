@@ -1,0 +1,149 @@
+"""Any bytes as raw files: the project's own error or a count that adds up, never anything else."""
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import tarfile
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+
+from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files
+from llp.datasets.staging import progress_bars, stage
+from llp.errors import InputError
+
+SECONDS = 120
+CTR_LINE = b"\t".join([b"1", *(b"%d" % i for i in range(-2, 11)), *(b"%08x" % (7**i % 2**32) for i in range(25)), b""])
+SSCL_LINE = b"\t".join(
+    [b"1", b"12.5", b"60", b"1596439471", b"-1", b"3.25", *(b"%032X" % i for i in range(14)), b"A B", b"C", b"D"]
+)
+LAYOUTS = {"ctr": (criteo_ctr.LAYOUT, CTR_LINE), "sscl": (criteo_sscl.LAYOUT, SSCL_LINE)}
+PIECES = [
+    *(b"", b"\t", b",", b"\n", b"\r\n", b"\r", b"\n\n", b'"', b'""', b"\0", b" ", b"-1", b"1e39", b"nan", b"9" * 400),
+    *(b"label", b"sale", b"Id,", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"#", b"7", b"\x1a", b"'", b";", b"|", b"NA"),
+]
+
+
+def header(layout, separator):
+    return separator.join(field.name.encode() for field in layout.fields)
+
+
+@st.composite
+def raw_bytes(draw, name):
+    """Some lines of a format with something done to them, as a plain file or packed."""
+    layout, line = LAYOUTS[name]
+    separator = draw(st.sampled_from([b"\t", b"\t", b",", b";"]))
+    values = st.sampled_from([line, line, line, header(layout, b"\t"), b"", line[:-7], line + b"\t1"])
+    text = b"\n".join(draw(st.lists(values, max_size=6)))
+    if draw(st.booleans()):
+        text = header(layout, b"\t") + b"\n" + text
+    text = text.replace(b"\t", separator) + draw(st.sampled_from([b"", b"\n", b"\n\n", b"\r\n"]))
+    for _ in range(draw(st.integers(0, 4))):
+        place = draw(st.integers(0, len(text)))
+        cut = draw(st.integers(0, 3))
+        new = draw(st.one_of(st.sampled_from(PIECES), st.binary(max_size=3)))
+        text = text[:place] + new + text[place + cut :]
+    return text
+
+
+def in_zip(text):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", text)
+    return buffer.getvalue()
+
+
+def in_tar(text):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        info = tarfile.TarInfo("a.txt")
+        info.size = len(text)
+        archive.addfile(info, io.BytesIO(text))
+    return buffer.getvalue()
+
+
+PACKED = [bytes, bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress, in_zip, in_tar]
+
+
+@st.composite
+def files(draw, name):
+    """A file's bytes, and its lines where they are whole: None for one that was damaged after it was packed."""
+    text = draw(raw_bytes(name))
+    content = draw(st.sampled_from(PACKED))(text)
+    damage = draw(st.sampled_from([None, None, "cut", "flip", "more"])) if content != text else None
+    if damage == "cut":
+        content = content[: draw(st.integers(0, len(content)))]
+    elif damage == "flip":
+        place = draw(st.integers(0, len(content) - 1))
+        content = content[:place] + bytes([content[place] ^ draw(st.integers(1, 255))]) + content[place + 1 :]
+    elif damage == "more":
+        content += draw(st.binary(min_size=1, max_size=20))
+    return content, None if damage else text
+
+
+def lines_of(text):
+    """The lines of a text by a rule of its own: any line end, no blank last lines."""
+    text = text.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+    return re.split(rb"\r*\n" if b"\n" in text else rb"\r", text)
+
+
+def check(name, content, text):
+    layout, _ = LAYOUTS[name]
+    with tempfile.TemporaryDirectory() as folder, progress_bars() as progress:
+        (Path(folder) / "raw").write_bytes(content)
+        parts = Path(folder) / "parts"
+        parts.mkdir()
+        raw = [str(Path(folder) / "raw")]
+        message = ""
+        try:
+            staged = stage(raw, layout, lambda frame: frame, errors="skip", folder=parts, progress=progress)
+        except InputError as error:
+            message = str(error)
+    assert "\n" not in message
+    if text is not None and not message:
+        lines = lines_of(text)
+        names = int(b"label" in lines[0].lower() or b"sale" in lines[0].lower())
+        assert staged.rows + staged.bad_lines.count in (len(lines), len(lines) - names)
+        assert bool(staged.bad_lines.shown) == (staged.bad_lines.count > 0)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_any_bytes_are_read_or_refused(name, monkeypatch):
+    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 600)
+    monkeypatch.setattr(raw_files, "READ_BYTES", 250)
+
+    @settings(max_examples=60, deadline=None)
+    @given(files(name))
+    def fuzz(file):
+        check(name, *file)
+
+    fuzz()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_any_bytes_are_read_or_refused_for_minutes(name, monkeypatch):
+    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 600)
+    monkeypatch.setattr(raw_files, "READ_BYTES", 250)
+    end = time.monotonic() + SECONDS
+    tried = 0
+
+    @settings(max_examples=10**5, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(files(name))
+    def fuzz(file):
+        nonlocal tried
+        if time.monotonic() < end:
+            check(name, *file)
+            tried += 1
+
+    fuzz()
+    assert tried > 100
