@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from llp.datasets.raw_files import contents
+from llp.datasets.raw_files import contents, printable
 from llp.errors import InputError
 
 
@@ -54,7 +54,7 @@ class OwnFiles:
 
     def source(self) -> dict[str, Any]:
         """Names, bytes and checksum (of the files as they lie, in order) for a table's schema; once all is read."""
-        names = [path.name for path in self.paths]
+        names = [printable(path.name) for path in self.paths]
         return {"files": names, "bytes": self.total_bytes, "sha256": self._checksum.hexdigest()}
 
     def content(self, path: Path) -> Iterator[bytes]:

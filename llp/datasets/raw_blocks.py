@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llp.datasets.raw_files import Content, contents, text_of
+from llp.datasets.raw_files import Content, contents, printable, text_of
 from llp.datasets.raw_paths import RawFile, is_beside
 from llp.errors import InputError
 
@@ -75,8 +75,9 @@ class RawFiles:
 
     def source(self) -> dict[str, Any]:
         """Names, bytes and checksum (of the files as they lie, in order) for a table's schema; once all is read."""
+        names = [printable(path.name) for path in self._read]
         total = sum(path.stat().st_size for path in self._read)
-        return {"files": [path.name for path in self._read], "bytes": total, "sha256": self._checksum.hexdigest()}
+        return {"files": names, "bytes": total, "sha256": self._checksum.hexdigest()}
 
     def blocks(self) -> Iterator[Block]:
         """All lines, in blocks.

@@ -212,7 +212,7 @@ def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Conte
             for member in archive:
                 if member.isreg() and (file := archive.extractfile(member)) is not None:
                     content = iter(partial(file.read, READ_BYTES), b"")
-                    yield from _unpacked(f"{name}:{_printable(member.name)}", content, layers)
+                    yield from _unpacked(f"{name}:{printable(member.name)}", content, layers)
             while stream.read(READ_BYTES):
                 pass
             if stream.end > archive.offset:  # tarfile takes a damaged header for the end
@@ -229,7 +229,7 @@ def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
             if any(member.filename == "[Content_Types].xml" for member in members):
                 raise InputError(f"{path} is an Office file, not a text of lines: {AS_TEXT}.")
             for member in members:
-                name = f"{path}:{_printable(member.filename)}"
+                name = f"{path}:{printable(member.filename)}"
                 if member.flag_bits & 1:
                     raise InputError(f"{name} is encrypted: {UNPACK} with its password.")
                 with archive.open(member) as content:
@@ -240,5 +240,6 @@ def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
         raise InputError(f"{path} is compressed in a way that is not known here ({error}): {UNPACK}.") from None
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
+    """A file's name as text: bytes that are no UTF-8 become question marks."""
     return name.encode(errors="replace").decode()
