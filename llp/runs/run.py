@@ -207,6 +207,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             hardware=Hardware(**config.hardware),
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
+            name=describe(run),
         )
         if keep:
             write_atomically(work / "checkpoints" / "best.pt", lambda path: torch.save(method.model.state_dict(), path))

@@ -5,6 +5,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from llp.training.callbacks import BestWeights, Curve, Position, Row, Stop, moni
 from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
 from llp.training.evaluation import EpochMeasures, evaluate, score_test_rows
 from llp.training.finite import StopUnlessFinite, stopped_unless_finite
+from llp.training.progress import SignOfLife
 from llp.training.resume import ResumeCheckpoint, ResumeFile
 
 # Lightning's advice for interactive use says nothing about a run of a grid
@@ -112,8 +114,25 @@ def train_stage(
     hardware: Hardware,
     checkpoint_minutes: float,
     on_row: Callable[[Row], None],
+    name: str,
 ) -> StageResult:
-    """Train a method to its early stop, restore the best weights and measure them on the test rows."""
+    """Train a method to its early stop, restore the best weights and measure them on the test rows.
+
+    Parameters
+    ----------
+    method, data, files
+        What to train, on what, and where to write.
+    max_epochs, patience : int
+        Epochs at most, and without a better value.
+    hardware : Hardware
+        Where to compute.
+    checkpoint_minutes : float
+        Least time between two checkpoints.
+    on_row : callable
+        Called with each row of the curve.
+    name : str
+        The run in words.
+    """
     begin = time.perf_counter()
     monitor = monitor_of(method, select_by)
     best = BestWeights(monitor)
@@ -126,7 +145,10 @@ def train_stage(
     for line in without_effect(device, hardware, method, resident=resident):
         log.warning(line)
     measures_of_epoch = EpochMeasures(held_out=data.protocol == "holdout")
-    callbacks = [Position(data), StopUnlessFinite(), measures_of_epoch, best, stopper, curve, resume, Stop()]
+    sign_of_life = SignOfLife(name, data, monitor)
+    callbacks = [
+        Position(data), StopUnlessFinite(), measures_of_epoch, best, stopper, curve, resume, sign_of_life, Stop(),
+    ]  # fmt: skip
     if resident:
         callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))
     elif device.type == "cuda":
@@ -148,7 +170,7 @@ def train_stage(
     method.take_train_split(data.train_split)
     method.to(device)
     untrained = None
-    with stopped_unless_finite(trainer, method):
+    with closing(sign_of_life), stopped_unless_finite(trainer, method):
         if data.protocol == "paper":
             scores, labels = score_test_rows(method, data)
             untrained = epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]

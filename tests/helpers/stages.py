@@ -27,6 +27,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
         hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
+        name="a run",
     )
     return stage, method, data
 
