@@ -1,6 +1,5 @@
 """LLPMethod: what every method shares. A method adds its loss."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from torch.nn import functional as F
 from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
 from llp.data.train_split import TrainSplit
+from llp.errors import InputError
 from llp.methods.epoch_means import EpochMeans
 from llp.methods.generators import StepGenerators
 from llp.ops.segment import segment_mean
@@ -37,6 +37,11 @@ class LLPMethod(L.LightningModule):
     seed : int
         The run's seed, for `generator`.
 
+    Raises
+    ------
+    InputError
+        The class has no loss.
+
     Attributes
     ----------
     own_means : tuple of str
@@ -54,6 +59,11 @@ class LLPMethod(L.LightningModule):
 
     def __init__(self, *, model: nn.Module, optimizer: OptimizerFactory, label_kind: LabelKind, seed: int) -> None:
         super().__init__()
+        losses = ("bag_loss", "batch_loss", "training_step")
+        if self.trains and all(getattr(type(self), name) is getattr(LLPMethod, name) for name in losses):
+            raise InputError(
+                f"Invalid method class {type(self).__name__}: expected a loss, bag_loss(scores, batch), or no training"
+            )
         self.model = model
         self.make_optimizer = optimizer
         self.label_kind = label_kind
@@ -64,9 +74,9 @@ class LLPMethod(L.LightningModule):
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
         self.steps_taken = 0  # since training began; part of a checkpoint
 
-    @abstractmethod
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """Loss of a minibatch of bags: a scalar from raw scores z (n,)."""
+        raise NotImplementedError(f"{type(self).__name__} has no bag_loss(scores, batch)")
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Raw scores z (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""

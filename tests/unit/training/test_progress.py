@@ -94,7 +94,7 @@ HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"  # the cursor
     ids=["from the host", "in chunks", "two runs at once"],
 )
 def test_terminal_has_a_bar_for_each_run_and_ctrl_c_ends_it_cleanly(command, place, grid):
-    with OnATerminal(command, *grid, *TINY, *LONG, f"trainer.features_on={place}") as terminal:
+    with OnATerminal(command, *grid, *TINY, *LONG, f"hardware.features_on={place}") as terminal:
         for fold in (0, 1) if grid else (0,):
             terminal.wait_for(rf"fold={fold} seed=0 +epoch \d+ .*instances/s, 0:00:\d\d left, test_auc")
         os.killpg(terminal.process.pid, signal.SIGINT)
