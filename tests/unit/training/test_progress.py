@@ -90,8 +90,8 @@ HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"  # the cursor
 
 @pytest.mark.parametrize(
     ("place", "grid"),
-    [("host", []), ("device", []), ("device", ["-m", "runs_at_once=2", "fold=0,1"])],
-    ids=["from the host", "in chunks", "two runs at once"],
+    [("host", []), ("device", ["-m", "runs_at_once=2", "fold=0,1"])],
+    ids=["one run from the host", "two runs at once in chunks"],
 )
 def test_terminal_has_a_bar_for_each_run_and_ctrl_c_ends_it_cleanly(command, place, grid):
     with OnATerminal(command, *grid, *TINY, *LONG, f"hardware.features_on={place}") as terminal:
