@@ -7,20 +7,18 @@ import lzma
 import re
 import tarfile
 import tempfile
-import time
 import zipfile
 from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files
 from llp.datasets.staging import progress_bars, stage
 from llp.errors import InputError
 
-SECONDS = 120
 CTR_LINE = b"\t".join([b"1", *(b"%d" % i for i in range(-2, 11)), *(b"%08x" % (7**i % 2**32) for i in range(25)), b""])
 SSCL_LINE = b"\t".join(
     [b"1", b"12.5", b"60", b"1596439471", b"-1", b"3.25", *(b"%032X" % i for i in range(14)), b"A B", b"C", b"D"]
@@ -129,21 +127,15 @@ def test_any_bytes_are_read_or_refused(name, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_any_bytes_are_read_or_refused_for_minutes(name, monkeypatch):
     monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 600)
     monkeypatch.setattr(raw_files, "READ_BYTES", 250)
-    end = time.monotonic() + SECONDS
-    tried = 0
 
-    @settings(max_examples=10**5, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=4000, deadline=None)  # about two minutes on a quiet machine
     @given(files(name))
     def fuzz(file):
-        nonlocal tried
-        if time.monotonic() < end:
-            check(name, *file)
-            tried += 1
+        check(name, *file)
 
     fuzz()
-    assert tried > 100
