@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow test-triton test-browser lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-triton test-browser lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -21,6 +21,23 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)  ## Train a small grid on real data and show its table and figures (outputs/)
 	$(RUN) -m llp.train -m experiment=demo
+	$(RUN) -m llp.report
+
+CTR := paper_ctr_feature paper_ctr_random paper_ctr_fixed paper_ctr_instance
+SSCL := paper_sscl_feature paper_sscl_random paper_sscl_instance
+SMALL := trainer.max_epochs=2 fold=0,1
+SMALL_CTR := dataset=flights 'dataset.key_columns=[month,carrier,dest]' $(SMALL)
+SMALL_SSCL := dataset=synthetic_sscl dataset.rows=20000 dataset.vocab_fraction=0.01 \
+	'dataset.key_columns=[C11,C13,C16]' $(SMALL)
+
+benchmark: $(READY)  ## Train every experiment of the benchmark's paper on the two Criteo sets, and report
+	for name in $(CTR) $(SSCL); do $(RUN) -m llp.train -m experiment=$$name || exit; done
+	for name in criteo_ctr criteo_sscl; do $(RUN) -m llp.analyze dataset=$$name || exit; done
+	$(RUN) -m llp.report
+
+benchmark-small: $(READY)  ## The same experiments on flights and made data: three columns, two folds, two epochs
+	for name in $(CTR); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_CTR) || exit; done
+	for name in $(SSCL); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_SSCL) || exit; done
 	$(RUN) -m llp.report
 
 test: $(READY)  ## Run the tests that need minutes at most

@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 CONF_DIR = _PACKAGE / "conf" if (_PACKAGE / "conf").is_dir() else _PACKAGE.parent / "conf"
 
 _GROUP = "grouping_key"
-_BAG_SIZES = (64, 128, 256, 512)
+BAG_SIZES = (64, 128, 256, 512)
 
 
 def options(group: str) -> list[str]:
@@ -90,11 +90,11 @@ class GroupingKeySource(ConfigSource):
         """Name the keys of the datasets that ship with the package, for shell completion."""
         if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
             return []
-        names = {f"random_{size}" for size in _BAG_SIZES}
+        names = {f"random_{size}" for size in BAG_SIZES}
         for dataset in options("dataset"):
             columns = list(read_option(f"dataset/{dataset}").get("key_columns", []))
             pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
-            names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in _BAG_SIZES))
+            names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in BAG_SIZES))
         return sorted(names)
 
 

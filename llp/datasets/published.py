@@ -12,6 +12,18 @@ SOURCES = {
 }
 
 
+BENCHMARKS = {  # the published lists of the grouping keys that are kept
+    "criteo_ctr": "llpbench_ctr_large_bag_skew_pct.csv",
+    "criteo_sscl": "llpbench_sscl_bag_stats.csv",
+}
+
+
+def benchmark_keys(dataset: str) -> list[str]:
+    """Grouping keys that the published benchmark of a dataset keeps, one of `BENCHMARKS`."""
+    with (FOLDER / BENCHMARKS[dataset]).open(newline="") as file:
+        return [f"{row['col1']}_{row['col2']}" for row in csv.DictReader(file)]
+
+
 def published_sizes(dataset: Literal["ctr", "sscl"]) -> list[tuple[str, int]]:
     """The categorical columns of CTR (39, with the binned numbers) or SSCL (17): name and vocabulary size."""
     name, column, size = SOURCES[dataset]

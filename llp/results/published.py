@@ -7,7 +7,7 @@ from functools import cache
 
 import polars as pl
 
-from llp.datasets.published import FOLDER
+from llp.datasets.published import BENCHMARKS, FOLDER
 
 CTR, SSCL = "criteo_ctr", "criteo_sscl"
 DATASETS = (CTR, SSCL)
@@ -50,17 +50,12 @@ def ranges(dataset: str) -> pl.DataFrame:
 
 def bag_measures(dataset: str) -> pl.DataFrame:
     """Measures of the benchmark's bag datasets: `grouping_key`, and columns named as an analysis names them."""
+    table = _read(BENCHMARKS[dataset])
     if dataset == CTR:
         columns = {f"pct_eps_{epsilon}": f"percent_in_large_skewed_{epsilon}" for epsilon in ("0.1", "0.05")}
-        return _read("llpbench_ctr_large_bag_skew_pct.csv").select(_key(), *columns).rename(columns)
+        return table.select(_key(), *columns).rename(columns)
     columns = {"std_label_prop": "std_label_proportion"}
-    table = _read("llpbench_sscl_bag_stats.csv")
     return table.select(_key(), "mean_bag_size", "std_label_prop", "inter_intra_ratio").rename(columns)
-
-
-def benchmark_keys(dataset: str) -> list[str]:
-    """Grouping keys that the published benchmark of a dataset keeps."""
-    return bag_measures(dataset)["grouping_key"].to_list()
 
 
 def facts(dataset: str) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import re
 import polars as pl
 import pytest
 
+from llp.datasets.published import benchmark_keys
 from llp.results import contents, published
 from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, Point, collect
@@ -163,7 +164,7 @@ def test_facts_are_answered_from_runs_and_analysis(tmp_path):
     write_folds(
         tmp_path, [0.8], dataset="criteo_ctr", grouping_key="random_64", method="instance_bce", measures=measures
     )
-    keys = published.benchmark_keys("criteo_ctr")
+    keys = benchmark_keys("criteo_ctr")
     analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=[*keys, "C9"])
     table = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
     answers = {fact: row[1] for fact, row in table.items()}

@@ -1,0 +1,83 @@
+"""The bag datasets of a benchmark as one choice: `grouping_key=benchmark`, `benchmark_random`, `benchmark_fixed`.
+
+They stand for the keys of the dataset that keep enough of the instances, in feature bags, for random bags of each
+size, and for fixed-size bags of each of these keys and sizes. A multirun sweeps over them.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from llp.config.grouping_keys import BAG_SIZES
+from llp.datasets.published import BENCHMARKS, benchmark_keys
+from llp.errors import InputError, invalid
+from llp.files import folder_name
+
+CHOICES: Mapping[str, Callable[[DictConfig], list[str]]] = {
+    "benchmark": lambda config: kept_keys(config),
+    "benchmark_random": lambda _: [f"random_{size}" for size in BAG_SIZES],
+    "benchmark_fixed": lambda config: [f"fixed_{key}_{size}" for key in kept_keys(config) for size in BAG_SIZES],
+}
+
+
+class BenchmarkKeys(Callback):
+    """Writes the keys that a multirun's choice stands for into its overrides, before its points are made."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Replace the choice in what is given on the command line and by an experiment."""
+        try:
+            given, params = config.hydra.overrides.task, config.hydra.sweeper.get("params") or {}
+            for i, override in enumerate(given):
+                name, sign, value = override.partition("=")
+                if name == "grouping_key" and sign:
+                    given[i] = f"grouping_key={expand(value, config)}"
+            if "grouping_key" in params and not any(one.startswith("grouping_key=") for one in given):
+                params["grouping_key"] = expand(str(params["grouping_key"]), config)
+        except InputError as error:
+            sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
+
+
+def expand(names: str, config: DictConfig) -> str:
+    """Comma-separated grouping keys, with those that a choice stands for in its place."""
+    parts = names.split(",")
+    if not set(parts) & set(CHOICES):
+        return names
+    if any(one.startswith("dataset=") and "," in one for one in config.hydra.overrides.task):
+        raise invalid("grouping_key", names, "one dataset, whose keys it stands for", "dataset=flights")
+    return ",".join(key for part in parts for key in (CHOICES[part](config) if part in CHOICES else [part]))
+
+
+def kept_keys(config: DictConfig) -> list[str]:
+    """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps.
+
+    The analysis is run where there is none.
+    """
+    if config.dataset.name in BENCHMARKS:
+        return benchmark_keys(config.dataset.name)
+    path = Path(config.outputs_dir) / "analysis" / folder_name(config.dataset.name) / "analysis.parquet"
+    if not path.is_file():
+        _analyze(config)
+    try:
+        rows = pl.read_parquet(path, columns=["grouping_key", "kind", "in_benchmark"])
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}): remove it") from None
+    keys: list[str] = rows.filter((pl.col("kind") == "feature") & pl.col("in_benchmark"))["grouping_key"].to_list()
+    if not keys:
+        raise InputError(f"No grouping key of dataset {config.dataset.name} keeps enough instances: see {path}")
+    return keys
+
+
+def _analyze(config: DictConfig) -> None:
+    """Run the analysis of the dataset as it is given, in a process of its own."""
+    passed_on = ("dataset.", "data_dir=", "outputs_dir=")
+    options = [one for one in config.hydra.overrides.task if one.startswith(passed_on) and "," not in one]
+    dataset = config.hydra.runtime.choices["dataset"]
+    done = subprocess.run([sys.executable, "-m", "llp.analyze", f"dataset={dataset}", *options], check=False)
+    if done.returncode:
+        raise InputError(f"The analysis of dataset {config.dataset.name} failed: its grouping keys are not known")

@@ -1,0 +1,56 @@
+"""The benchmark's experiments on tiny data, from the first sweep to the page."""
+
+import os
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from llp.config.grouping_keys import CONF_DIR
+
+CHECKOUT = CONF_DIR.parent
+TINY = {
+    "dataset=flights": "dataset=synthetic dataset.rows=2000 dataset.vocab_fraction=1e-4",
+    "dataset.key_columns=[month,carrier,dest]": "dataset.key_columns=[C3,C11]",
+    "dataset.rows=20000": "dataset.rows=2000",
+    "dataset.vocab_fraction=0.01": "dataset.vocab_fraction=1e-3",
+    "dataset.key_columns=[C11,C13,C16]": "dataset.key_columns=[C11,C16]",
+    "trainer.max_epochs=2": "trainer.max_epochs=1 hardware.accelerator=cpu logger.mode=offline",
+    "fold=0,1": "fold=0",
+}
+
+
+def test_a_benchmark_is_swept_over_the_keys_of_an_analysis_that_is_run_first(command):
+    tiny = ["dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "dataset.key_columns=[C3,C11]"]
+    done = command("-m", *tiny, "grouping_key=benchmark", "method=group_prior", "fold=0")
+    assert done.returncode == 0, done.stderr
+    keys = {record["grouping_key"] for record in command.results().values()}
+    rows = (command.outputs_dir / "analysis" / "synthetic" / "analysis.csv").read_text().splitlines()
+    kept = {row.split(",")[0] for row in rows[1:] if row.split(",")[1:3] == ["feature", "true"]}
+    assert keys == kept != set()
+
+
+@pytest.mark.slow
+def test_the_small_benchmark_gives_every_table_and_figure(command):
+    printed = subprocess.run(
+        ["make", "--dry-run", "--always-make", "READY=", "RUN=python", "benchmark-small"],
+        cwd=CHECKOUT, env=os.environ | {"MAKEFLAGS": ""}, capture_output=True, text=True, check=True,
+    ).stdout.replace("\\\n", " ")  # fmt: skip
+    loops = re.findall(r"for name in (.*?); do python -m llp\.train (.*?) \|\| exit; done", printed)
+    assert len(loops) == 2
+    for names, arguments in loops:
+        for name in names.split():
+            overrides = shlex.split(arguments.replace("$name", name).replace("$$name", name))
+            done = command(*(part for one in overrides for part in TINY.get(one, one).split()))
+            assert done.returncode == 0, done.stderr
+    done = command(module="llp.report")
+    assert done.returncode == 0, done.stderr
+    report = command.outputs_dir / "report"
+    assert (report / "index.html").is_file()
+    tables = {path.stem for path in (report / "tables").glob("*.csv")}
+    for kind in ("scores", "random_bags", "random_bags_std", "fixed_bags", "auc_ranges", "wins", "training"):
+        assert f"synthetic_paper_auc_{kind}" in tables
+    for kind in ("bag_statistics", "data_statistics", "bag_size_clusters", "label_variation", "completeness"):
+        assert {f"synthetic_{kind}", f"synthetic_sscl_{kind}"} <= tables
+    assert "synthetic_sscl_paper_mse_mse_ranges" in tables

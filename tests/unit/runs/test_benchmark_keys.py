@@ -1,0 +1,69 @@
+"""The grouping keys of a benchmark as one choice."""
+
+import polars as pl
+import pytest
+from omegaconf import OmegaConf
+
+from llp.config.grouping_keys import options, read_option
+from llp.errors import InputError
+from llp.runs.benchmark import BenchmarkKeys, expand
+
+
+def config_for(dataset, outputs_dir, *overrides, **params):
+    content = {
+        "dataset": {"name": dataset},
+        "outputs_dir": str(outputs_dir),
+        "hydra": {"overrides": {"task": list(overrides)}, "sweeper": {"params": params}},
+    }
+    return OmegaConf.create(content)
+
+
+def test_the_criteo_sets_have_their_published_keys(tmp_path):
+    ctr = expand("benchmark", config_for("criteo_ctr", tmp_path)).split(",")
+    assert (len(ctr), ctr[0], ctr[-1]) == (52, "C1_C7", "C13_C26")
+    sscl = expand("random_64,benchmark", config_for("criteo_sscl", tmp_path)).split(",")
+    assert (len(sscl), sscl[:2]) == (11, ["random_64", "C2_C5"])
+    assert len(expand("benchmark_fixed", config_for("criteo_ctr", tmp_path)).split(",")) == 4 * 52
+
+
+def test_other_sets_have_the_keys_that_their_analysis_keeps(tmp_path):
+    path = tmp_path / "analysis" / "mine" / "analysis.parquet"
+    path.parent.mkdir(parents=True)
+    kinds = {"grouping_key": ["a", "b", "random_64"], "kind": ["feature", "feature", "random"]}
+    pl.DataFrame({**kinds, "in_benchmark": [True, False, False]}).write_parquet(path)
+    config = config_for("mine", tmp_path)
+    assert expand("benchmark", config) == "a"
+    assert expand("benchmark_fixed", config) == "fixed_a_64,fixed_a_128,fixed_a_256,fixed_a_512"
+    assert expand("benchmark_random", config) == "random_64,random_128,random_256,random_512"
+    assert expand("a_b,random_64", config) == "a_b,random_64"
+    pl.DataFrame({**kinds, "in_benchmark": [False] * 3}).write_parquet(path)
+    with pytest.raises(InputError, match="No grouping key of dataset mine keeps enough instances"):
+        expand("benchmark", config)
+    path.write_text("damaged")
+    with pytest.raises(InputError, match="cannot be read"):
+        expand("benchmark", config)
+
+
+def test_the_command_line_decides_over_an_experiment(tmp_path):
+    config = config_for("mine", tmp_path, "fold=0", "grouping_key=benchmark_random", grouping_key="benchmark")
+    BenchmarkKeys().on_multirun_start(config)
+    assert list(config.hydra.overrides.task) == ["fold=0", "grouping_key=random_64,random_128,random_256,random_512"]
+    assert config.hydra.sweeper.params.grouping_key == "benchmark"
+    config = config_for("criteo_sscl", tmp_path, grouping_key="benchmark")
+    BenchmarkKeys().on_multirun_start(config)
+    assert config.hydra.sweeper.params.grouping_key.startswith("C2_C5,C3_C5,")
+
+
+def test_one_choice_cannot_stand_for_the_keys_of_two_datasets(tmp_path):
+    with pytest.raises(InputError, match="expected one dataset"):
+        expand("benchmark", config_for("flights", tmp_path, "dataset=flights,synthetic"))
+
+
+@pytest.mark.parametrize("name", [name for name in options("experiment") if name.startswith("paper_")])
+def test_experiments_sweep_what_there_is(name):
+    experiment = read_option(f"experiment/{name}")
+    params = experiment.hydra.sweeper.params
+    assert set(params.method.split(",")) <= set(options("method"))
+    assert {"override /logger": "wandb"} in experiment.defaults
+    kind = "real" if "sscl" in name else "binary"
+    assert all(kind in read_option(f"method/{method}").labels for method in params.method.split(","))
