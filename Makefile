@@ -16,7 +16,7 @@ setup: $(READY)  ## Create .venv with the pinned dependencies and the project in
 $(READY): pyproject.toml constraints.txt
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev]'
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dashboard,dev]'
 	touch $(READY)
 
 demo: $(READY)  ## Train a small grid on real data and show its table and figures (outputs/)

@@ -33,6 +33,7 @@ from llp.results.sections import Choice, make_report
 from llp.results.summary import summarize
 from llp.results.table import show
 from llp.results.variants import name_variants
+from llp.results.wandb_run import log_report
 
 log = logging.getLogger(__name__)
 
@@ -68,11 +69,11 @@ def main(config: DictConfig) -> None:
                     refresh_seconds=WATCH_SECONDS if config.watch else None,
                 )
                 log.info("written: %s", files.page)
+                if config.logger == "wandb":
+                    log_report(config, files)
             if not config.watch:
                 return
             time.sleep(WATCH_SECONDS)
-    except KeyboardInterrupt:
-        log.info("no longer watched")
     except (InputError, OSError) as error:
         raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
 

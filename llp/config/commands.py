@@ -93,7 +93,21 @@ class ReportConfig(ConfigGroup):
     method: _Names
     tables: _Names
     figures: _Names
+    logger: Literal["wandb"] | None
+    project: str
+    entity: str | None
+    mode: Literal["auto", "online", "offline"]
     watch: bool
+
+
+class DashboardConfig(ConfigGroup):
+    """`conf/dashboard.yaml`."""
+
+    project: str
+    entity: str | None
+    name: str
+    mode: Literal["auto", "online", "offline"]
+    save: str | None
 
 
 class PredictConfig(ConfigGroup):
@@ -123,4 +137,5 @@ COMMANDS: dict[str, type[ConfigGroup]] = {
     "report": ReportConfig,
     "predict": PredictConfig,
     "export": ExportConfig,
+    "dashboard": DashboardConfig,
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
@@ -75,8 +76,12 @@ def kept_keys(config: DictConfig) -> list[str]:
 
 def _analyze(config: DictConfig) -> None:
     """Run the analysis of the dataset as it is given, in a process of its own."""
-    passed_on = ("dataset.", "data_dir=", "outputs_dir=")
-    options = [one for one in config.hydra.overrides.task if one.startswith(passed_on) and "," not in one]
+    given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
+    options = [
+        str(one.input_line)
+        for one in given
+        if one.key_or_group.startswith(("dataset.", "data_dir", "outputs_dir")) and not one.is_sweep_override()
+    ]
     dataset = config.hydra.runtime.choices["dataset"]
     done = subprocess.run([sys.executable, "-m", "llp.analyze", f"dataset={dataset}", *options], check=False)
     if done.returncode:

@@ -157,6 +157,7 @@ def describe(run: Run) -> str:
 def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> RunRecord:
     import torch
 
+    from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
     from llp.runs.tracking import track
     from llp.training.stage import StageFiles, train_stage
@@ -176,6 +177,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         method.start_from(first_model)
     data = build_data(config, table, instance_labels=method.sees_instance_labels)
     point = [config.dataset.name, grouping_key(config).name, config.method.name]
+    metric_name, better = main_metric(method.label_kind)
     log.info(
         "%s: %d bags, %d train and %d test instances",
         describe(run),
@@ -191,6 +193,8 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         group="-".join(point),
         tags=[*point, f"fold={config.fold}", f"seed={config.seed}", config.protocol.name],
         config=run.config,
+        metric=metric_name,
+        better=better,
     ) as tracker:
 
         def on_row(row: "Row") -> None:

@@ -41,7 +41,16 @@ class Tracker:
 
 @contextmanager
 def track(
-    logger: DictConfig, *, folder: Path, run_id: str, name: str, group: str, tags: list[str], config: dict[str, Any]
+    logger: DictConfig,
+    *,
+    folder: Path,
+    run_id: str,
+    name: str,
+    group: str,
+    tags: list[str],
+    config: dict[str, Any],
+    metric: str,
+    better: Literal["max", "min"],
 ) -> Iterator[Tracker]:
     """Follow one run. With `logger=csv` nothing is sent anywhere.
 
@@ -57,27 +66,58 @@ def track(
     name, group, tags
         How it is shown.
     config : dict
-        The run's resolved configuration.
+        The run's resolved configuration, with fold and seed.
+    metric, better
+        Name of the run's own metric, and which of its values counts: that of all epochs which is the summary's.
     """
     if logger.name != "wandb":
         yield Tracker(None)
         return
+    with open_run(
+        logger,
+        folder,
+        id=f"{run_id}-{_unique_part(folder)}",
+        name=name,
+        group=group,
+        tags=[*(tag[:TAG_LENGTH] for tag in tags), *logger.tags],
+        job_type="train",
+        config=config,
+    ) as run:
+        run.define_metric("epoch", hidden=True)
+        run.define_metric("*", step_metric="epoch")
+        run.define_metric(f"test_{metric}", step_metric="epoch", summary=better)
+        yield Tracker(run)
+
+
+@contextmanager
+def open_run(logger: DictConfig, folder: Path, **shown: Any) -> Iterator[Any]:
+    """A run of W&B that is finished with its outcome.
+
+    Parameters
+    ----------
+    logger : DictConfig
+        `project`, `entity` and `mode`.
+    folder : Path
+        Where offline files lie.
+    **shown
+        Further arguments of `wandb.init`.
+
+    Raises
+    ------
+    InputError
+        W&B refuses it.
+    """
     import wandb
 
     try:
         run = wandb.init(
             project=logger.project,
             entity=logger.entity,
-            mode=_mode(logger.mode),
+            mode=wandb_mode(logger.mode),
             dir=folder,
-            id=f"{run_id}-{_unique_part(folder)}",
-            name=name,
-            group=group,
-            tags=[*(tag[:TAG_LENGTH] for tag in tags), *logger.tags],
-            job_type="train",
-            config=config,
             reinit="create_new",  # the run belongs to this call, not to the process
             settings=wandb.Settings(console="off", silent=True),
+            **shown,
         )
     except (wandb.Error, ValidationError) as error:
         problem = reason(error) if isinstance(error, ValidationError) else first_line(error)
@@ -86,7 +126,7 @@ def track(
         raise InputError(f"logger=wandb: {problem}{remedy}") from error
     exit_code = 1
     try:
-        yield Tracker(run)
+        yield run
         exit_code = 0
     finally:
         run.finish(exit_code=exit_code)
@@ -103,7 +143,7 @@ def _unique_part(folder: Path) -> str:
     return made
 
 
-def _mode(asked: Literal["auto", "online", "offline"]) -> Literal["online", "offline", "disabled"]:
+def wandb_mode(asked: Literal["auto", "online", "offline"]) -> Literal["online", "offline", "disabled"]:
     """Online only where a key is configured: W&B would prompt for one otherwise."""
     if asked != "auto":
         return asked

@@ -314,5 +314,5 @@ def test_a_watched_report_follows_the_runs_until_it_is_stopped(command: Command,
         wait_for("2 of 2 runs finished")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    assert process.returncode == 130, err
     assert "Traceback" not in err

@@ -1,7 +1,7 @@
 """Weights & Biases offline: one run of theirs per run of ours, with its outcome, and the key nowhere."""
 
+import json
 import shutil
-import struct
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,52 +10,10 @@ import pytest
 import llp.training.callbacks
 from llp.errors import InputError
 from llp.runs.run import run_one
-from llp.runs.tracking import _mode
+from llp.runs.tracking import wandb_mode
+from tests.helpers.wandb_files import runs_in
 
 KEY = "0123456789abcdef0123456789abcdef01234567"
-
-
-def records(path):
-    """The records of an offline run's file: blocks of 32 KiB, chunks with a checksum, a length and a type."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    data, place, parts = path.read_bytes(), 7, []
-    while place + 7 <= len(data):
-        if 32768 - place % 32768 < 7:
-            place += 32768 - place % 32768
-            continue
-        _, length, kind = struct.unpack("<IHB", data[place : place + 7])
-        parts.append(data[place + 7 : place + 7 + length])
-        place += 7 + length
-        if kind in (1, 4):  # whole, or the last part
-            record = Record()
-            record.ParseFromString(b"".join(parts))
-            parts = []
-            yield record
-
-
-def runs_in(folder):
-    """What each offline run under a folder tells, by the order of their start."""
-    runs = []
-    for path in sorted(folder.rglob("run-*.wandb"), key=lambda path: path.stat().st_mtime_ns):
-        told = {"history": [], "summary": {}, "exit_code": None, "config": ""}
-        for record in records(path):
-            match record.WhichOneof("record_type"):
-                case "run":
-                    told["run"] = record.run
-                    told["config"] += str(record.run.config)
-                case "history":
-                    told["history"].append(
-                        {item.key or item.nested_key[0]: item.value_json for item in record.history.item}
-                    )
-                case "summary":
-                    told["summary"] |= {
-                        item.key or item.nested_key[0]: item.value_json for item in record.summary.update
-                    }
-                case "exit":
-                    told["exit_code"] = record.exit.exit_code
-        runs.append(told)
-    return runs
 
 
 @pytest.fixture
@@ -79,25 +37,33 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
 
     runs = runs_in(tmp_path)
     hashes = [result.config_hash for result in results]
-    names = [told["run"].run_id.rsplit("-", 1) for told in runs]
+    names = [told["run"]["run_id"].rsplit("-", 1) for told in runs]
     assert [name for name, _ in names][:3] == [f"{hashes[0]}-1", f"{hashes[1]}-1", f"{hashes[0]}-2"]
     assert names[0][1] == names[2][1] != names[1][1]  # a part of the folder's own
-    assert len({told["run"].run_id for told in runs}) == 4
-    assert [told["exit_code"] for told in runs] == [0, 0, 0, 1]
+    assert len({told["run"]["run_id"] for told in runs}) == 4
+    assert [told["exit"].get("exit_code", 0) for told in runs] == [0, 0, 0, 1]
 
     first = runs[0]
-    assert first["run"].project == "llp-bench"
-    assert first["run"].run_group == "synthetic-random_64-dllp_bce"
-    assert first["run"].display_name == "synthetic-random_64-dllp_bce-fold0-seed0"
-    assert first["run"].job_type == "train"
-    assert list(first["run"].tags) == ["synthetic", "random_64", "dllp_bce", "fold=0", "seed=0", "paper", "mine"]
-    assert "${" not in first["config"]
-    assert "bags_per_batch" in first["config"]
-    assert "api_key" not in first["config"]
-    curves = {"train_loss", "bag_error", "test_auc", "epoch_seconds", "instances_per_second"}
+    shown = first["run"]
+    assert (shown["project"], shown["run_group"], shown["job_type"]) == (
+        "llp-bench", "synthetic-random_64-dllp_bce", "train",
+    )  # fmt: skip
+    assert shown["display_name"] == "synthetic-random_64-dllp_bce-fold0-seed0"
+    assert shown["tags"] == ["synthetic", "random_64", "dllp_bce", "fold=0", "seed=0", "paper", "mine"]
+    config = shown["config"]["update"]
+    assert (config["fold"], config["seed"], config["method"]["name"]) == (0, 0, "dllp_bce")
+    assert "bags_per_batch" in config["trainer"]
+    assert not any(text in json.dumps(config) for text in ("${", "api_key"))
+    curves = {"epoch", "train_loss", "bag_error", "test_auc", "epoch_seconds", "instances_per_second"}
     assert len(first["history"]) == 2
-    assert all(curves <= set(row) for row in first["history"])
-    assert str(results[0].metric.best) in str(first["summary"])
+    assert all(curves <= set(row["item"]) for row in first["history"])
+    best = results[0].metric.best
+    assert first["summary"]["metric"]["best"] == first["summary"]["measures"]["auc"] == pytest.approx(best)
+    assert first["summary"]["test_auc"] == {"max": pytest.approx(best)}
+    assert {"name": "test_auc", "step_metric": "epoch", "summary": {"max": True}}.items() <= (
+        {key: value for metric in first["metrics"] if metric.get("name") == "test_auc" for key, value in metric.items()}
+    ).items()  # fmt: skip
+    assert "stats" in first["types"]  # of the machine
     assert not runs[3]["history"]
 
     written = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
@@ -108,19 +74,19 @@ def test_runs_in_threads_are_told_apart(tiny, tmp_path, wandb_offline):
     configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=3") for fold in range(3)]
     with ThreadPoolExecutor(3) as pool:
         records = {f"{record.config_hash}-1": record for record in pool.map(run_one, configs)}
-    runs = {told["run"].run_id.rsplit("-", 1)[0]: told for told in runs_in(tmp_path)}
+    runs = {told["run"]["run_id"].rsplit("-", 1)[0]: told for told in runs_in(tmp_path)}
     assert runs.keys() == records.keys()
     for name, told in runs.items():
-        assert told["exit_code"] == 0
+        assert told["exit"].get("exit_code", 0) == 0
         assert len(told["history"]) == 3
-        assert str(records[name].metric.best) in str(told["summary"])
+        assert told["summary"]["metric"]["best"] == pytest.approx(records[name].metric.best)
 
 
 def test_run_whose_folder_was_removed_is_another_one_for_wandb(tiny, tmp_path, wandb_offline):
     seen = set()
     for _ in range(2):
         run_one(tiny("logger=wandb", "method=group_prior"))
-        seen |= {told["run"].run_id for told in runs_in(tmp_path)}
+        seen |= {told["run"]["run_id"] for told in runs_in(tmp_path)}
         shutil.rmtree(tmp_path / "outputs")
     assert len(seen) == 2
 
@@ -131,7 +97,7 @@ def test_names_longer_than_a_tag_may_be_are_shortened(tiny, tmp_path, wandb_offl
     run_one(config)
     [told] = runs_in(tmp_path)
     assert told["run"].tags[0] == "d" * 64
-    assert told["exit_code"] == 0
+    assert told["exit"].get("exit_code", 0) == 0
 
 
 def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):
@@ -158,21 +124,21 @@ def test_mode_is_online_only_where_a_key_is_configured(no_key, monkeypatch):
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing deprecated is asked
-        assert _mode("auto") == "offline"
+        assert wandb_mode("auto") == "offline"
         wandb.teardown()
         monkeypatch.setenv("WANDB_API_KEY", KEY)
-        assert _mode("auto") == "online"
+        assert wandb_mode("auto") == "online"
 
 
 @pytest.mark.parametrize("asked", ["online", "offline"])
 def test_mode_that_is_asked_for_is_taken(no_key, asked):
-    assert _mode(asked) == asked
+    assert wandb_mode(asked) == asked
 
 
 @pytest.mark.parametrize("forced", ["offline", "disabled", "online"])
 def test_environment_variable_decides_over_auto(no_key, monkeypatch, forced):
     monkeypatch.setenv("WANDB_MODE", forced)
-    assert _mode("auto") == forced
+    assert wandb_mode("auto") == forced
 
 
 @pytest.mark.parametrize(

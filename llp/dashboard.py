@@ -1,0 +1,86 @@
+"""A workspace of Weights & Biases for a project's runs: `python -m llp.dashboard project=llp-bench`."""
+
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
+import json
+from pathlib import Path
+
+import hydra
+from hydra.errors import CompactHydraException
+from omegaconf import DictConfig
+
+from llp.command import command
+from llp.config.checks import check_config
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.errors import InputError
+from llp.files import write_atomically
+from llp.results.workspace import build_workspace, spec_of
+from llp.runs.tracking import wandb_mode
+
+register()
+
+
+@command
+@hydra.main(config_path=str(CONF_DIR), config_name="dashboard", version_base="1.3")
+def main(config: DictConfig) -> None:
+    """Build the workspace, or say what would be built."""
+    try:
+        check_config(config, "dashboard")
+        build(config)
+    except (InputError, OSError) as error:
+        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
+
+
+def build(config: DictConfig) -> None:
+    """Save the workspace to W&B where a key is configured; write its spec where `save` names a file.
+
+    Raises
+    ------
+    InputError
+        The package is missing, or W&B refuses the workspace.
+    """
+    try:
+        import wandb_workspaces  # noqa: F401
+    except ImportError:
+        raise InputError("llp.dashboard needs wandb-workspaces: pip install 'llp-bench[dashboard]'") from None
+    online = wandb_mode(config.mode) == "online"
+    entity = config.entity or (_default_entity() if online else "ENTITY")
+    workspace = build_workspace(entity, config.project, config.name)
+    if config.save is not None:
+        text = json.dumps(spec_of(workspace), indent=1)
+        write_atomically(Path(config.save), lambda path: path.write_text(text, encoding="utf-8"))
+        print(f"spec written: {config.save}")
+    if online:
+        print(f"workspace saved: {_save(workspace)}")
+        return
+    print(f"offline, so nothing is sent; a workspace {config.name!r} of {entity}/{config.project} would hold:")
+    for section in workspace.sections:
+        print(f"  {section.name}: {'; '.join(panel.title for panel in section.panels)}")
+    print("  run table: grouped by dataset and method")
+
+
+def _default_entity() -> str:
+    import wandb
+
+    try:
+        return str(wandb.Api().default_entity)
+    except (wandb.Error, ValueError) as error:
+        raise InputError(f"W&B does not say whose project it is ({error}); write entity=YOUR_TEAM") from None
+
+
+def _save(workspace: object) -> str:
+    import wandb
+
+    try:
+        return str(workspace.save().url)  # type: ignore[attr-defined]
+    except (wandb.Error, ValueError, OSError) as error:
+        raise InputError(f"W&B refuses the workspace: {' '.join(str(error).split())}") from None
+
+
+if __name__ == "__main__":
+    main()
+    signals.ignore()
