@@ -96,7 +96,7 @@ def test_names_longer_than_a_tag_may_be_are_shortened(tiny, tmp_path, wandb_offl
     config.dataset.name = "d" * 100
     run_one(config)
     [told] = runs_in(tmp_path)
-    assert told["run"].tags[0] == "d" * 64
+    assert told["run"]["tags"][0] == "d" * 64
     assert told["exit"].get("exit_code", 0) == 0
 
 
