@@ -32,7 +32,9 @@ def test_a_benchmark_is_swept_over_the_keys_of_an_analysis_that_is_run_first(com
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_the_small_benchmark_gives_every_table_and_figure(command):
+    command.timeout = 1200
     printed = subprocess.run(
         ["make", "--dry-run", "--always-make", "READY=", "RUN=python", "benchmark-small"],
         cwd=CHECKOUT, env=os.environ | {"MAKEFLAGS": ""}, capture_output=True, text=True, check=True,
