@@ -1,0 +1,166 @@
+"""Tables of instances in any common form as polars frames, and the arguments that describe bags as arrays."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from llp.errors import InputError
+
+
+def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
+    """Give an array, a data frame (pandas, polars, pyarrow) or a sparse matrix as a polars frame with text names.
+
+    Raises
+    ------
+    ValueError
+        It is no table of numbers and texts, or holds an infinite number.
+    """
+    if _is_frame(X):
+        frame = X if isinstance(X, pl.DataFrame) else pl.DataFrame(X) if _has_names(X) else pl.from_dataframe(X)
+        frame = frame.rename({name: str(name) for name in frame.columns})
+        numbers = [name for name, kind in frame.schema.items() if kind.is_float()]
+        infinite = frame.select(pl.col(numbers).is_infinite().any()).row(0) if numbers else ()
+        if any(infinite):
+            raise ValueError(f"column {numbers[infinite.index(True)]!r} contains infinity")
+        return frame
+    array = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least_rows)
+    if hasattr(array, "toarray"):
+        array = array.toarray()
+    return array_as_frame(array)
+
+
+def array_as_frame(array: NDArray[Any]) -> pl.DataFrame:
+    """A two-dimensional array as a frame of columns x0, x1, ...; objects may be numbers and texts."""
+    columns = {}
+    for i in range(array.shape[1]):
+        column = array[:, i]
+        if column.dtype.kind == "O":
+            column = _objects(column)
+        elif column.dtype.kind in "US":
+            column = pl.Series(column.astype(str).tolist())
+        columns[f"x{i}"] = pl.Series(column)
+    return pl.DataFrame(columns)
+
+
+def _objects(column: NDArray[Any]) -> pl.Series:
+    values = [None if value is None or value != value else value for value in column.tolist()]
+    if all(value is None or isinstance(value, int | float | bool) for value in values):
+        return pl.Series(values, dtype=pl.Float64)
+    if not all(value is None or isinstance(value, str | int | float | bool) for value in values):
+        wrong = next(value for value in values if not (value is None or isinstance(value, str | int | float | bool)))
+        raise TypeError(f"argument must be a string or a number, X holds {type(wrong).__name__} objects")
+    return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
+
+
+def _has_names(X: Any) -> bool:
+    return hasattr(X, "__arrow_c_stream__")
+
+
+class BagLabels(NamedTuple):
+    """The bags of n instances and their labels.
+
+    Attributes
+    ----------
+    number : ndarray
+        (n,) int32, the bag of each instance: 0..K-1, in the order of the sorted ids.
+    size : ndarray
+        (K,) int64.
+    label_sum : ndarray
+        (K,) float64.
+    """
+
+    number: NDArray[np.int32]
+    size: NDArray[np.int64]
+    label_sum: NDArray[np.float64]
+
+    @property
+    def proportion(self) -> NDArray[np.float64]:
+        """(K,) mean label of each bag."""
+        return self.label_sum / self.size
+
+
+def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_sizes: Any) -> BagLabels:
+    """Bring the arguments of `fit` and of the scorers together.
+
+    Parameters
+    ----------
+    n : int
+        Instances.
+    y : ndarray or None
+        (n,) labels of instances, which are aggregated.
+    bags : array-like or None
+        (n,) ids of bags; None: every instance is a bag of its own.
+    proportions : mapping, Series or array-like, or None
+        Mean label of each bag: by id, in the order of the sorted ids, or (n,) that of each instance's bag.
+    bag_sizes : as `proportions`, or None
+        Stated sizes, which are checked.
+
+    Raises
+    ------
+    InputError
+        Labels are given twice or not at all, lengths differ, or a size is not the number of instances.
+    """
+    if (y is None) == (proportions is None):
+        given = "both" if y is not None else "neither"
+        raise InputError(f"expected labels of instances, y=, or of bags, proportions=; {given} was given")
+    if bags is None and proportions is not None:
+        raise InputError("proportions= needs bags=, the bag of each instance")
+    ids, number = np.unique(np.arange(n) if bags is None else _ids(bags, n), return_inverse=True)
+    size = np.bincount(number, minlength=len(ids))
+    if bag_sizes is not None:
+        stated = per_bag(bag_sizes, "bag_sizes", ids, number)
+        if (wrong := stated != size).any():
+            first = int(np.argmax(wrong))
+            raise InputError(
+                f"bag {ids[first]!s} has bag_sizes {stated[first]:g} and {size[first]} instances in X; "
+                f"{int(wrong.sum())} bag(s) differ"
+            )
+    if proportions is not None:
+        label_sum = per_bag(proportions, "proportions", ids, number) * size
+    else:
+        label_sum = np.bincount(number, weights=np.asarray(y, np.float64), minlength=len(ids))
+    return BagLabels(number.astype(np.int32), size, label_sum)
+
+
+def _ids(bags: Any, n: int) -> NDArray[Any]:
+    ids = np.asarray(bags)
+    if ids.shape != (n,):
+        raise InputError(f"bags has the shape {ids.shape}, expected ({n},): the bag of each instance of X")
+    if ids.dtype.kind == "O":
+        if any(one is None or one != one for one in ids.tolist()):
+            raise InputError("bags holds a missing value: name the bag of each instance")
+        ids = ids.astype(str)
+    return ids
+
+
+def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Numbers (K,) of bags, from a mapping or a Series by id, or an array of K or of n."""
+    if hasattr(values, "items") and not isinstance(values, Mapping):
+        values = dict(values.items())  # a pandas Series
+    if isinstance(values, Mapping):
+        by_id = {str(key): value for key, value in values.items()}
+        missing = [str(one) for one in ids if str(one) not in by_id]
+        if missing:
+            raise InputError(f"{name} lacks {len(missing)} bag(s) of bags, such as {missing[0]!r}")
+        found = np.array([by_id[str(one)] for one in ids], np.float64)
+    else:
+        found = np.asarray(values, np.float64)
+        if found.shape == number.shape and len(ids) != len(number):
+            first = np.full(len(ids), np.nan)
+            first[number[::-1]] = found[::-1]
+            if (differs := first[number] != found).any():
+                raise InputError(f"{name} differs within the bag {ids[number[np.argmax(differs)]]!s}")
+            found = first
+        if found.shape != ids.shape:
+            raise InputError(f"{name} has the shape {found.shape}, expected a number for each of the {len(ids)} bags")
+    if not np.isfinite(found).all():
+        raise InputError(f"{name} of bag {ids[np.argmin(np.isfinite(found))]!s} is no finite number")
+    return found

@@ -1,0 +1,69 @@
+"""Scorers of bags for GridSearchCV and cross_validate, through metadata routing: no label of an instance is needed."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+from sklearn.base import is_classifier
+from sklearn.utils._metadata_requests import _MetadataRequester
+
+from llp.api.frames import BagLabels, bag_labels
+from llp.metrics.bag_level import CLIP, bag_log_loss, bag_mse
+
+Loss = Callable[[BagLabels, NDArray[np.float64]], float]
+
+
+class BagScorer(_MetadataRequester):
+    """Minus a loss of bags, from an estimator's predictions for their instances.
+
+    Parameters
+    ----------
+    loss : callable
+        From the bags and the predictions h (n,) of their instances.
+    name : str
+        How it is shown.
+    """
+
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"bags": True, "proportions": True}
+
+    def __init__(self, loss: Loss, name: str) -> None:
+        self._loss = loss
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None, *, bags: Any = None, proportions: Any = None) -> float:
+        """Score; larger is better."""
+        prediction = estimator.predict_proba(X)[:, 1] if is_classifier(estimator) else estimator.predict(X)
+        label = None if y is None or proportions is not None else _encoded(estimator, y)
+        return -self._loss(bag_labels(len(prediction), label, bags, proportions, None), prediction)
+
+
+def _encoded(estimator: Any, y: Any) -> NDArray[np.float64]:
+    return (np.asarray(y) == estimator.classes_[1]).astype(float) if is_classifier(estimator) else np.asarray(y, float)
+
+
+def _mean_prediction(bags: BagLabels, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.bincount(bags.number, weights=prediction, minlength=len(bags.size)) / bags.size
+
+
+def unbiased_risk(bags: BagLabels, prediction: NDArray[np.float64]) -> float:
+    """Mean log loss of the instances without their labels, unbiased where bags are random draws.
+
+    The expectation of ỹ = k (α_B - p) + p given an instance of a bag of k is its chance of a 1, for the pooled mean p;
+    and the log loss is linear in the label (Busa-Fekete et al., "Easy learning from label proportions", 2023).
+    """
+    p = bags.label_sum.sum() / bags.size.sum()
+    surrogate = (bags.size * (bags.proportion - p) + p)[bags.number]
+    h = np.clip(prediction, CLIP, 1 - CLIP)
+    return float(-np.mean(xlogy(surrogate, h) + xlogy(1 - surrogate, 1 - h)))
+
+
+bag_log_loss_scorer = BagScorer(
+    lambda bags, h: bag_log_loss(bags.proportion, _mean_prediction(bags, h)), "bag_log_loss_scorer"
+)
+bag_mse_scorer = BagScorer(lambda bags, h: bag_mse(bags.proportion, _mean_prediction(bags, h)), "bag_mse_scorer")
+unbiased_risk_scorer = BagScorer(unbiased_risk, "unbiased_risk_scorer")

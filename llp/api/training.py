@@ -1,0 +1,159 @@
+"""One training of the estimators: the same table, config and run as the commands', in a folder that goes away."""
+
+import logging
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from numpy.typing import NDArray
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from llp.api.frames import BagLabels
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, read_option
+from llp.config.own_datasets import dataset_node
+from llp.data.given_bags import write_given_bags
+from llp.data.table import InstanceTable, LabelKind
+from llp.data.table_writer import CHUNK_ROWS, TableWriter
+from llp.datasets.files_features import fit_features, plan_features
+from llp.datasets.files_kinds import check_names, find_kinds
+from llp.datasets.files_options import FilesOptions, check_files_options
+from llp.datasets.files_recipe import Recipe
+from llp.methods.base import LLPMethod
+from llp.runs.build import load_method
+from llp.runs.record import RunRecord
+from llp.runs.run import Run, run_one
+
+TABLE = "data"
+_composing = threading.Lock()  # Hydra has one state for the process
+
+
+class Trained(NamedTuple):
+    """What a training leaves: how rows are encoded, what scores them, and the run's record."""
+
+    recipe: Recipe
+    method: LLPMethod
+    record: RunRecord
+
+
+def train(
+    frame: pl.DataFrame,
+    labels: BagLabels,
+    y: NDArray[np.float64] | None,
+    label_kind: LabelKind,
+    *,
+    coding: Mapping[str, Any],
+    categorical: Sequence[str],
+    overrides: Sequence[str],
+    verbose: bool,
+) -> Trained:
+    """Train on bags.
+
+    Parameters
+    ----------
+    frame : pl.DataFrame
+        The instances' features.
+    labels : BagLabels
+        Their bags.
+    y : ndarray or None
+        (n,) labels of the instances, where they are known: only the methods that are meant to see them do.
+    label_kind : {'binary', 'real'}
+        Kind of the labels.
+    coding : Mapping
+        Options of `Coding` that differ from `conf/dataset/files.yaml`.
+    categorical : sequence of str
+        Columns that are categorical although they hold numbers.
+    overrides : sequence of str
+        Options of `llp.train`, as on its command line.
+    verbose : bool
+        Whether the epochs are printed.
+    """
+    options = files_options(coding, categorical)
+    with tempfile.TemporaryDirectory(prefix="llp-") as name, _process_as_it_was(verbose):
+        place = Path(name)
+        recipe = _write_table(place / TABLE, frame, labels, y, label_kind, options)
+        table = InstanceTable.open(place / TABLE)
+        given = ["grouping_key=given", "grouping_key.n_folds=1", "fold=0", "save_model=true", "checkpoint_minutes=60"]
+        config = _composed([*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
+        with open_dict(config):
+            config.dataset = OmegaConf.create(dataset_node(TABLE, table.schema))
+        record = run_one(config)
+        return Trained(recipe, load_method(Run.of(config, table).folder, table), record)
+
+
+def files_options(coding: Mapping[str, Any], categorical: Sequence[str]) -> FilesOptions:
+    """The options of own files as `conf/dataset/files.yaml` has them, with some replaced."""
+    defaults = OmegaConf.to_container(read_option("dataset/files"))
+    assert isinstance(defaults, dict)
+    given = {**defaults, **coding, "categorical": list(categorical)}
+    return check_files_options(
+        {
+            group: {option: given[option] for option in FilesOptions.model_fields[group].annotation.model_fields}  # type: ignore[union-attr]
+            for group in ("reading", "roles", "coding")
+        }
+    )
+
+
+def _write_table(
+    folder: Path,
+    frame: pl.DataFrame,
+    labels: BagLabels,
+    y: NDArray[np.float64] | None,
+    label_kind: LabelKind,
+    options: FilesOptions,
+) -> Recipe:
+    check_names(frame.columns, options.roles)
+    lazy = frame.lazy()
+    features, vocabularies = fit_features(lazy, plan_features(find_kinds(lazy, options), options.coding), options)
+    recipe = Recipe(options, None, features, vocabularies)
+    with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
+        for start in range(0, frame.height, CHUNK_ROWS):
+            codes, numbers = recipe.encode(frame.slice(start, CHUNK_ROWS))
+            label = np.full(codes.shape[1], np.nan) if y is None else y[start : start + CHUNK_ROWS]
+            writer.write(start, codes.T, numbers, label)
+        recipe.save(writer)
+        ids = [str(number) for number in range(len(labels.size))]
+        bags = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum})
+        write_given_bags(writer.temporary, labels.number, bags)
+        made_by = {"_target_": "llp.api.training.train"}
+        writer.finish(made_by=made_by, source={}, facts={}, given_bags=len(labels.size), aggregates_only=y is None)
+    return recipe
+
+
+def _composed(overrides: list[str]) -> DictConfig:
+    """The config of `llp.train`, composed beside whatever Hydra application is under way in this process."""
+    register()
+    with _composing:
+        under_way = GlobalHydra.instance().hydra
+        GlobalHydra.instance().clear()
+        try:
+            with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+                return compose("train", overrides)
+        finally:
+            GlobalHydra.instance().hydra = under_way
+
+
+@contextmanager
+def _process_as_it_was(verbose: bool) -> Iterator[None]:
+    """Leave torch's threads and generator as they were, and the log: the process is the user's."""
+    threads, log = torch.get_num_threads(), logging.getLogger("llp")
+    level, handler = log.level, logging.StreamHandler(sys.stdout)
+    if verbose:
+        log.setLevel(logging.INFO)
+        log.addHandler(handler)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+        log.removeHandler(handler)
+        log.setLevel(level)
