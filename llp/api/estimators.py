@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from llp.api.frames import as_frame, bag_labels
 from llp.data.table import LabelKind
+from llp.datasets.files_read import normalised
 from llp.errors import InputError
 
 SCORED_ROWS = 2**16
 
 
-class _LLPEstimator(BaseEstimator):
+class _LLPEstimator(BaseEstimator):  # type: ignore[misc]
     """What both have in common."""
 
     _label_kind: ClassVar[LabelKind]
@@ -111,7 +112,8 @@ class _LLPEstimator(BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         found = []
         for start in range(0, frame.height, SCORED_ROWS):
-            codes, numbers = self._recipe.encode(frame.slice(start, SCORED_ROWS).select(self._columns))
+            rows = frame.slice(start, SCORED_ROWS).select(self._columns)
+            codes, numbers = self._recipe.encode(normalised(rows, self._recipe.options.reading))
             raw = self._method(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._method.log_odds(raw).double().numpy())
         return np.concatenate(found)
@@ -124,7 +126,7 @@ def _refuse(unknown: Mapping[str, Any], name: str) -> None:
         raise TypeError(f"{name}.fit takes X, y, bags, proportions and bag_sizes, not {', '.join(sorted(unknown))}")
 
 
-class LLPClassifier(ClassifierMixin, _LLPEstimator):
+class LLPClassifier(ClassifierMixin, _LLPEstimator):  # type: ignore[misc]
     """A binary classifier that learns from the label proportions of bags.
 
     Every parameter that is None has the value of the commands' YAML files; a training with the same seed gives the
@@ -256,7 +258,8 @@ class LLPClassifier(ClassifierMixin, _LLPEstimator):
         label = None
         if y is None and proportions is None:
             raise ValueError(
-                "This LLPClassifier estimator requires y to be passed, but the target y is None; or give bags= and proportions="
+                "This LLPClassifier estimator requires y to be passed, but the target y is None; or give bags= and "
+                "proportions="
             )
         if y is not None:
             values = column_or_1d(y, warn=True)
@@ -288,7 +291,7 @@ class LLPClassifier(ClassifierMixin, _LLPEstimator):
         return predicted
 
 
-class LLPRegressor(RegressorMixin, _LLPEstimator):
+class LLPRegressor(RegressorMixin, _LLPEstimator):  # type: ignore[misc]
     """A regressor that learns from the mean labels of bags.
 
     Parameters and attributes are those of `LLPClassifier`, without `classes_`; the methods are those for real labels,
@@ -350,7 +353,8 @@ class LLPRegressor(RegressorMixin, _LLPEstimator):
         _refuse(unknown, "LLPRegressor")
         if y is None and proportions is None:
             raise ValueError(
-                "This LLPRegressor estimator requires y to be passed, but the target y is None; or give bags= and proportions="
+                "This LLPRegressor estimator requires y to be passed, but the target y is None; or give bags= and "
+                "proportions="
             )
         label = None
         if y is not None:

@@ -1,6 +1,7 @@
 """Tables of instances in any common form as polars frames, and the arguments that describe bags as arrays."""
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,49 +20,43 @@ def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
     ValueError
         It is no table of numbers and texts, or holds an infinite number.
     """
-    if _is_frame(X):
-        frame = X if isinstance(X, pl.DataFrame) else pl.DataFrame(X) if _has_names(X) else pl.from_dataframe(X)
-        frame = frame.rename({name: str(name) for name in frame.columns})
-        numbers = [name for name, kind in frame.schema.items() if kind.is_float()]
-        infinite = frame.select(pl.col(numbers).is_infinite().any()).row(0) if numbers else ()
-        if any(infinite):
-            raise ValueError(f"column {numbers[infinite.index(True)]!r} contains infinity")
-        return frame
-    array = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least_rows)
-    if hasattr(array, "toarray"):
-        array = array.toarray()
-    return array_as_frame(array)
+    if hasattr(X, "iloc"):  # pandas; polars would need pyarrow to read it
+        frame = pl.DataFrame({str(name): _series(X.iloc[:, i]) for i, name in enumerate(X.columns)})
+    elif hasattr(X, "__arrow_c_stream__"):  # polars, pyarrow
+        frame = pl.DataFrame(X)
+    else:
+        array = check_array(
+            X, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least_rows
+        )
+        dense = array.toarray() if hasattr(array, "toarray") else array
+        frame = pl.DataFrame({f"x{i}": _values(dense[:, i]) for i in range(dense.shape[1])})
+    numbers = [name for name, kind in frame.schema.items() if kind.is_float()]
+    infinite = frame.select(pl.col(numbers).is_infinite().any()).row(0) if numbers else ()
+    if any(infinite):
+        raise ValueError(f"column {numbers[infinite.index(True)]!r} contains infinity")
+    return frame
 
 
-def array_as_frame(array: NDArray[Any]) -> pl.DataFrame:
-    """A two-dimensional array as a frame of columns x0, x1, ...; objects may be numbers and texts."""
-    columns = {}
-    for i in range(array.shape[1]):
-        column = array[:, i]
-        if column.dtype.kind == "O":
-            column = _objects(column)
-        elif column.dtype.kind in "US":
-            column = pl.Series(column.astype(str).tolist())
-        columns[f"x{i}"] = pl.Series(column)
-    return pl.DataFrame(columns)
+def _series(column: Any) -> pl.Series:
+    """A column of pandas; of its own types, texts and nullable numbers come as objects."""
+    own_type = not isinstance(column.dtype, np.dtype)
+    return _values(column.astype(object).to_numpy() if own_type else column.to_numpy())
 
 
-def _objects(column: NDArray[Any]) -> pl.Series:
+def _values(column: NDArray[Any]) -> pl.Series:
+    """Values (n,) of any type: objects may be numbers and texts, and None or NaN where a value is missing."""
+    if column.dtype.kind in "US":
+        return pl.Series(column.tolist(), dtype=pl.String)
+    if column.dtype.kind != "O":
+        return pl.Series(column)
     values = [None if value is None or value != value else value for value in column.tolist()]
-    if all(value is None or isinstance(value, int | float | bool) for value in values):
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, int | float) for value in present):
         return pl.Series(values, dtype=pl.Float64)
-    if not all(value is None or isinstance(value, str | int | float | bool) for value in values):
-        wrong = next(value for value in values if not (value is None or isinstance(value, str | int | float | bool)))
+    wrong = next((value for value in present if not isinstance(value, str | int | float | date)), None)
+    if wrong is not None:
         raise TypeError(f"argument must be a string or a number, X holds {type(wrong).__name__} objects")
     return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
-
-
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
-
-
-def _has_names(X: Any) -> bool:
-    return hasattr(X, "__arrow_c_stream__")
 
 
 class BagLabels(NamedTuple):
@@ -70,7 +65,7 @@ class BagLabels(NamedTuple):
     Attributes
     ----------
     number : ndarray
-        (n,) int32, the bag of each instance: 0..K-1, in the order of the sorted ids.
+        (n,) int32, the bag of each instance: 0..K-1, in the order of the ids as texts.
     size : ndarray
         (K,) int64.
     label_sum : ndarray
@@ -114,10 +109,11 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
     if bags is None and proportions is not None:
         raise InputError("proportions= needs bags=, the bag of each instance")
     ids, number = np.unique(np.arange(n) if bags is None else _ids(bags, n), return_inverse=True)
-    size = np.bincount(number, minlength=len(ids))
+    size = np.bincount(number, minlength=len(ids)).astype(np.int64)
     if bag_sizes is not None:
         stated = per_bag(bag_sizes, "bag_sizes", ids, number)
-        if (wrong := stated != size).any():
+        wrong = stated != size
+        if wrong.any():
             first = int(np.argmax(wrong))
             raise InputError(
                 f"bag {ids[first]!s} has bag_sizes {stated[first]:g} and {size[first]} instances in X; "
@@ -126,8 +122,11 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
     if proportions is not None:
         label_sum = per_bag(proportions, "proportions", ids, number) * size
     else:
-        label_sum = np.bincount(number, weights=np.asarray(y, np.float64), minlength=len(ids))
-    return BagLabels(number.astype(np.int32), size, label_sum)
+        label_sum = np.bincount(number, np.asarray(y, np.float64), len(ids)).astype(np.float64)
+    order = np.argsort(ids.astype(str), kind="stable")  # the commands know ids as texts
+    place = np.empty(len(ids), np.int32)
+    place[order] = np.arange(len(ids))
+    return BagLabels(place[number], size[order], label_sum[order])
 
 
 def _ids(bags: Any, n: int) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from llp.metrics.bag_level import CLIP, bag_log_loss, bag_mse
 Loss = Callable[[BagLabels, NDArray[np.float64]], float]
 
 
-class BagScorer(_MetadataRequester):
+class BagScorer(_MetadataRequester):  # type: ignore[misc]
     """Minus a loss of bags, from an estimator's predictions for their instances.
 
     Parameters

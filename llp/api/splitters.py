@@ -22,10 +22,14 @@ class _ByBags:
         """
         return super().split(X, y, groups if bags is None else bags)  # type: ignore[misc]
 
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, *, bags: Any = None) -> int:
+        """Number of splits."""
+        return int(super().get_n_splits(X, y, groups))  # type: ignore[misc]
 
-class BagKFold(_ByBags, GroupKFold):
+
+class BagKFold(_ByBags, GroupKFold):  # type: ignore[misc]
     """K folds of whole bags: scikit-learn's GroupKFold, which gets the bags as `bags` through metadata routing."""
 
 
-class BagShuffleSplit(_ByBags, GroupShuffleSplit):
+class BagShuffleSplit(_ByBags, GroupShuffleSplit):  # type: ignore[misc]
     """Random splits of whole bags: scikit-learn's GroupShuffleSplit, which gets the bags as `bags`."""

@@ -27,6 +27,7 @@ from llp.data.table_writer import CHUNK_ROWS, TableWriter
 from llp.datasets.files_features import fit_features, plan_features
 from llp.datasets.files_kinds import check_names, find_kinds
 from llp.datasets.files_options import FilesOptions, check_files_options
+from llp.datasets.files_read import normalised
 from llp.datasets.files_recipe import Recipe
 from llp.methods.base import LLPMethod
 from llp.runs.build import load_method
@@ -78,6 +79,7 @@ def train(
         Whether the epochs are printed.
     """
     options = files_options(coding, categorical)
+    frame = normalised(frame, options.reading)
     with tempfile.TemporaryDirectory(prefix="llp-") as name, _process_as_it_was(verbose):
         place = Path(name)
         recipe = _write_table(place / TABLE, frame, labels, y, label_kind, options)

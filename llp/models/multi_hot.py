@@ -42,7 +42,10 @@ class MultiHot(nn.Module):
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Map categorical (n, Fc) int32 and numeric (n, Fn) to (n, D)."""
-        total = sum_rows(self.weight, categorical + self.offset)
+        if not len(self.offset):  # a table of numbers alone
+            total = numeric.new_zeros(numeric.shape[0], self.weight.shape[1])
+        else:
+            total = sum_rows(self.weight, categorical + self.offset)
         if self.numeric is not None:
             total = total + self.numeric(numeric)
         return total if self.bias is None else total + self.bias

@@ -1,0 +1,297 @@
+"""The estimators: the commands' scores, any form of table, and scikit-learn's own tools around them."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+import sklearn
+import torch
+from hydra import compose, initialize_config_dir
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from llp import (
+    BagKFold,
+    BagShuffleSplit,
+    LLPClassifier,
+    LLPRegressor,
+    bag_log_loss_scorer,
+    bag_mse_scorer,
+    unbiased_risk_scorer,
+)
+from llp.api.frames import bag_labels
+from llp.api.scorers import unbiased_risk
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, options
+from llp.datasets.files_recipe import Recipe
+from llp.runs.run import Run, run_one
+from llp.scoring.predict import write_scores
+from llp.scoring.rows import FilesRows
+from llp.scoring.trained import TrainedRuns
+from tests.helpers.own_files import prepare_files
+
+QUICK = {"max_epochs": 2, "learning_rate": 0.01}
+
+
+def rows(n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    price = rng.normal(size=n).round(3)
+    shop = rng.integers(0, 5, n)
+    return pl.DataFrame(
+        {
+            "bag": rng.integers(0, 60, n),
+            "shop": [None if i % 70 == 3 else f"shop {one}" for i, one in enumerate(shop)],
+            "price": [None if i % 50 == 4 else one for i, one in enumerate(price.tolist())],
+            "bought": (price + shop / 3 + rng.normal(size=n) / 2 > 0.7).astype(int),
+        }
+    )
+
+
+def features(frame):
+    return frame.select("shop", "price")
+
+
+def as_pandas(frame):
+    return pd.DataFrame(frame.to_dict(as_series=False))
+
+
+def proportions(frame):
+    counted = frame.group_by("bag").agg(pl.col("bought").mean())
+    return dict(zip(counted["bag"], counted["bought"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return rows()
+
+
+@pytest.fixture(scope="module")
+def fitted(frame):
+    return LLPClassifier(**QUICK).fit(features(frame), bags=frame["bag"], proportions=proportions(frame))
+
+
+@pytest.mark.parametrize(("method", "seed"), [("dllp_bce", 0), ("upm", 3), ("genbags", 1)])
+def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame, method, seed):
+    monkeypatch.setenv("LLP_DATA_DIR", str(tmp_path / "data"))
+    frame.drop("bought").write_csv(tmp_path / "rows.csv")
+    frame.group_by("bag").agg(label_mean=pl.col("bought").mean()).write_csv(tmp_path / "bags.csv")
+    prepare_files(tmp_path / "data", tmp_path / "rows.csv", bag_column="bag", bags=f"'{tmp_path / 'bags.csv'}'")
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose(
+            "train",
+            [
+                "dataset=mine", "grouping_key.n_folds=1", "protocol=holdout", "fold=0", "save_model=true",
+                f"method={method}", "trainer.max_epochs=3", f"seed={seed}", f"data_dir={tmp_path / 'data'}",
+                f"outputs_dir={tmp_path / 'outputs'}",
+            ],
+        )  # fmt: skip
+    run_one(config)
+    (folder,) = {path.parent for path in (tmp_path / "outputs").rglob("best.pt")}
+    runs = TrainedRuns.open([folder.parent], tmp_path / "data")
+    source = FilesRows([tmp_path / "rows.csv"], Recipe.load(runs.table.folder), lambda n: None)
+    write_scores(runs, source, tmp_path / "scores.parquet", lambda n: None)
+    expected = pl.read_parquet(tmp_path / "scores.parquet")["log_odds"].to_numpy()
+
+    classifier = LLPClassifier(method, max_epochs=3, random_state=seed)
+    classifier.fit(features(frame), bags=frame["bag"], proportions=proportions(frame))
+    np.testing.assert_array_equal(classifier.decision_function(features(frame)), expected)
+    assert Run.of(config, runs.table).finished() is not None
+    assert classifier.record_.metric.best == Run.of(config, runs.table).finished().metric.best
+
+
+def test_probabilities_and_classes(frame, fitted):
+    probability = fitted.predict_proba(features(frame))
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    np.testing.assert_allclose(probability[:, 1], expit(fitted.decision_function(features(frame))))
+    assert set(fitted.predict(features(frame))) <= {0, 1}
+    assert fitted.feature_names_in_.tolist() == ["shop", "price"]
+
+
+def test_every_form_of_table_gives_the_same_scores(frame, fitted):
+    X = features(frame)
+    expected = fitted.predict_proba(X)
+    np.testing.assert_array_equal(fitted.predict_proba(as_pandas(X)), expected)
+    by_name = LLPClassifier(**QUICK)
+    by_name.fit(as_pandas(X), bags=pd.Series(frame["bag"].to_list()), proportions=pd.Series(proportions(frame)))
+    np.testing.assert_array_equal(by_name.predict_proba(X), expected)
+    objects = as_pandas(X).to_numpy(dtype=object)
+    of_array = LLPClassifier(**QUICK).fit(objects, bags=frame["bag"].to_numpy(), proportions=proportions(frame))
+    np.testing.assert_array_equal(of_array.predict_proba(objects), expected)
+
+
+def test_sparse_matrix_is_its_dense_form(frame):
+    dense = np.random.default_rng(0).poisson(0.5, (len(frame), 4)).astype(float)
+    scores = [
+        LLPClassifier(**QUICK).fit(X, frame["bought"], bags=frame["bag"]).decision_function(X)
+        for X in (dense, scipy.sparse.csr_matrix(dense))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_labels_of_instances_are_aggregated(frame, fitted):
+    names = np.where(frame["bought"] == 1, "yes", "no")
+    of_labels = LLPClassifier(**QUICK).fit(features(frame), names, bags=frame["bag"])
+    assert of_labels.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(of_labels.predict_proba(features(frame)), fitted.predict_proba(features(frame)))
+
+
+@pytest.mark.parametrize("form", ["by id", "series", "in the order of the ids", "of each instance"])
+def test_proportions_in_every_form(frame, form):
+    of_bag = proportions(frame)
+    given = {
+        "by id": {str(bag): value for bag, value in of_bag.items()},
+        "series": pd.Series(of_bag),
+        "in the order of the ids": [of_bag[bag] for bag in sorted(of_bag)],
+        "of each instance": [of_bag[bag] for bag in frame["bag"]],
+    }[form]
+    found = bag_labels(len(frame), None, frame["bag"], given, None)
+    expected = bag_labels(len(frame), frame["bought"].to_numpy(), frame["bag"], None, None)
+    np.testing.assert_allclose(found.label_sum, expected.label_sum)
+    np.testing.assert_array_equal(found.number, expected.number)
+
+
+@pytest.mark.parametrize("method", options("method"))
+def test_every_method(frame, method):
+    kinds = [
+        (cls, kind) for cls, kind in ((LLPClassifier, "binary"), (LLPRegressor, "real")) if kind in _labels_of(method)
+    ]
+    if method == "group_prior":
+        with pytest.raises(ValueError, match="trains no model"):
+            LLPClassifier(method, max_epochs=1).fit(features(frame), frame["bought"], bags=frame["bag"])
+        return
+    model = "linear" if method == "mean_map" else None
+    for cls, _ in kinds:
+        estimator = cls(method, model=model, max_epochs=1)
+        estimator.fit(features(frame), frame["bought"], bags=frame["bag"])
+        assert np.isfinite(estimator.predict(features(frame))).all()
+
+
+def _labels_of(method):
+    from llp.config.grouping_keys import read_option
+
+    return read_option(f"method/{method}").labels
+
+
+def test_regressor_learns_from_means(frame):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    y = 5 * X[:, 0] + 20
+    bags = np.argsort(np.argsort(X[:, 0] + rng.normal(size=3000))) // 15
+    regressor = LLPRegressor(max_epochs=15, learning_rate=0.01).fit(
+        X, bags=bags, proportions=[y[bags == bag].mean() for bag in range(200)]
+    )
+    assert regressor.score(X, y) > 0.6
+
+
+def test_pickle_clone_and_set_params(frame, fitted):
+    X = features(frame)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(X), fitted.predict_proba(X))
+    again = clone(fitted)
+    assert not hasattr(again, "classes_")
+    again.set_params(random_state=5).fit(X, bags=frame["bag"], proportions=proportions(frame))
+    assert not np.allclose(again.predict_proba(X), fitted.predict_proba(X))
+
+
+def test_pipeline_with_an_encoder(frame):
+    X = features(frame).with_columns(pl.col("shop").fill_null("none"), pl.col("price").fill_null(0))
+    X = as_pandas(X)
+    encode = ColumnTransformer([("shop", OrdinalEncoder(), ["shop"]), ("price", StandardScaler(), ["price"])])
+    pipeline = make_pipeline(encode, LLPClassifier(max_epochs=10, learning_rate=0.01))
+    pipeline.fit(X, llpclassifier__bags=frame["bag"], llpclassifier__proportions=proportions(frame))
+    assert pipeline.score(X, frame["bought"]) > 0.6
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.parametrize("scorer", [bag_log_loss_scorer, bag_mse_scorer, unbiased_risk_scorer])
+def test_grid_search_over_the_learning_rate_by_bags(routing, frame, scorer):
+    classifier = LLPClassifier(max_epochs=6).set_fit_request(bags=True, proportions=True)
+    search = GridSearchCV(classifier, {"learning_rate": [1e-6, 0.01]}, cv=BagKFold(3), scoring=scorer)
+    search.fit(as_pandas(features(frame)), bags=frame["bag"].to_numpy(), proportions=proportions(frame))
+    assert search.best_params_ == {"learning_rate": 0.01}
+
+
+def test_cross_validation_with_scikit_learns_own_scorer(routing, frame):
+    classifier = LLPClassifier(max_epochs=10, learning_rate=0.01).set_fit_request(bags=True)
+    scores = cross_val_score(
+        classifier,
+        as_pandas(features(frame)),
+        frame["bought"].to_numpy(),
+        cv=BagShuffleSplit(2, random_state=0),
+        scoring="roc_auc",
+        params={"bags": frame["bag"].to_numpy()},
+    )
+    assert scores.min() > 0.6
+
+
+def test_splitters_keep_bags_whole(frame):
+    bags = frame["bag"].to_numpy()
+    for splitter in (BagKFold(4), BagShuffleSplit(4, test_size=0.3, random_state=0)):
+        parts = list(splitter.split(features(frame), bags=bags))
+        assert len(parts) == 4
+        for train, test in parts:
+            assert not set(bags[train]) & set(bags[test])
+            assert len(train) + len(test) == len(bags)
+
+
+def test_unbiased_risk_is_the_instances_log_loss_on_average():
+    rng = np.random.default_rng(0)
+    h = rng.uniform(0.05, 0.95, 2000)
+    y = (rng.random(2000) < h**2).astype(float)
+    truth = -np.mean(y * np.log(h) + (1 - y) * np.log(1 - h))
+    risks = []
+    for _ in range(300):
+        bags = rng.permutation(2000) // 8
+        sums = np.bincount(bags, weights=y)
+        risks.append(unbiased_risk(bag_labels(2000, None, bags, sums / 8, None), h))
+    error = np.std(risks) / np.sqrt(len(risks))
+    assert abs(np.mean(risks) - truth) < 4 * error + 0.01  # p of the whole population is not that of the other bags
+
+
+def test_a_training_leaves_the_process_as_it_was(frame):
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        LLPClassifier(max_epochs=1).fit(features(frame), frame["bought"])
+        assert compose("train").fold == 0  # the application that is under way goes on
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_package_is_light_until_an_estimator_is_asked_for():
+    script = "import sys, llp; assert not {'torch', 'sklearn', 'polars'} & set(sys.modules); print(sorted(llp.API)[2])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=CONF_DIR.parent)
+    assert (done.stdout, done.stderr) == ("LLPClassifier\n", "")
+
+
+REASONS = {
+    "check_methods_subset_invariance": "the network computes in float32: a row's score has other last digits beside "
+    "another number of rows",
+}
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        LLPClassifier(max_epochs=20, patience=10, learning_rate=0.02),
+        LLPRegressor(max_epochs=20, patience=10, learning_rate=0.02),
+    ],
+    expected_failed_checks=lambda estimator: REASONS,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
