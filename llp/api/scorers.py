@@ -1,21 +1,21 @@
 """Scorers of bags for GridSearchCV and cross_validate, through metadata routing: no label of an instance is needed."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.base import is_classifier
-from sklearn.utils._metadata_requests import _MetadataRequester
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from llp.api.frames import BagLabels, bag_labels
 from llp.metrics.bag_level import CLIP, bag_log_loss, bag_mse
 
-Loss = Callable[[BagLabels, NDArray[np.float64]], float]
+ScoreLoss = Callable[[BagLabels, NDArray[np.float64]], float]
 
 
-class BagScorer(_MetadataRequester):  # type: ignore[misc]
+class BagScorer:
     """Minus a loss of bags, from an estimator's predictions for their instances.
 
     Parameters
@@ -26,14 +26,19 @@ class BagScorer(_MetadataRequester):  # type: ignore[misc]
         How it is shown.
     """
 
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"bags": True, "proportions": True}
-
-    def __init__(self, loss: Loss, name: str) -> None:
+    def __init__(self, loss: ScoreLoss, name: str) -> None:
         self._loss = loss
         self._name = name
 
     def __repr__(self) -> str:
         return self._name
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Ask for what `fit` is given of the bags: see scikit-learn's metadata routing."""
+        request = MetadataRequest(owner=self)
+        for name in ("bags", "proportions"):
+            request.score.add_request(param=name, alias=True)
+        return request
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, *, bags: Any = None, proportions: Any = None) -> float:
         """Score; larger is better."""

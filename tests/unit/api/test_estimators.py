@@ -221,7 +221,9 @@ def routing():
 @pytest.mark.parametrize("scorer", [bag_log_loss_scorer, bag_mse_scorer, unbiased_risk_scorer])
 def test_grid_search_over_the_learning_rate_by_bags(routing, frame, scorer):
     classifier = LLPClassifier(max_epochs=6).set_fit_request(bags=True, proportions=True)
-    search = GridSearchCV(classifier, {"learning_rate": [1e-6, 0.01]}, cv=BagKFold(3), scoring=scorer)
+    search = GridSearchCV(
+        classifier, {"learning_rate": [1e-6, 0.01]}, cv=BagKFold(3), scoring=scorer, error_score="raise"
+    )
     search.fit(as_pandas(features(frame)), bags=frame["bag"].to_numpy(), proportions=proportions(frame))
     assert search.best_params_ == {"learning_rate": 0.01}
 
