@@ -39,7 +39,7 @@ def test_misspelt_and_missing_fields_are_refused_when_a_record_is_made():
 
 
 def test_a_missing_file_and_a_folder_are_told_in_a_line(tmp_path):
-    for path, said in ((tmp_path / "none.json", "No such file"), (tmp_path, "Is a directory")):
+    for path, said in ((tmp_path / "none.json", "No such file"), (tmp_path, "Not a regular file")):
         with pytest.raises(RecordError, match=said) as error:
             RunRecord.read(path)
         assert "\n" not in str(error.value)
