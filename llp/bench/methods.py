@@ -66,6 +66,7 @@ def one_minibatch(table: InstanceTable) -> LLPDataModule:
         held_out=0.0,
         bags_per_batch=len(SIZES),
         instances_per_batch=1024,
+        evaluate_every=1.0,
         instance_labels=False,
         seed=0,
         num_workers=0,

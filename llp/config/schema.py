@@ -118,6 +118,7 @@ class TrainerConfig(ConfigGroup):
     """`conf/trainer`: how long and on how much a stage trains."""
 
     max_epochs: PositiveInt
+    evaluate_every: Annotated[float, Field(gt=0, le=1)]
     patience: PositiveInt
     bags_per_batch: PositiveInt
     instances_per_batch: PositiveInt

@@ -58,6 +58,8 @@ class LLPDataModule(L.LightningDataModule):
         That share; 0 under `paper`.
     bags_per_batch, instances_per_batch : int
         Size of a training minibatch of bags, and of one for a method that sees instance labels.
+    evaluate_every : float
+        Epochs between two looks at the model.
     instance_labels : bool
         Whether the method sees instance labels; else it gets bags only.
     seed : int
@@ -76,6 +78,7 @@ class LLPDataModule(L.LightningDataModule):
         held_out: float,
         bags_per_batch: int,
         instances_per_batch: int,
+        evaluate_every: float,
         instance_labels: bool,
         seed: int,
         num_workers: int,
@@ -105,7 +108,7 @@ class LLPDataModule(L.LightningDataModule):
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
         n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
-        self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed)
+        self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed, look_every=evaluate_every)
         self._num_workers = num_workers
         self._pin = False
         self._resident: ResidentTable | None = None
@@ -132,9 +135,9 @@ class LLPDataModule(L.LightningDataModule):
             return ResidentBags(self._resident, what)
         return ResidentInstances(self._resident, what)
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch in whose order the train minibatches come next."""
-        self._train_minibatches.set_epoch(epoch)
+    def set_look(self, look: int) -> None:
+        """Choose the look (from 0) up to which the train minibatches come next."""
+        self._train_minibatches.set_look(look)
 
     def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
@@ -155,6 +158,11 @@ class LLPDataModule(L.LightningDataModule):
     @property
     def minibatches_per_epoch(self) -> int:
         """Training minibatches of an epoch."""
+        return self._train_minibatches.per_epoch
+
+    @property
+    def minibatches_per_look(self) -> int:
+        """Training minibatches between two looks at the model, each an epoch to Lightning."""
         return len(self._train_minibatches)
 
     def val_dataloader(self) -> Loader:

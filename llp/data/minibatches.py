@@ -64,7 +64,9 @@ class InstanceDataset(Dataset[InstanceBatch]):
 
 
 class Minibatches(Sampler[Ids]):
-    """The ids of each minibatch of an epoch: 0..n_items-1 once each, the last minibatch may be smaller.
+    """The ids of the minibatches up to the next look at the model: of an epoch, or of a part of the row of epochs.
+
+    An epoch holds 0..n_items-1 once each; its last minibatch may be smaller.
 
     Parameters
     ----------
@@ -74,27 +76,38 @@ class Minibatches(Sampler[Ids]):
         Of them in a minibatch.
     seed : int or None
         Shuffles anew each epoch, keyed by (seed, epoch); None keeps the order.
+    look_every : float
+        Epochs between two looks.
     """
 
-    def __init__(self, n_items: int, batch_size: int, *, seed: int | None) -> None:
+    def __init__(self, n_items: int, batch_size: int, *, seed: int | None, look_every: float = 1.0) -> None:
         self._n_items = n_items
         self._batch_size = batch_size
         self._seed = seed
-        self._epoch = 0
+        self._look = 0
+        self.per_epoch = -(-n_items // batch_size)
+        self._per_look = max(min(1, self.per_epoch), round(self.per_epoch * look_every))
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order comes next."""
-        self._epoch = epoch
+    def set_look(self, look: int) -> None:
+        """Choose the look (from 0) whose minibatches come next."""
+        self._look = look
+
+    def _order(self, epoch: int) -> Ids:
+        order = np.arange(self._n_items)
+        if self._seed is None:
+            return order
+        return np.random.default_rng(keyed_seed(self._seed, "bag order", epoch)).permutation(order)
 
     def __iter__(self) -> Iterator[Ids]:
-        order = np.arange(self._n_items)
-        if self._seed is not None:
-            order = np.random.default_rng(keyed_seed(self._seed, "bag order", self._epoch)).permutation(order)
-        for start in range(0, self._n_items, self._batch_size):
-            yield order[start : start + self._batch_size]
+        order = None
+        for position in range(self._look * self._per_look, (self._look + 1) * self._per_look):
+            epoch, in_epoch = divmod(position, self.per_epoch)
+            if order is None or not in_epoch:
+                order = self._order(epoch)
+            yield order[in_epoch * self._batch_size : (in_epoch + 1) * self._batch_size]
 
     def __len__(self) -> int:
-        return -(-self._n_items // self._batch_size)
+        return self._per_look
 
 
 class EpochLoader:

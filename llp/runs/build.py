@@ -177,6 +177,7 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
         held_out=config.protocol.held_out,
         bags_per_batch=config.trainer.bags_per_batch,
         instances_per_batch=config.trainer.instances_per_batch,
+        evaluate_every=config.trainer.evaluate_every,
         instance_labels=instance_labels,
         seed=config.seed,
         num_workers=config.num_workers,

@@ -81,13 +81,13 @@ class Curve(Callback):
     ----------
     path : Path
         The CSV file; written anew, as a whole, after each epoch.
-    n_instances : int
-        Train instances of an epoch, for the instances per second.
+    n_instances : float
+        Train instances between two rows, for the instances per second.
     on_row : callable
         Called with each new row.
     """
 
-    def __init__(self, path: Path, n_instances: int, on_row: Callable[[Row], None]) -> None:
+    def __init__(self, path: Path, n_instances: float, on_row: Callable[[Row], None]) -> None:
         self.path = path
         self.rows: list[Row] = []
         self._n_instances = n_instances
@@ -143,7 +143,7 @@ class Position(Callback):
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Choose the epoch's order of the minibatches."""
-        self._data.set_epoch(trainer.current_epoch)
+        self._data.set_look(trainer.current_epoch)
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Make sure that every step of the epoch was counted: the count keys the draws.
@@ -154,7 +154,7 @@ class Position(Callback):
             A method keeps `LLPMethod.on_train_batch_end` from being called, or drops its part of a checkpoint.
         """
         assert isinstance(pl_module, LLPMethod)
-        expected = (trainer.current_epoch + 1) * self._data.minibatches_per_epoch
+        expected = (trainer.current_epoch + 1) * self._data.minibatches_per_look
         if pl_module.steps_taken != expected:
             raise RuntimeError(
                 f"{type(pl_module).__name__} has counted {pl_module.steps_taken} of {expected} steps: call super() in "

@@ -1,6 +1,7 @@
 """Training of one stage under Lightning, and the scores of the test rows."""
 
 import logging
+import math
 import signal
 import time
 import warnings
@@ -136,7 +137,9 @@ def train_stage(
     begin = time.perf_counter()
     monitor = monitor_of(method, select_by)
     best = BestWeights(monitor)
-    curve = Curve(files.curve, len(data.train_bags.rows), on_row)
+    looks = math.ceil(max_epochs * data.minibatches_per_epoch / data.minibatches_per_look)
+    share = data.minibatches_per_look / data.minibatches_per_epoch
+    curve = Curve(files.curve, share * len(data.train_bags.rows), on_row)
     stopper = EarlyStopping(monitor.name, mode=monitor.mode, patience=patience, check_finite=False)
     resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
     resume_file = ResumeFile()
@@ -150,11 +153,11 @@ def train_stage(
         Position(data), StopUnlessFinite(), measures_of_epoch, best, stopper, curve, resume, sign_of_life, Stop(),
     ]  # fmt: skip
     if resident:
-        callbacks.append(_chunk_training(data, device, max_epochs, graphs=hardware.cuda_graphs))
+        callbacks.append(_chunk_training(data, device, looks, graphs=hardware.cuda_graphs))
     elif device.type == "cuda":
         data.pin()
     trainer = L.Trainer(
-        max_epochs=max_epochs,
+        max_epochs=looks,
         accelerator=device.type,
         deterministic=hardware.deterministic,
         devices=1,
@@ -192,7 +195,7 @@ def train_stage(
     )
 
 
-def _chunk_training(data: LLPDataModule, device: torch.device, max_epochs: int, *, graphs: bool) -> ChunkTraining:
+def _chunk_training(data: LLPDataModule, device: torch.device, looks: int, *, graphs: bool) -> ChunkTraining:
     """Keep the data on the device; says how its minibatches are trained on."""
     gatherer = data.keep_on(device)
 
@@ -202,7 +205,7 @@ def _chunk_training(data: LLPDataModule, device: torch.device, max_epochs: int, 
             return plain
         from llp.training.cuda_graphs import CapturedStep
 
-        return CapturedStep(plain, n_ids=data.ids_per_batch, n_steps=max_epochs * data.minibatches_per_epoch)
+        return CapturedStep(plain, n_ids=data.ids_per_batch, n_steps=looks * data.minibatches_per_look)
 
     return ChunkTraining(make_step)
 

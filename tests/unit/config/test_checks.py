@@ -48,6 +48,7 @@ VALUES = [
     ("dataset.rows=9223372036854775808", "Invalid dataset.rows=9223372036854775808: expected an integer of at most 63"),
     ("trainer.threads=0", "Invalid trainer.threads=0: expected an integer > 0, such as trainer.threads=1"),
     ("trainer.bags_per_batch=0", "Invalid trainer.bags_per_batch=0: expected an integer > 0"),
+    ("trainer.evaluate_every=0", "Invalid trainer.evaluate_every=0: expected a number > 0 and <= 1"),
     ("trainer.instances_per_batch=x", "Invalid trainer.instances_per_batch='x': expected an integer > 0"),
     ("trainer.max_epochs=[1]", "Invalid trainer.max_epochs=[1]: expected an integer > 0"),
     ("trainer.patience=null", "Invalid trainer.patience=null: expected an integer > 0, such as trainer.patience=1"),

@@ -28,6 +28,7 @@ def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, proto
         held_out=held_out,
         bags_per_batch=bags,
         instances_per_batch=100,
+        evaluate_every=1.0,
         instance_labels=instance_labels,
         seed=seed,
         num_workers=num_workers,
@@ -37,7 +38,7 @@ def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, proto
 def epoch(data, number=0):
     """The train minibatches of an epoch that is chosen, as by a trainer, when the loader is already open."""
     minibatches = iter(data.train_dataloader())
-    data.set_epoch(number)
+    data.set_look(number)
     return list(minibatches)
 
 
@@ -140,3 +141,26 @@ def test_minibatches_without_a_seed_keep_the_order():
     minibatches = Minibatches(7, 3, seed=None)
     assert [ids.tolist() for ids in minibatches] == [[0, 1, 2], [3, 4, 5], [6]]
     assert len(minibatches) == 3
+
+
+@pytest.mark.parametrize("look_every", [1.0, 0.5, 0.3, 0.01])
+def test_looks_cut_the_row_of_epochs_into_equal_parts(look_every):
+    whole, parts = (Minibatches(31, 4, seed=5, look_every=share) for share in (1.0, look_every))
+
+    def first_of(minibatches, n):
+        found, look = [], 0
+        while len(found) < n:
+            minibatches.set_look(look)
+            of_look = [ids.tolist() for ids in minibatches]
+            assert len(of_look) == len(minibatches)
+            found, look = found + of_look, look + 1
+        return found[:n]
+
+    assert len(parts) == max(1, round(8 * look_every))
+    assert first_of(parts, 30) == first_of(whole, 30)
+
+
+def test_no_items_have_no_minibatches():
+    minibatches = Minibatches(0, 4, seed=None)
+    assert list(minibatches) == []
+    assert len(minibatches) == 0

@@ -18,7 +18,7 @@ def data(tmp_path_factory):
     table, key = InstanceTable.open(folder), GroupingKey("random", bag_size=16, seed=0)
     return LLPDataModule(
         table=table, key=key, fold_bags=build_fold(table, key, 0), protocol="holdout", held_out=0.2, bags_per_batch=8,
-        instances_per_batch=64, instance_labels=False, seed=0, num_workers=0,
+        instances_per_batch=64, evaluate_every=1.0, instance_labels=False, seed=0, num_workers=0,
     )  # fmt: skip
 
 

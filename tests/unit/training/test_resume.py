@@ -15,7 +15,7 @@ SMALL = (
     "dataset.rows=1000",
     "trainer.bags_per_batch=4",
     "trainer.instances_per_batch=256",
-    "trainer.max_epochs=9",
+    "trainer.max_epochs=20",
     "trainer.patience=2",
     "optimizer.lr=0.02",
 )
@@ -39,8 +39,9 @@ def check_cuts(tiny, tmp_path, name, way, draw, n_cuts):
     """
     chosen = overrides(name, *way)
     with moments() as seen:
-        whole = untimed_record(run_one(tiny(*chosen, "checkpoint_minutes=60")).model_dump())
-    expected = outcome(tmp_path / "outputs")
+        outputs = tmp_path / "whole"
+        whole = untimed_record(run_one(tiny(*chosen, "checkpoint_minutes=60", f"outputs_dir={outputs}")).model_dump())
+    expected = outcome(outputs)
     for number in range(n_cuts):
         kind = draw.choice(["epoch", "minibatch"])
         moment = draw.choice([i for i, what in enumerate(seen) if what == kind])

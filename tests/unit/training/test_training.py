@@ -70,6 +70,23 @@ def test_run_ends_patience_epochs_after_its_best_epoch_whose_weights_it_keeps(
         assert stage.untrained is not None
 
 
+def test_more_looks_at_the_same_training(tiny, tmp_path):
+    options = ("trainer.max_epochs=3", "trainer.patience=50", "trainer.bags_per_batch=3")  # 9 minibatches an epoch
+    once, _, _ = stage_of(tiny(*options), tmp_path / "once")
+    often, _, _ = stage_of(tiny(*options, "trainer.evaluate_every=0.34"), tmp_path / "often")
+    assert (len(once.rows), len(often.rows)) == (3, 9)
+    for name in ("test_auc", "test_auc_200_thresholds"):
+        assert [row[name] for row in often.rows[2::3]] == [row[name] for row in once.rows]
+    assert often.measures["auc"] == pytest.approx(max(row["test_auc"] for row in often.rows), rel=1e-6)
+    assert often.best_epoch in range(9)
+
+
+def test_early_stopping_counts_looks(tiny, tmp_path):
+    options = ("trainer.max_epochs=60", "trainer.patience=2", "optimizer.lr=0.02", "trainer.evaluate_every=0.5")
+    stage, _, _ = stage_of(tiny(*options), tmp_path)
+    assert len(stage.rows) == stage.best_epoch + 3 < 120
+
+
 def test_epoch_limit_is_not_an_early_stop(tiny, tmp_path):
     stage, _, _ = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
     assert len(stage.rows) == 2
