@@ -10,24 +10,10 @@ import pytest
 
 from llp.runs.run import run_one
 from tests.helpers.commands import TINY, Command
+from tests.helpers.cutting import untimed_curves, untimed_record, untimed_records
 
 LONG = ("trainer.max_epochs=15", "trainer.patience=15", "checkpoint_minutes=0")
 GRID = ["-m", *TINY, *LONG, "method=dllp_bce,dllp_mae", "fold=0,1"]
-
-
-def untimed(record):
-    metric = {name: record[name] for name in ("metric", "measures", "config_hash", "n_train_bags", "n_train_instances")}
-    return metric | {"epochs": [(stage["epochs"], stage["early_stopped"]) for stage in record["stages"]]}
-
-
-def curves(command):
-    """Every curve without its times, by the path under the outputs."""
-    files = {}
-    for path in command.outputs_dir.rglob("metrics.csv"):
-        rows = [line.split(",") for line in path.read_text().splitlines()]
-        kept = [i for i, name in enumerate(rows[0]) if "second" not in name]
-        files[str(path.relative_to(command.outputs_dir))] = [[row[i] for i in kept] for row in rows]
-    return files
 
 
 def finished(command):
@@ -80,10 +66,8 @@ def test_killed_and_started_again(tmp_path, data_dir, tiny):
     killed_three_times(cut, GRID, longest=0.3)
     expected, got = whole.results(), cut.results()
     assert len(expected) == 4
-    assert {path: untimed(record) for path, record in got.items()} == {
-        path: untimed(record) for path, record in expected.items()
-    }
-    assert curves(cut) == curves(whole)
+    assert untimed_records(cut) == untimed_records(whole)
+    assert untimed_curves(cut.outputs_dir) == untimed_curves(whole.outputs_dir)
     assert any(record["attempt"] > 1 for record in got.values())
 
 
@@ -116,4 +100,4 @@ def test_the_grid_on_flights(tmp_path):
     assert again.stdout.count("finished before, skipped") == 16
     cut = Command(tmp_path / "data", tmp_path / "cut", tmp_path, timeout=1800)
     killed_three_times(cut, FLIGHTS, longest=20)
-    assert {path: untimed(r) for path, r in cut.results().items()} == {path: untimed(r) for path, r in expected.items()}
+    assert untimed_records(cut) == {path: untimed_record(record) for path, record in expected.items()}

@@ -73,8 +73,17 @@ def untimed_curve(path):
         return [{name: text for name, text in row.items() if "second" not in name} for row in csv.DictReader(file)]
 
 
+def untimed_curves(outputs_dir):
+    """Every curve under some outputs, by path."""
+    return {str(path.relative_to(outputs_dir)): untimed_curve(path) for path in outputs_dir.rglob("metrics.csv")}
+
+
+def untimed_records(command):
+    """Every record of a command's outputs, by path."""
+    return {path: untimed_record(record) for path, record in command.results().items()}
+
+
 def outcome(outputs_dir):
     """Every curve and every kept weight file under some outputs, by path."""
-    curves = {str(path.relative_to(outputs_dir)): untimed_curve(path) for path in outputs_dir.rglob("metrics.csv")}
     weights = {str(path.relative_to(outputs_dir)): path.read_bytes() for path in outputs_dir.rglob("best.pt")}
-    return curves, weights
+    return untimed_curves(outputs_dir), weights
