@@ -23,6 +23,7 @@ def keep(folder: Path, path: Path) -> None:
     """Keep the records of the finished runs below a folder, ordered by their point."""
     records = [RunRecord.read(result) for result in folder.rglob("result.json")]
     records.sort(key=lambda record: (record.dataset, record.grouping_key, record.method, record.fold, record.seed))
+    path.parent.mkdir(exist_ok=True)
     path.write_text("".join(record.model_dump_json() + "\n" for record in records))
 
 

@@ -17,7 +17,7 @@ def test_tables_of_a_page_are_made_from_its_records(page):
 def test_records_and_tables_belong_together():
     named = {found[2] for page in PAGES for found in TABLE.finditer(page.read_text())}
     kept = {path.stem for path in (DOCS / "results").glob("*.jsonl")}
-    assert named == kept
+    assert named == kept != set()
 
 
 def test_a_table_is_means_and_deviations_over_folds(tmp_path):
