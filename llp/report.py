@@ -43,7 +43,7 @@ _TRAIN = "python -m llp.train -m dataset=flights method=dllp_bce,group_prior"
 
 
 install_loader()
-# stored by name, without the folder of config groups: with it, dataset=NAME would ask for the group's YAML file
+# registered in the ConfigStore: with conf/ on the search path, dataset=NAME would select a YAML file
 OmegaConf.register_new_resolver(
     "llp.report.names", lambda kind: ", ".join(getattr(contents, kind.upper())), replace=True
 )

@@ -30,7 +30,7 @@ THREADS = 2
 
 
 def made_table(rows: int) -> tuple[InstanceTable, list[str]]:
-    """The made table of so many rows, prepared if it is not there, and its key columns."""
+    """The made table of this many rows, prepared if it is not there, and its key columns."""
     config = compose_config("dataset=synthetic", f"dataset.rows={rows}")
     table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
     return table, list(config.dataset.key_columns)

@@ -33,7 +33,7 @@ def check_value(name: str, value: Any, hint: Any) -> None:
         Says what was given and what is expected.
     """
     adapter: TypeAdapter[Any] = TypeAdapter(hint, config=_FINITE)
-    try:  # as JSON a list is a tuple, and strict then means that no text is a number
+    try:  # strict JSON mode accepts a list for a tuple, but no string for a number
         adapter.validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         try:

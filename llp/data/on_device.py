@@ -95,7 +95,7 @@ class ResidentBags:
         return int(self._sizes[ids].sum())
 
     def gather(self, ids: Tensor, n: int) -> BagBatch:
-        """Put the bags with ids (M,) int64 into a minibatch of n instances, filled up where they hold fewer.
+        """Put the bags with ids (M,) int64 into a minibatch of n instances, padded where they hold fewer.
 
         All shapes follow from M and n, and the host waits for nothing, so a CUDA graph can hold it.
         """

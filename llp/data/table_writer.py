@@ -22,7 +22,7 @@ from llp.errors import InputError
 from llp.files import naming
 
 CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
-TRANSPOSE_ROWS = 2**12  # a transposing copy of so many rows stays in the processor's cache
+TRANSPOSE_ROWS = 2**12  # a transposing copy of this many rows stays in the processor's cache
 
 
 class TableWriter:

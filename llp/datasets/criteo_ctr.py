@@ -1,6 +1,6 @@
 """Criteo CTR (Kaggle Display Advertising): `train.txt` to an instance table.
 
-A line holds a label, 13 whole numbers and 26 categorical values of eight hexadecimal digits, separated by tabs. The
+A line holds a label, 13 integers and 26 categorical values of eight hexadecimal digits, separated by tabs. The
 numbers are binned and treated as categorical columns; categorical values seen at most 10 times share code 0 (Brahma
 et al., LLP-Bench, arXiv 2310.10096).
 """

@@ -80,7 +80,7 @@ def quantile_bins(values: pl.Series, *, bins: int) -> tuple[NDArray[np.int32], N
 
 
 def natural_log_squared(column: str) -> pl.Expr:
-    """Criteo CTR's binning of a column of whole numbers: `x > 2` becomes the whole part of ln(x)²."""
+    """Criteo CTR's binning of a column of integers: `x > 2` becomes the whole part of ln(x)²."""
     x = pl.col(column)
     return pl.when(x > 2).then(x.log().pow(2).floor()).otherwise(x).cast(pl.Int32)
 

@@ -39,7 +39,7 @@ class Fit(NamedTuple):
 NUMBERS: dict[Kind, Fit] = {
     "0/1": Fit("0 or 1", lambda x: x in (0, 1), lambda x: x.is_in([0.0, 1.0])),
     "whole": Fit(
-        f"a whole number from {LEAST:,} up, of 64 bits at most, or empty",
+        f"an integer from {LEAST:,} up, of 64 bits at most, or empty",
         lambda x: LEAST <= x < MOST and x == int(x),
         lambda x: (x >= LEAST) & (x < MOST) & (x == x.floor()),
         may_be_empty=True,

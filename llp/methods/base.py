@@ -47,7 +47,7 @@ class LLPMethod(L.LightningModule):
     own_means : tuple of str
         Names of what a method adds to `self.epoch_means` beside the loss: their means over an epoch are in its curve.
     static_shape : bool
-        Whether a training step may be recorded once and replayed on minibatches that are filled up to one n (see
+        Whether a training step may be captured once and replayed on minibatches that are padded to one n (see
         `BagBatch`): `batch_loss` is that of the bags alone, no operation waits for the device or reads the host's
         memory, all shapes follow from n and M, and what lasts from step to step are tensors changed in place.
     """
@@ -69,7 +69,9 @@ class LLPMethod(L.LightningModule):
         self.label_kind = label_kind
         self.seed = seed
         self.label_mean = float("nan")
-        self.take_steps: Callable[[Any], None] | None = None  # how a chunk of minibatches is trained on, if in chunks
+        self.take_steps: Callable[[Any], None] | None = (
+            None  # runs a chunk's steps; None when Lightning steps each minibatch
+        )
         self.generators = StepGenerators(seed)
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
         self.steps_taken = 0  # since training began; part of a checkpoint

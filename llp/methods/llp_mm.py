@@ -23,7 +23,7 @@ from llp.ops.padding import pad_bags
 
 
 def choose(n: Tensor, r: int) -> Tensor:
-    """Binomial coefficient of whole numbers n ≥ 0 (any shape, float64) and r ≥ 0; 0 where n < r."""
+    """Binomial coefficient of integers n ≥ 0 (any shape, float64) and r ≥ 0; 0 where n < r."""
     factors = [n - i for i in range(r)]
     return math.prod(factors, start=torch.ones_like(n)) / math.factorial(r)
 

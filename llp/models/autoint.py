@@ -53,7 +53,7 @@ class AutoInt(nn.Module):
     n_numeric : int
         Numeric columns, Fn.
     number_columns : int
-        The first so many categorical columns hold binned numbers: they are embedded as code × vector.
+        How many leading categorical columns hold binned numbers: they are embedded as code × vector.
     embedding_dim : int
         Numbers per column, D.
     attention_layers, heads, head_width : int

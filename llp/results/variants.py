@@ -12,7 +12,7 @@ import polars as pl
 
 from llp.results.collect import Config
 
-# what a reader would name first; a setting that only repeats an earlier one is not named
+# order in which settings are tried as labels; those that add no distinction are dropped
 _ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "dataset", "table")
 
 

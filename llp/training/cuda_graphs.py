@@ -1,7 +1,7 @@
 """A training step that is captured once as a CUDA graph and then replayed.
 
 A step on a few thousand instances is some sixty small kernels, which the host launches more slowly than the device runs
-them. A graph is launched as a whole. Its shapes are fixed, so a minibatch is filled up to one of a few capacities, each
+them. A graph is launched as a whole. Its shapes are fixed, so a minibatch is padded to one of a few capacities, each
 with a graph of its own; what changes from step to step (ids, draws, the step's number) is read from device memory.
 """
 
@@ -18,13 +18,13 @@ from llp.training.chunks import PlainStep
 log = logging.getLogger(__name__)
 
 LARGEST_DIFFERENCE = 1e-3
-"""Relative difference between the loss of a replayed step and the plain one's beyond which the graph is wrong."""
+"""Relative tolerance between a graph's first replay and the eager loss."""
 
 _capturing = threading.Lock()  # runs side by side capture one after another
 
 
 def capacity_for(n: int) -> int:
-    """Instances that a minibatch of n is filled up to: the next of four steps between two powers of two, at least 256.
+    """Instances that a minibatch of n is padded to: the next of four steps between two powers of two, at least 256.
 
     >>> [capacity_for(n) for n in (1, 257, 2000, 2048, 2049)]
     [256, 320, 2048, 2048, 2560]
@@ -34,9 +34,9 @@ def capacity_for(n: int) -> int:
 
 
 class CapturedStep:
-    """A step as a CUDA graph per capacity; the first step of each capacity is taken plainly, and warms it up.
+    """A step as a CUDA graph per capacity; the first step of each capacity runs eagerly, as warm-up.
 
-    Minibatches of another number of bags (an epoch's last one) are taken plainly. Where a capture fails, all are.
+    Minibatches of another number of bags (an epoch's last one) run eagerly. Where a capture fails, all do.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class CapturedStep:
         Raises
         ------
         FloatingPointError
-            The plain loss is not finite.
+            The eager loss is not finite.
         RuntimeError
             They differ: nothing that this graph computes can be trusted.
         """
@@ -127,6 +127,6 @@ class CapturedStep:
             raise FloatingPointError(f"the train loss is {expected}")
         if not abs(replayed - expected) <= LARGEST_DIFFERENCE * max(1.0, abs(expected)):
             raise RuntimeError(
-                f"a captured training step has the loss {replayed}, the plain one {expected}: write "
+                f"a captured training step has the loss {replayed}, the eager one {expected}: write "
                 "hardware.cuda_graphs=false"
             )

@@ -101,7 +101,7 @@ class ResumeFile(CheckpointIO):
 
 
 def _problem(content: Any, expected: Mapping[str, Any]) -> str | None:
-    """What keeps a file's content from being gone on from, if anything."""
+    """Why training cannot resume from a file's content, or None."""
     if not isinstance(content, dict) or "versions" not in content:
         return "no checkpoint of a run"
     if content["versions"] != VERSIONS:

@@ -423,7 +423,7 @@ COUNTED = {
     "NA for a missing value": (
         lambda r: r.content + b"0\tNA\t" + r.content.partition(b"\n")[0].split(b"\t", 2)[2] + b"\n",
         1,
-        r"line 301, column 2 \(N1\): 'NA' is not a whole number .* or empty",
+        r"line 301, column 2 \(N1\): 'NA' is not an integer .* or empty",
     ),
     "the end of a file of zeros": (lambda r: r.content + bytes(100), 1, r"line 301, column 2: the line has 1 columns"),
 }
