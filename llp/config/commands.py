@@ -44,6 +44,7 @@ class TrainConfig(ConfigGroup):
     force: bool
     save_model: bool
     checkpoint_minutes: NonNegativeFloat
+    debug: bool
     num_workers: NonNegativeInt
     runs_at_once: PositiveInt
 

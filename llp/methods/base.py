@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from llp.config.own_code import check_loss
 from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
 from llp.data.train_split import TrainSplit
@@ -143,6 +144,7 @@ class LLPMethod(L.LightningModule):
     def minibatch_loss(self, batch: Any) -> Tensor:
         """Loss of one minibatch, which counts in the epoch's mean."""
         loss = self.batch_loss(batch)
+        check_loss(loss, self)
         self.epoch_means.add("train_loss", loss.detach(), 1)
         return loss
 

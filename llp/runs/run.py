@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
 from llp.config.grouping_keys import grouping_key, key_of
+from llp.config.own_code import placed_errors
 from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
@@ -124,7 +125,8 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     check_config(config)
     if not (Path(config.data_dir) / config.dataset.table).exists():  # preparing it takes time
         check_targets(resolved(config, ("dataset", *GIVEN)))
-    table = open_table(config)
+    with placed_errors(config):
+        table = open_table(config)
     run = Run.of(config, table)
     keep = keeps_weights(config)
     record = None if config.force else run.finished(need_weights=keep, warn=False)  # under the lock it will
@@ -137,7 +139,7 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
         record = None if config.force else run.finished(need_weights=keep)
         reused = record is not None
         if record is None:
-            with log_file(run.folder / "run.log"), error_file(run.folder / "error.json"):
+            with log_file(run.folder / "run.log"), error_file(run.folder / "error.json"), placed_errors(config):
                 record = _train(config, run, table, keep)
         else:
             log.info("%s: finished meanwhile", describe(run))

@@ -119,7 +119,7 @@ def test_job_that_fails_in_a_grid_is_told_and_the_others_go_on(lab):
     command, answers = lab
     answer = answers["grid"]
     assert answer.returncode == 1
-    assert answer.stdout.count("failed: it breaks") == 2
+    assert answer.stdout.count("failed: RuntimeError: it breaks in Breaks.bag_loss") == 2
     done = {(r["method"], r["grouping_key"]) for r in command.results().values() if r["method"] != "huber"}
     assert done == {("dllp_bce", "shop_town"), ("dllp_bce", "fixed_shop_64")}
     errors = [path for path in command.outputs_dir.rglob("error.json") if "breaks" in path.parts]

@@ -124,13 +124,13 @@ def test_points_that_fail_leave_the_others_and_the_first_is_told_as_in_the_seria
     assert len(threads.results()) == 1
 
 
-def test_error_of_the_program_is_shown_with_its_traceback(commands, tmp_path):
+def test_error_of_an_own_method_is_told_with_its_place(commands, tmp_path):
     make_own_methods(commands, tmp_path)
     _, threads = commands
     done = threads(*BROKEN, "runs_at_once=3")
     assert done.returncode == 1
     assert re.search("^Error executing job with overrides: .*'method=broken'", done.stderr, re.M)
-    assert "RuntimeError: diverged" in done.stderr
+    assert re.search(r"^RuntimeError: diverged in Broken.bag_loss \(.*__init__.py, line \d+\)", done.stderr, re.M)
     assert len(list(threads.outputs_dir.rglob("broken/**/error.json"))) == 1
     assert len(threads.results()) == 1
 
