@@ -82,7 +82,7 @@ def answers(tmp_path_factory, data_dir):
     for name in SAID:
         node = f"_target_: mylab.methods.{name}\nname: {name}\nlabels: [binary]\n"
         (place / "mylab" / "method" / f"{name}.yaml").write_text(node)
-    command = Command(data_dir, place / "outputs", place)
+    command = Command(data_dir, place / "outputs", place, timeout=600)
     command.env["PYTHONPATH"] += f":{place}"
     jobs = [["--config-dir", "mylab", *TINY, f"method={name}"] for name in SAID]
     jobs.append([*jobs[0], "debug=true", "seed=1"])
