@@ -7,6 +7,7 @@ that are made from their names (`llp.config.grouping_keys`) share one per kind: 
 
 import copy
 import functools
+import json
 import re
 from collections.abc import Sequence
 
@@ -39,6 +40,7 @@ class Points:
         self._parsed = functools.cache(OverridesParser.create().parse_override)
         self._is_group = functools.cache(loader.is_group)
         self._is_made = functools.cache(self._made)
+        self._key_node = functools.cache(grouping_key_node)
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The config of a point, without Hydra's node: the same as `ConfigLoader.load_sweep_config` makes.
@@ -53,9 +55,9 @@ class Points:
         values = [one for one in parsed if not self.is_choice(one)]
         made = next((str(one.value()) for one in choices if self._is_made_key(one)), None)
         config = copy.deepcopy(self._base(choices, made))
-        if made is not None and config.grouping_key == grouping_key_node(_PROBES[_kind(made)]):
+        if made is not None and config.grouping_key == self._key_node(_PROBES[_kind(made)]):
             with open_dict(config):
-                config.grouping_key = grouping_key_node(made)
+                config.grouping_key = self._key_node(made)
         elif made is not None:  # a file changes the key's options: such a key is composed by Hydra
             config = copy.deepcopy(self._base(choices, None))
         self._loader.apply(values, config, self._master, overrides)
@@ -106,11 +108,16 @@ def _kind(name: str) -> str:
     return "fixed" if re.fullmatch(r"fixed_.+_\d+", name) else "feature"
 
 
-def reads_run(config: DictConfig) -> bool:
+def as_written(config: DictConfig) -> str:
+    """A config's values as they are written, interpolations among them, in one text."""
+    return json.dumps(OmegaConf.to_container(config, resolve=False), default=str)
+
+
+def reads_run(texts: str) -> bool:
     """Whether an interpolation may read fold or seed, so that a point is more than its neighbour's with another one."""
-    return bool(re.search(r"\$\{(?:[\w.]+:\s*)?\.*(?:fold|seed)\s*[},]", OmegaConf.to_yaml(config)))
+    return bool(re.search(r"\$\{(?:[\w.]+:\s*)?\.*(?:fold|seed)\s*[},]", texts))
 
 
-def reads_hydra(config: DictConfig) -> bool:
+def reads_hydra(texts: str) -> bool:
     """Whether an interpolation reads what only a launched job has."""
-    return "${hydra:" in OmegaConf.to_yaml(config)
+    return "${hydra:" in texts

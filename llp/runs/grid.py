@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.checks import check_config
 from llp.config.composition import CheckedLoader
-from llp.config.points import Points, reads_hydra, reads_run
+from llp.config.points import Points, as_written, reads_hydra, reads_run
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError, choice, invalid
@@ -108,14 +108,14 @@ def _cells(composer: Points, points: Sequence[Overrides]) -> list[_Cell]:
         cell = cells.get(key) or cells.get(tuple(overrides))
         if cell is None:
             config = _compose(composer, overrides, points)
-            cell = cells[tuple(overrides) if reads_run(config) else key] = _Cell(config, _content(config))
+            texts = as_written(config)
+            content = None if reads_hydra(texts) else _content(config)
+            cell = cells[tuple(overrides) if reads_run(texts) else key] = _Cell(config, content)
         cell.places[place] = run
     return list(cells.values())
 
 
-def _content(config: DictConfig) -> dict[str, Any] | None:
-    if reads_hydra(config):
-        return None
+def _content(config: DictConfig) -> dict[str, Any]:
     try:
         content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException:

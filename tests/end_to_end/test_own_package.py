@@ -132,8 +132,8 @@ def test_job_that_fails_in_a_grid_is_told_and_the_others_go_on(lab):
     [
         (
             "unknown column",
-            r"^grouping_key=shop_city: dataset toys has no key column city; it has shop, town, home_town\. "
-            r"Write grouping_key=shop_town, or .* grouping_key=feature grouping_key.columns=\[shop,town\]$",
+            r"^Invalid grouping_key='shop_city': expected key columns of dataset toys, which has no city but shop, "
+            r"town, home_town, such as grouping_key=shop_town, or .*=feature grouping_key.columns=\[shop,town\]$",
         ),
         ("wrong label", r"^row 3 \(from 0\) has the label 2.0: a label is 0 or 1\.$"),
     ],
