@@ -17,7 +17,6 @@ from typing import Any
 
 import hydra
 import polars as pl
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 from rich.progress import track
 from scipy.spatial.distance import cdist
@@ -29,13 +28,13 @@ from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.analysis.table import show_bag_datasets
-from llp.command import command
+from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError, invalid
+from llp.errors import invalid
 from llp.files import folder_name, write_atomically
 from llp.runs.build import load_model
 
@@ -50,10 +49,8 @@ BagDatasetRow = dict[str, Any]
 @hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Analyze one dataset."""
-    try:
+    with told_in_a_line():
         analyze(config)
-    except (InputError, OSError) as error:
-        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
 
 
 def analyze(config: DictConfig) -> Path:

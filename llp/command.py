@@ -6,11 +6,17 @@ import logging
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import CompactHydraException
+from hydra.types import RunMode
+
 from llp import signals
+from llp.errors import InputError
 
 
 def command(main: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,6 +51,21 @@ def launched() -> Iterator[None]:
         os._exit(128 + end.number)  # the worker would go on with the next point
     finally:
         signals.leave_to_default()
+
+
+@contextmanager
+def told_in_a_line() -> Iterator[None]:
+    """Around a command's work: wrong input ends the command with its message, one line, without a traceback.
+
+    A point of a multirun gives it to Hydra, which goes on with the other points.
+    """
+    try:
+        yield
+    except (InputError, OSError) as error:
+        main_thread = threading.current_thread() is threading.main_thread()
+        if main_thread and HydraConfig.initialized() and HydraConfig.get().mode == RunMode.RUN:
+            sys.exit(str(error))
+        raise CompactHydraException(str(error)) from None  # whose message Hydra prints, with advice on tracebacks
 
 
 def outlive_readers() -> None:

@@ -9,10 +9,9 @@ import json
 from pathlib import Path
 
 import hydra
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
-from llp.command import command
+from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
@@ -28,11 +27,9 @@ register()
 @hydra.main(config_path=str(CONF_DIR), config_name="dashboard", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Build the workspace, or say what would be built."""
-    try:
+    with told_in_a_line():
         check_config(config, "dashboard")
         build(config)
-    except (InputError, OSError) as error:
-        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
 
 
 def build(config: DictConfig) -> None:

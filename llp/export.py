@@ -8,15 +8,13 @@ if __name__ == "__main__":
 from pathlib import Path
 
 import hydra
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
-from llp.command import command
+from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.errors import InputError
 
 register()
 
@@ -34,11 +32,9 @@ def _main(config: DictConfig) -> None:
     from llp.scoring.trained import TrainedRuns
 
     out = Path(config.out)
-    try:
+    with told_in_a_line():
         check_config(config, "export")
         difference = export(TrainedRuns.open([Path(config.run)], Path(config.data_dir)), out)
-    except (InputError, OSError) as error:
-        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
     print(f"{out / MODEL} and {out / PREPROCESSING}: its scores differ by {difference:.1g} at most")
 
 

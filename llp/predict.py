@@ -8,11 +8,10 @@ if __name__ == "__main__":
 from pathlib import Path
 
 import hydra
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig, ListConfig
 from rich.progress import Progress
 
-from llp.command import command
+from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
@@ -31,11 +30,9 @@ def main() -> None:
 
 @hydra.main(config_path=str(CONF_DIR), config_name="predict", version_base="1.3")
 def _main(config: DictConfig) -> None:
-    try:
+    with told_in_a_line():
         check_config(config, "predict")
         predict(config)
-    except (InputError, OSError) as error:
-        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
 
 
 def predict(config: DictConfig) -> None:

@@ -8,19 +8,17 @@ if __name__ == "__main__":
 from pathlib import Path
 
 import hydra
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from llp.command import command
+from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError
 
 register()
 
@@ -52,12 +50,10 @@ def main() -> None:
 @hydra.main(config_path=str(CONF_DIR), config_name="prepare", version_base="1.3")
 def _main(config: DictConfig) -> None:
     """Prepare a dataset's table and say what was found."""
-    try:
+    with told_in_a_line():
         check_config(config, "prepare")
         raw = [config.raw] if isinstance(config.raw, str) else config.raw and list(config.raw)
         folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
-    except (InputError, OSError) as error:
-        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
     describe(InstanceTable.open(folder), Console())
 
 

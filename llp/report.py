@@ -16,12 +16,11 @@ from typing import Any
 import hydra
 import polars as pl
 from hydra.core.config_store import ConfigStore
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
-from llp.command import command
+from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
@@ -54,7 +53,7 @@ ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
 @hydra.main(config_path=None, config_name="report", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Report on an outputs folder."""
-    try:
+    with told_in_a_line():
         check_config(config, "report")
         outputs_dir, before = Path(config.outputs_dir), None
         while True:
@@ -74,8 +73,6 @@ def main(config: DictConfig) -> None:
             if not config.watch:
                 return
             time.sleep(WATCH_SECONDS)
-    except (InputError, OSError) as error:
-        raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
 
 
 def _names(value: Any) -> list[str] | None:

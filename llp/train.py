@@ -9,13 +9,11 @@ import math
 from concurrent.futures import Future
 
 import hydra
-from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 
-from llp.command import command, launched
+from llp.command import command, launched, told_in_a_line
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.errors import InputError
 from llp.runs import thread_pool
 from llp.runs.record import RunRecord
 from llp.runs.run import run_one
@@ -31,11 +29,8 @@ def main(config: DictConfig) -> float | Future[float]:
 
 
 def _train(config: DictConfig) -> float:
-    with launched():
-        try:
-            record = run_one(config)
-        except (InputError, OSError) as error:
-            raise CompactHydraException(str(error)) from None  # Hydra prints its message without a traceback
+    with launched(), told_in_a_line():
+        record = run_one(config)
     return criterion(record)
 
 

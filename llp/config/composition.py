@@ -1,6 +1,7 @@
 """Composition by Hydra, with errors of this project's wording: one line, and the nearest option's name."""
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ class CompositionError(InputError, ConfigCompositionException):
 class CheckedLoader(ConfigLoaderImpl):
     """Hydra's config loader, which says what is wrong in one line."""
 
+    _composes_points = False
+
     def load_configuration(
         self,
         config_name: str | None,
@@ -38,7 +41,13 @@ class CheckedLoader(ConfigLoaderImpl):
         from_shell: bool = True,
         validate_sweep_overrides: bool = True,
     ) -> DictConfig:
-        """See `ConfigLoader`: names that read as numbers are names, and errors are `CompositionError`."""
+        """See `ConfigLoader`: names that read as numbers are names, and a command ends with the error's line.
+
+        Raises
+        ------
+        CompositionError
+            Outside a command: from `hydra.compose`, and for the points of a multirun.
+        """
         given = [self._as_name(override) for override in overrides]
         try:
             self._check_choices(given)
@@ -51,7 +60,18 @@ class CheckedLoader(ConfigLoaderImpl):
                 task = [one.input_line for one in self._parse(given) if not one.is_hydra_override()]
                 config.hydra.overrides.task = task
                 return config
-            raise CompositionError(str(self._explain(error, config_name, given, run_mode))) from None
+            explained = str(self._explain(error, config_name, given, run_mode))
+            if from_shell and not self._composes_points:
+                sys.exit(explained)
+            raise CompositionError(explained) from None
+
+    def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
+        """See `ConfigLoader`."""
+        self._composes_points = True
+        try:
+            return super().load_sweep_config(master_config, sweep_overrides)
+        finally:
+            self._composes_points = False
 
     def apply(
         self, values: Sequence[Override], config: DictConfig, master: DictConfig, overrides: Sequence[str]

@@ -146,6 +146,7 @@ def test_message(wrong, case):
     answer = wrong[0][case]
     assert answer.returncode == 1
     assert re.search(WRONG[case][1], answer.stderr, re.MULTILINE), answer.stderr
+    assert "HYDRA_FULL_ERROR" not in answer.stderr
     assert "Traceback" not in answer.stdout + answer.stderr
 
 
