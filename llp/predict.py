@@ -44,7 +44,7 @@ def predict(config: DictConfig) -> None:
     from llp.runs.build import open_table
     from llp.scoring.predict import check_out, write_scores
     from llp.scoring.rows import FilesRows, TableRows, check_same_columns
-    from llp.scoring.trained import TrainedRuns
+    from llp.scoring.trained import TrainedRuns, find_runs
 
     torch.set_num_threads(1)  # blocks are scored side by side
     given_files, given_dataset = config.files is not None, config.get("dataset") is not None
@@ -52,7 +52,7 @@ def predict(config: DictConfig) -> None:
         raise InputError("expected either files= or dataset=, such as files=new.parquet")
     out = Path(config.out)
     check_out(out)
-    runs = TrainedRuns.open([Path(name) for name in _listed(config.run)], Path(config.data_dir))
+    runs = TrainedRuns.open(find_runs(_listed(config.run)), Path(config.data_dir))
     with Progress() as progress:
         if given_dataset:
             table = open_table(config)

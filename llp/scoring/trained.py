@@ -1,5 +1,6 @@
 """Finished runs that score rows: their models, the table that they were trained on, the mean of their scores."""
 
+import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,24 @@ class TrainedRuns:
         codes, numbers = torch.from_numpy(categorical), torch.from_numpy(numeric)
         raw = [method.log_odds(method(codes, numbers)).double().numpy() for method in self.methods]
         return mean_scores(raw, self.label_kind)
+
+
+def find_runs(names: Sequence[str]) -> list[Path]:
+    """The folders of finished runs that a run= option names: folders, and globs of them, in order.
+
+    Raises
+    ------
+    InputError
+        A name fits none.
+    """
+    found: list[Path] = []
+    for name in names:
+        folders = [Path(name)] if Path(name).is_dir() else sorted(Path(match) for match in glob.glob(name))
+        finished = [folder for folder in folders if (folder / "result.json").is_file()]
+        if not finished:
+            raise InputError(f"Invalid run={name}: expected the folder of a finished run, or a glob of such folders")
+        found += finished
+    return found
 
 
 def _table_name(folder: Path, record: RunRecord) -> str:

@@ -19,6 +19,7 @@ from llp.metrics.bag_level import bag_measures
 from llp.metrics.evaluation import all_measures
 from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
+from llp.metrics.weighted import weighted_measures
 from llp.ops.segment import segment_sum
 
 
@@ -93,8 +94,11 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
     """Every measure of the method's current weights on the fold's test rows, or on bags where no row has a label."""
     if data.test_bags is not None:
         return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags))
-    scores, labels = score_test_rows(method, data)
-    return all_measures(scores.cpu().numpy(), labels.cpu().numpy(), method.label_kind)
+    scores, labels = (one.cpu().numpy() for one in score_test_rows(method, data))
+    measures = all_measures(scores, labels, method.label_kind)
+    if data.table.weight is None:
+        return measures
+    return measures | weighted_measures(scores, labels, data.table.weight[data.test_rows], method.label_kind)
 
 
 @torch.inference_mode()

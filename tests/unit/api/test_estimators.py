@@ -292,8 +292,9 @@ REASONS = {
     [
         LLPClassifier(max_epochs=20, patience=10, learning_rate=0.02),
         LLPRegressor(max_epochs=20, patience=10, learning_rate=0.02),
-    ],
-    expected_failed_checks=lambda estimator: REASONS,
+    ]
 )
 def test_scikit_learns_checks(estimator, check):
+    if check.func.__name__ in REASONS:  # passes or not, by the numbers that come up
+        pytest.skip(REASONS[check.func.__name__])
     check(estimator)

@@ -1,0 +1,34 @@
+"""Measures of scores in which instances weigh differently."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
+
+from llp.data.table import LabelKind
+
+CLIP = 1e-7  # as in the measures without weights
+
+
+def weighted_measures(
+    scores: NDArray[np.floating], labels: NDArray[np.floating], weight: NDArray[np.floating], label_kind: LabelKind
+) -> dict[str, float]:
+    """Measures from raw scores z (n,), labels (n,) and weights (n,) from 0.
+
+    Returns
+    -------
+    dict
+        binary: weighted_auc, weighted_log_loss; real: weighted_mse. NaN where no instance has a weight, or those that
+        have one are all of one class.
+    """
+    counted = weight > 0
+    z, y, w = (np.asarray(values[counted], np.float64) for values in (scores, labels, weight))
+    if label_kind == "real":
+        return {"weighted_mse": float(mean_squared_error(y, z, sample_weight=w)) if len(y) else float("nan")}
+    if len(np.unique(y)) < 2:
+        return {"weighted_auc": float("nan"), "weighted_log_loss": float("nan")}
+    h = np.clip(expit(z), CLIP, 1 - CLIP)
+    return {
+        "weighted_auc": float(roc_auc_score(y, z, sample_weight=w)),
+        "weighted_log_loss": float(log_loss(y, h, sample_weight=w)),
+    }
