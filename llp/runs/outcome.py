@@ -70,7 +70,7 @@ def run_record(
             best_epoch=stage.best_epoch,
             last=stage.rows[-1].get(f"test_{name}") if stage.rows else None,
             untrained=stage.untrained,
-            held_out=next((row.get("held_out_loss") for row in stage.rows if row["epoch"] == stage.best_epoch), None),
+            held_out=stage.held_out,
         ),
         measures=stage.measures,
         stages=[*first_stages, _stage_record(config.method.name, stage)],

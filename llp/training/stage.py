@@ -55,6 +55,8 @@ class StageResult:
         The chosen epoch, -1 where nothing is trained.
     early_stopped : bool
         Whether the curve, and not the epoch limit, ended it.
+    held_out : float or None
+        The estimate on what is held out that picked the epoch; None where the test metric did, or nothing is trained.
     measures : dict
         Every measure on the test rows at the chosen epoch.
     seconds : float
@@ -66,6 +68,7 @@ class StageResult:
     rows: list[Row] = field(default_factory=list)
     best_epoch: int = -1
     early_stopped: bool = False
+    held_out: float | None = None
     measures: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -190,6 +193,7 @@ def train_stage(
         rows=curve.rows,
         best_epoch=best.epoch,
         early_stopped=stopper.wait_count >= patience,
+        held_out=best.value if select_by != "test" and method.trains else None,
         measures=measures,
         seconds=time.perf_counter() - begin,
     )

@@ -14,11 +14,18 @@ def curve_of(config, name):
         return [float(row[name]) for row in csv.DictReader(file)]
 
 
-@pytest.mark.parametrize("method", ["dllp_bce", "instance_bce"])
-def test_under_holdout_it_is_the_held_out_loss(tiny, method):
-    config = tiny("protocol=holdout", f"method={method}")
+@pytest.mark.parametrize(
+    ("overrides", "column"),
+    [
+        (["method=dllp_bce"], "held_out_loss"),
+        (["method=instance_bce"], "held_out_loss"),
+        (["method=dllp_bce", "protocol.select_by=upm", "protocol.held_out=0.3"], "held_out_upm"),
+    ],
+)
+def test_under_holdout_it_is_what_picked_the_epoch(tiny, overrides, column):
+    config = tiny("protocol=holdout", *overrides)
     returned = _train(config)
-    assert returned == pytest.approx(min(curve_of(config, "held_out_loss")))
+    assert returned == pytest.approx(min(curve_of(config, column)))
     assert returned != pytest.approx(record_of(config).metric.best)
     assert _train(config) == returned  # of the finished run
 
