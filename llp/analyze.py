@@ -35,7 +35,7 @@ from llp.config.grouping_keys import CONF_DIR, grouping_key
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import invalid
-from llp.files import folder_name, write_atomically
+from llp.files import folder_name, write_atomically, writing_in
 from llp.runs.build import load_model
 
 register()
@@ -69,12 +69,13 @@ def analyze(config: DictConfig) -> Path:
     check_analysis(config)
     table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
     folder = Path(config.outputs_dir) / "analysis" / folder_name(str(config.dataset.name))
-    rows = measure_all(config, table, folder)
-    add_clusters(rows, table.label_kind, config.tail_named_by)
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    write_atomically(folder / "analysis.parquet", frame.write_parquet)
-    write_atomically(folder / "analysis.csv", frame.write_csv)
-    draw_figures(frame, folder / "figures", config.dataset.name)
+    with writing_in(folder, f"another process is analyzing {config.dataset.name}"):
+        rows = measure_all(config, table, folder)
+        add_clusters(rows, table.label_kind, config.tail_named_by)
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        write_atomically(folder / "analysis.parquet", frame.write_parquet)
+        write_atomically(folder / "analysis.csv", frame.write_csv)
+        draw_figures(frame, folder / "figures", config.dataset.name)
     show_bag_datasets(frame, config.dataset.name)
     log.info("written to %s", folder)
     return folder

@@ -109,6 +109,21 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def writing_in(folder: Path, busy: str) -> Iterator[None]:
+    """Write in a folder alone, see `locked`; first what a killed process was writing there is removed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock", busy):
+        remove_unwritten(folder)
+        yield
+
+
+def remove_unwritten(folder: Path) -> None:
+    """Remove what killed processes were writing by `write_atomically`; call it while holding the folder's lock."""
+    for leftover in folder.rglob(".[0-9]*"):
+        leftover.unlink()
+
+
 def _write_more(temporary: Path, path: Path) -> None:
     """Raise what the operating system says if nothing more can be written to a file."""
     try:

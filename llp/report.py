@@ -25,6 +25,7 @@ from llp.config.checks import check_config
 from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
+from llp.files import writing_in
 from llp.results import contents, published
 from llp.results.collect import Collected, collect, fingerprint
 from llp.results.output import ReportFiles, write_files
@@ -122,23 +123,25 @@ def report(
     collected = _filtered(collected, {name: names for name, names in filters.items() if names is not None})
     runs = name_variants(collected.runs, collected.configs)
     cells = summarize(runs)
-    made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice, expected=frozenset())
-    console = console or Console()
-    closing = [*_closing(collected), *(f"  missing: {line}" for line in made.missing)]
-    for section in made.sections:
-        for name, table in section.tables.items():
-            if name in (tables or PRINTED):
-                show(table, console)
-    console.print(escape("\n".join(closing)), highlight=False, soft_wrap=True)
-    return write_files(
-        made,
-        runs,
-        cells,
-        collected.configs,
-        outputs_dir=outputs_dir,
-        closing=closing,
-        refresh_seconds=refresh_seconds,
-    )
+    folder = outputs_dir / "report"
+    with writing_in(folder, f"another process is writing {folder}"):
+        made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice, expected=frozenset())
+        console = console or Console()
+        closing = [*_closing(collected), *(f"  missing: {line}" for line in made.missing)]
+        for section in made.sections:
+            for name, table in section.tables.items():
+                if name in (tables or PRINTED):
+                    show(table, console)
+        console.print(escape("\n".join(closing)), highlight=False, soft_wrap=True)
+        return write_files(
+            made,
+            runs,
+            cells,
+            collected.configs,
+            outputs_dir=outputs_dir,
+            closing=closing,
+            refresh_seconds=refresh_seconds,
+        )
 
 
 def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Sequence[str]:

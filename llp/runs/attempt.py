@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from llp.errors import InputError
-from llp.files import read_small, write_atomically
+from llp.files import read_small, remove_unwritten, write_atomically
 from llp.runs.record import FailureRecord
 from llp.signals import Stopped
 
@@ -53,8 +55,7 @@ def error_file(path: Path) -> Iterator[None]:
 
 def next_attempt(folder: Path) -> int:
     """Count the attempts at a run in its folder, and remove the files that a killed one was writing."""
-    for leftover in folder.rglob(".[0-9]*"):
-        leftover.unlink()
+    remove_unwritten(folder)
     path = folder / "attempt"
     try:
         number = int(read_small(path)) + 1
@@ -82,6 +83,15 @@ def work_folder(folder: Path, result: Path, *, anew: bool) -> Path:
         (folder / "checkpoints" / "resume.ckpt").unlink(missing_ok=True)
         shutil.rmtree(folder / "successor", ignore_errors=True)
     return work
+
+
+def tidy(folder: Path) -> None:
+    """Remove what a killed attempt left beside a finished run's record, unless another attempt is at work."""
+    checkpoint, successor = folder / "checkpoints" / "resume.ckpt", folder / "successor"
+    if checkpoint.exists() or successor.exists():
+        with suppress(Timeout, OSError), FileLock(folder / ".lock", timeout=0):
+            checkpoint.unlink(missing_ok=True)
+            shutil.rmtree(successor, ignore_errors=True)
 
 
 def take_over(folder: Path, work: Path) -> None:

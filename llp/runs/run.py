@@ -28,7 +28,7 @@ from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.files import folder_name, is_intact, is_whole, locked, write_atomically
-from llp.runs.attempt import error_file, log_file, next_attempt, take_over, work_folder
+from llp.runs.attempt import error_file, log_file, next_attempt, take_over, tidy, work_folder
 from llp.runs.build import build_data, build_method, build_model, check_input, load_weights, open_table, resolved
 from llp.runs.record import NewerRecordError, RecordError, RunRecord, StageRecord
 
@@ -131,6 +131,7 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     keep = keeps_weights(config)
     record = None if config.force else run.finished(need_weights=keep, warn=False)  # under the lock it will
     if record is not None:
+        tidy(run.folder)
         log.info("%s: finished before, skipped", describe(run))
         return record, True
     check_input(config, table)

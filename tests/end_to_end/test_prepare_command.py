@@ -1,6 +1,5 @@
-"""`python -m llp.prepare` as a real process: also killed, stopped, and on a full disk."""
+"""`python -m llp.prepare` as a real process: also two at once, stopped, and on a full disk."""
 
-import hashlib
 import os
 import random
 import re
@@ -16,6 +15,7 @@ import pytest
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import raw_synthetic
+from tests.helpers.cutting import contents
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +63,6 @@ def test_a_wrong_file_ends_with_one_line_and_no_traceback(tmp_path):
     assert process.returncode == 1
     assert "x.txt, line 1, column 3: 2 tab-separated column(s), criteo_ctr has 40" in err
     assert "Traceback" not in err
-
-
-def contents(folder):
-    """What is in a folder, to the byte."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -125,37 +119,6 @@ def test_a_second_signal_ends_it_at_once(tmp_path, train):
     assert process.returncode in (130, 143)
     assert "Traceback" not in err
     assert not (tmp_path / "data" / "criteo_ctr").exists()
-
-
-def killed_and_made_again(tmp_path, train, whole, *, kills, seed):
-    """Kill preparations at random moments, forced ones too; no half table is ever in place, and a rerun is equal."""
-    expected, seconds = whole
-    moments = random.Random(seed)
-    table = tmp_path / "data" / "criteo_ctr"
-    for i in range(kills):
-        force = f"force={str(i % 2 == 1).lower()}"
-        process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}", force)
-        time.sleep(moments.uniform(0.2, 1.0) * seconds)
-        process.kill()
-        process.communicate()
-        if table.exists():
-            assert contents(table) == expected
-        if i % 2 == 1:
-            process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
-            out, err = process.communicate(timeout=120)
-            assert process.returncode == 0, out + err
-            assert contents(table) == expected
-            assert sorted(path.name for path in table.parent.iterdir()) == [".criteo_ctr.lock", "criteo_ctr"]
-
-
-def test_a_killed_preparation_is_made_again_to_the_byte(tmp_path, train, whole):
-    killed_and_made_again(tmp_path, train, whole, kills=2, seed=0)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_many_killed_preparations_are_made_again_to_the_byte(tmp_path, train, whole):
-    killed_and_made_again(tmp_path, train, whole, kills=16, seed=1)
 
 
 @pytest.mark.slow

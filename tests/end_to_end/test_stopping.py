@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from typing import NamedTuple
 
@@ -38,11 +37,7 @@ def stop(command):
     groups = []
 
     def run(number, begun, *arguments, module="llp.train", to_group=False):
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            cwd=command.cwd, env=command.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True,
-        )  # fmt: skip
+        process = command.start(*arguments, module=module, own_group=True)
         groups.append(process.pid)
         deadline = time.monotonic() + 120
         while not begun() and process.poll() is None and time.monotonic() < deadline:

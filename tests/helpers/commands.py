@@ -37,11 +37,19 @@ class Command:
             "HOME": str(cwd),
         }
 
-    def start(self, *arguments, module="llp.train", **env):
-        """Start it and do not wait."""
+    def start(self, *arguments, module="llp.train", own_group=False, **env):
+        """Start it and do not wait; with `own_group` its workers and it can be signalled together."""
         command = [sys.executable, "-m", module, *map(str, arguments)]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, cwd=self.cwd, env=self.env | env, stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(
+            command,
+            cwd=self.cwd,
+            env=self.env | env,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            start_new_session=own_group,
+        )
 
     def __call__(self, *arguments, module="llp.train", **env):
         """Run it to its end."""

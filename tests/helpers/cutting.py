@@ -1,11 +1,14 @@
-"""Runs that are cut off at a chosen moment, and what of a finished run does not depend on the clock."""
+"""Runs that are cut off at a chosen moment, and what of a folder does not depend on the clock."""
 
 import csv
+import hashlib
+import json
 import random
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from llp.methods.base import LLPMethod
 from llp.training import resume
@@ -87,3 +90,25 @@ def outcome(outputs_dir):
     """Every curve and every kept weight file under some outputs, by path."""
     weights = {str(path.relative_to(outputs_dir)): path.read_bytes() for path in outputs_dir.rglob("best.pt")}
     return untimed_curves(outputs_dir), weights
+
+
+def content(path):
+    """What a file holds: a record and a curve without their times, weights by name, any other file to the byte."""
+    if path.name == "result.json":
+        return untimed_record(json.loads(path.read_text()))
+    if path.name == "metrics.csv":
+        return untimed_curve(path)
+    if path.name == "best.pt":  # the archive's inner folder is named after the process
+        return {name: digest(tensor.numpy().tobytes()) for name, tensor in torch.load(path, weights_only=True).items()}
+    return digest(path.read_bytes())
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def contents(folder):
+    """What each file of a folder holds, by path; logs and the counts of attempts are left out."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    named = {str(path.relative_to(folder)): path for path in files if path.name not in ("attempt", "run.log")}
+    return {name: content(path) for name, path in named.items() if not name.startswith("multirun/")}

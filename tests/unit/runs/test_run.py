@@ -308,6 +308,21 @@ def test_half_written_files_of_a_killed_attempt_are_removed(tiny):
     assert not list(run.folder.rglob(".[0-9]*"))
 
 
+@pytest.mark.parametrize("name", ["checkpoints/resume.ckpt", "successor/checkpoints/resume.ckpt"])
+def test_what_a_killed_attempt_left_beside_a_whole_record_is_removed(tiny, name):
+    config = tiny()
+    run_one(config)
+    folder = run_of(config).folder
+    before = set(folder.rglob("*"))
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(b"PK")
+    with FileLock(folder / ".lock"):
+        run_one(config)
+        assert (folder / name).exists()  # the attempt that holds the lock is at work
+    run_one(config)
+    assert set(folder.rglob("*")) - before <= {folder / "checkpoints"}
+
+
 @pytest.mark.parametrize("text", ["", '{"metric": {"name"', "[]", "{}"])
 def test_run_with_a_damaged_record_is_done_again(tiny, text):
     config = tiny("method=group_prior")
