@@ -56,9 +56,11 @@ def test_goes_on_after_a_kill(command, tmp_path):
     done = {path: path.stat().st_mtime_ns for path in keys.rglob("*.json") if path.name[0] != "."}
     assert not (keys.parent / "analysis.parquet").exists()
     assert len(done) > 3
+    (keys / ".123.cut.json").write_text("{")
 
     run(command, *MADE)
     assert all(path.stat().st_mtime_ns == before for path, before in done.items())
+    assert list(keys.parent.rglob(".[0-9]*")) == []
     resumed = pl.read_parquet(keys.parent / "analysis.parquet")
     command.env["LLP_OUTPUTS_DIR"] = str(tmp_path / "whole")
     run(command, *MADE)

@@ -149,6 +149,16 @@ def test_a_table_made_anew_is_another_dataset(tmp_path: Path) -> None:
     assert cells_of(tmp_path)["row"].to_list() == ["month_dest (table=aaaa)", "month_dest (table=bbbb)"]
 
 
+def test_what_a_killed_report_was_writing_is_removed(tmp_path: Path) -> None:
+    write_folds(tmp_path, [0.7, 0.8])
+    figures = tmp_path / "report" / "figures"
+    figures.mkdir(parents=True)
+    for folder in (figures, figures.parent):
+        (folder / ".123.cut").write_text("half")
+    shown(tmp_path)
+    assert list(figures.parent.rglob(".[0-9]*")) == []
+
+
 def test_telling_paths_tell_all_apart() -> None:
     configs = [{"a": x, "b": y, "c": x + y, **extra} for x in "12" for y in "12" for extra in ({}, {"d": "1"})]
     paths = telling_paths(configs)
