@@ -1,7 +1,7 @@
 """Runs many commands, each in a process of its own, for the price of one import.
 
 `python children.py` reads a JSON list of `{"code", "arguments", "env", "cwd"}` from its input, `code` being a command's
-module or the path of a script, imports the commands once, forks a child for each and writes a list of
+module or the path of a script, imports what takes seconds once, forks a child for each and writes a list of
 `{"code", "out", "err"}`.
 """
 
@@ -15,6 +15,9 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
+
+# what takes seconds; not the commands themselves, which register their parts with Hydra: one process runs one command
+SLOW_IMPORTS = ("hydra", "polars", "sklearn.cluster", "llp.training.stage", "llp.runs.outcome")
 
 
 def run(code, arguments, env, cwd):
@@ -62,6 +65,6 @@ def end_of(main):
 if __name__ == "__main__":
     sys.path.remove(str(Path(__file__).parent))  # only what a user's process has
     jobs = json.load(sys.stdin)
-    for name in {job["code"] for job in jobs if not job["code"].endswith(".py")}:
+    for name in SLOW_IMPORTS:
         importlib.import_module(name)
     json.dump([run(**job) for job in jobs], sys.stdout)
