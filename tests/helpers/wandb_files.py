@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+import sys
 
 
 def records(path):
     """The records of an offline run's file, as W&B's own reader prints them."""
-    done = subprocess.run(["wandb", "leet", "inspect", "--json", path], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
