@@ -75,7 +75,7 @@ def _run(run: dict[str, Any], outputs_dir: Path) -> list[Any]:
 
 
 def _told_apart(configs: Sequence[Config]) -> tuple[Config, list[Config]]:
-    """What all configurations share, and what each has besides."""
+    """What all configurations share, and what each has besides, in the order of their names."""
     counts = Counter(setting for config in configs for setting in config.items())
-    common = {path: value for (path, value), n in counts.items() if n == len(configs)}
-    return common, [{path: value for path, value in config.items() if path not in common} for config in configs]
+    common = dict(sorted(setting for setting, n in counts.items() if n == len(configs)))
+    return common, [{path: config[path] for path in sorted(config) if path not in common} for config in configs]
