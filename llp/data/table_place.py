@@ -7,6 +7,7 @@ A table is written in `.NAME.PID.tmp` beside its place and renamed. `.NAME.PID.r
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 from llp.errors import InputError
@@ -86,11 +87,15 @@ def unfinished(folder: Path) -> list[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left beside a table's place; call it while holding the table's lock.
+    """Remove what killed or failed preparations left beside a table's place; call it while holding the table's lock.
 
     A table that was moved away by a process that was killed before the new one was in place is put back.
     """
     for leftover in unfinished(folder):
         if leftover.name.endswith(".old.tmp") and not folder.exists():
             leftover.rename(folder)
-        shutil.rmtree(leftover, ignore_errors=True)
+        for _ in range(50):  # a thread of polars that a signal left behind may still write there for a moment
+            shutil.rmtree(leftover, ignore_errors=True)
+            if not leftover.exists():
+                break
+            time.sleep(0.1)

@@ -73,8 +73,11 @@ def prepare_table(
         if not force and folder.exists():  # made by the process that held the lock before
             InstanceTable.open(folder, plain["prepare"])
             return folder
-        with naming(folder):
-            function(folder=folder, made_by=plain["prepare"], **options, **inputs)
+        try:
+            with naming(folder):
+                function(folder=folder, made_by=plain["prepare"], **options, **inputs)
+        finally:
+            remove_unfinished(folder)  # a signal may come between a folder's making and the code that would remove it
     InstanceTable.open(folder, plain["prepare"])
     return folder
 
