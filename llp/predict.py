@@ -39,8 +39,8 @@ def predict(config: DictConfig) -> None:
     """Score the rows that a composed `conf/predict.yaml` names."""
     import torch
 
-    from llp.datasets.files_content import find_files
-    from llp.datasets.files_recipe import Recipe
+    from llp.datasets.files.content import find_files
+    from llp.datasets.files.recipe import Recipe
     from llp.runs.build import open_table
     from llp.scoring.predict import check_out, write_scores
     from llp.scoring.rows import FilesRows, TableRows, check_same_columns

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from llp.api.frames import as_frame, bag_labels
 from llp.data.table import LabelKind
-from llp.datasets.files_read import normalised
+from llp.datasets.files.read import normalised
 from llp.errors import InputError
 
 SCORED_ROWS = 2**16

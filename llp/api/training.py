@@ -24,11 +24,11 @@ from llp.config.own_datasets import dataset_node
 from llp.data.given_bags import write_given_bags
 from llp.data.table import InstanceTable, LabelKind
 from llp.data.table_writer import CHUNK_ROWS, TableWriter
-from llp.datasets.files_features import fit_features, plan_features
-from llp.datasets.files_kinds import check_names, find_kinds
-from llp.datasets.files_options import FilesOptions, check_files_options
-from llp.datasets.files_read import normalised
-from llp.datasets.files_recipe import Recipe
+from llp.datasets.files.features import fit_features, plan_features
+from llp.datasets.files.kinds import check_names, find_kinds
+from llp.datasets.files.options import FilesOptions, check_files_options
+from llp.datasets.files.read import normalised
+from llp.datasets.files.recipe import Recipe
 from llp.methods.base import LLPMethod
 from llp.runs.build import load_method
 from llp.runs.record import RunRecord

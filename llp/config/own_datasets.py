@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from llp.data.table import Schema, read_schema
 
-MADE_BY = "llp.datasets.files.prepare"
+MADE_BY = "llp.datasets.files.prepare.prepare"
 LEARNING_RATE, PATIENCE = 1e-3, 3
 
 _GROUP = "dataset"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from llp.data.table import InstanceTable
-from llp.datasets.files_recipe import Recipe
+from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod

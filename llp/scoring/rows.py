@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.table import InstanceTable
-from llp.datasets.files_content import OwnFiles
-from llp.datasets.files_read import FilesReader
-from llp.datasets.files_recipe import Recipe
+from llp.datasets.files.content import OwnFiles
+from llp.datasets.files.read import FilesReader
+from llp.datasets.files.recipe import Recipe
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
 

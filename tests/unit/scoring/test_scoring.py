@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.datasets.files_recipe import Recipe
+from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.runs.run import run_one
 from llp.scoring.export import export

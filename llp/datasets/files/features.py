@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict
 
 from llp.data.table import Column
 from llp.datasets.encode import encode, vocabulary
-from llp.datasets.files_kinds import RawColumn
-from llp.datasets.files_options import Coding, DatePart, FilesOptions
-from llp.datasets.files_values import date, date_part, number, text
+from llp.datasets.files.kinds import RawColumn
+from llp.datasets.files.options import Coding, DatePart, FilesOptions
+from llp.datasets.files.values import date, date_part, number, text
 from llp.errors import InputError
 
 QUANTILE_ROWS = 2**20  # rows, evenly spaced, that the quantiles are taken from: memory does not grow with the rows

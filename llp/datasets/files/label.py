@@ -5,8 +5,8 @@ from typing import NamedTuple
 import polars as pl
 
 from llp.data.table import LabelKind
-from llp.datasets.files_options import Reading, Roles
-from llp.datasets.files_values import number, text
+from llp.datasets.files.options import Reading, Roles
+from llp.datasets.files.values import number, text
 from llp.errors import InputError
 
 SHOWN = 5

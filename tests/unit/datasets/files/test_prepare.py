@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.datasets import files_text
-from llp.datasets.files_recipe import Recipe
+from llp.datasets.files import text as files_text
+from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files, values_of
 

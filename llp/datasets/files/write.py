@@ -13,10 +13,10 @@ from rich.progress import Progress
 from llp.data.given_bags import NO_BAG, write_given_bags
 from llp.data.table import LabelKind
 from llp.data.table_writer import TableWriter
-from llp.datasets.files_kinds import RawColumn
-from llp.datasets.files_recipe import Recipe
-from llp.datasets.files_stage import StagedFiles
-from llp.datasets.files_values import number, text
+from llp.datasets.files.kinds import RawColumn
+from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.stage import StagedFiles
+from llp.datasets.files.values import number, text
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.staging import THREADS
 from llp.errors import InputError

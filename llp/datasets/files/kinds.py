@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import polars as pl
 from rich.table import Table
 
-from llp.datasets.files_options import Coding, FilesOptions, Reading, Roles
-from llp.datasets.files_values import date, number
+from llp.datasets.files.options import Coding, FilesOptions, Reading, Roles
+from llp.datasets.files.values import date, number
 from llp.errors import InputError
 
 ColumnKind = Literal["categorical", "numeric", "date"]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import read_vocabulary
-from llp.datasets.files_features import Feature, encode_features, table_columns
-from llp.datasets.files_label import Label
-from llp.datasets.files_options import FilesOptions, check_files_options
+from llp.datasets.files.features import Feature, encode_features, table_columns
+from llp.datasets.files.label import Label
+from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.errors import InputError
 
 FILE = "recipe.json"

@@ -13,15 +13,15 @@ from typing import Any, Literal
 import polars as pl
 
 from llp.data.table import LabelKind
-from llp.datasets.files_bags import Sizes, Unmatched, match_bags, read_bags
-from llp.datasets.files_features import fit_features, plan_features
-from llp.datasets.files_kinds import check_names, find_kinds, kinds_table
-from llp.datasets.files_label import Label, find_label
-from llp.datasets.files_options import FilesOptions, Roles, check_files_options
-from llp.datasets.files_recipe import Recipe
-from llp.datasets.files_stage import StagedFiles, stage_files
-from llp.datasets.files_values import text
-from llp.datasets.files_write import BAG_NUMBER, LABEL, Part, write_table
+from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
+from llp.datasets.files.features import fit_features, plan_features
+from llp.datasets.files.kinds import check_names, find_kinds, kinds_table
+from llp.datasets.files.label import Label, find_label
+from llp.datasets.files.options import FilesOptions, Roles, check_files_options
+from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.stage import StagedFiles, stage_files
+from llp.datasets.files.values import text
+from llp.datasets.files.write import BAG_NUMBER, LABEL, Part, write_table
 from llp.datasets.staging import progress_bars, scratch
 from llp.errors import InputError
 
@@ -56,9 +56,9 @@ def prepare(
         Files, folders and globs; `test_files` hold a given test split, which plays no part in the vocabularies and
         statistics.
     bags : str or list of str
-        Files with the labels of the bags, where `files` hold none: see `llp.datasets.files_bags`.
+        Files with the labels of the bags, where `files` hold none: see `llp.datasets.files.bags`.
     bag_sizes, unmatched_bags
-        See `llp.datasets.files_bags.match_bags`.
+        See `llp.datasets.files.bags.match_bags`.
     errors : {'stop', 'skip'}
         What a record that does not fit, or lacks its label, does.
     reading, roles, coding : Mapping

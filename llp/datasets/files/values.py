@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from llp.datasets.files_options import DatePart
+from llp.datasets.files.options import DatePart
 
 ISO = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 SECONDS = len("2013-01-31 23:59:59")

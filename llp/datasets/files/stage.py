@@ -9,9 +9,9 @@ from typing import Literal
 import polars as pl
 from rich.progress import Progress
 
-from llp.datasets.files_content import OwnFiles, find_files
-from llp.datasets.files_options import Reading
-from llp.datasets.files_read import FilesReader
+from llp.datasets.files.content import OwnFiles, find_files
+from llp.datasets.files.options import Reading
+from llp.datasets.files.read import FilesReader
 from llp.datasets.raw_lines import BadLines
 from llp.datasets.staging import PARTS_AT_ONCE
 from llp.errors import InputError

@@ -12,10 +12,10 @@ from typing import Literal
 import polars as pl
 
 from llp.data.table import LabelKind
-from llp.datasets.files_content import OwnFiles, find_files
-from llp.datasets.files_options import Reading
-from llp.datasets.files_read import FilesReader
-from llp.datasets.files_values import number, text
+from llp.datasets.files.content import OwnFiles, find_files
+from llp.datasets.files.options import Reading
+from llp.datasets.files.read import FilesReader
+from llp.datasets.files.values import number, text
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
 

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from llp.datasets.files_options import Reading
+from llp.datasets.files.options import Reading
 from llp.datasets.raw_blocks import BLOCK_BYTES
 from llp.errors import InputError
 
