@@ -70,6 +70,7 @@ def jobs_of(page, home):
             assert block.language in ("", "text"), f"a {block.language} block that is no file"
 
 
+@pytest.mark.docs
 @pytest.mark.timeout(1500)  # dozens of commands, some of them grids
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_says_runs(home, page):
