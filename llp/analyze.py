@@ -32,6 +32,7 @@ from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key
+from llp.config.own_code import placed_errors
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import invalid
@@ -67,7 +68,8 @@ def analyze(config: DictConfig) -> Path:
         The config is wrong, or the dataset is not prepared.
     """
     check_analysis(config)
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    with placed_errors(config):
+        table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
     folder = Path(config.outputs_dir) / "analysis" / folder_name(str(config.dataset.name))
     with writing_in(folder, f"another process is analyzing {config.dataset.name}"):
         rows = measure_all(config, table, folder)

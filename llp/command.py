@@ -16,7 +16,7 @@ from hydra.errors import CompactHydraException
 from hydra.types import RunMode
 
 from llp import signals
-from llp.errors import InputError
+from llp.errors import InputError, out_of_memory
 
 
 def command(main: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,7 +61,10 @@ def told_in_a_line() -> Iterator[None]:
     """
     try:
         yield
-    except (InputError, OSError) as error:
+    except Exception as given:
+        error = out_of_memory(given) or given
+        if not isinstance(error, InputError | OSError):
+            raise
         main_thread = threading.current_thread() is threading.main_thread()
         if main_thread and HydraConfig.initialized() and HydraConfig.get().mode == RunMode.RUN:
             sys.exit(str(error))

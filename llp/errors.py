@@ -4,6 +4,7 @@ Every message says what was given, what is expected, and how to write it:
 `Invalid seed='x': expected an integer >= 0, such as seed=0`.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -88,3 +89,24 @@ def choice(names: list[str]) -> str:
 def first_line(error: BaseException) -> str:
     """First line of an exception's message; its type where it has none."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def out_of_memory(error: BaseException) -> InputError | None:
+    """The error for memory that is not there, by numpy, by torch on the CPU or on a GPU; None for any other error.
+
+    >>> str(out_of_memory(MemoryError("Unable to allocate 7.3 TiB for an array")))[:39]
+    'There is not enough memory for 7.3 TiB:'
+    """
+    said = str(error)
+    if not (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "DefaultCPUAllocator: can't allocate memory" in said
+    ):
+        return None
+    size = re.search(r"(?:tried to allocate|Tried to allocate|Unable to allocate) ([\d.]+ \w+)", said)
+    wanted = f" for {size[1]}" if size else ""
+    return InputError(
+        f"There is not enough memory{wanted}: expected a model, minibatches and a table that fit, such as smaller "
+        "model.hidden, trainer.bags_per_batch or grouping_key.high_thresh"
+    )

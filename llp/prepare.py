@@ -17,6 +17,7 @@ from llp.config.checks import check_config
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.own_code import placed_errors
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 
@@ -53,7 +54,8 @@ def _main(config: DictConfig) -> None:
     with told_in_a_line():
         check_config(config, "prepare")
         raw = [config.raw] if isinstance(config.raw, str) else config.raw and list(config.raw)
-        folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
+        with placed_errors(config):
+            folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
     describe(InstanceTable.open(folder), Console())
 
 

@@ -58,6 +58,7 @@ class PrepareConfig(ConfigGroup):
     raw: Annotated[str | list[str] | None, Field(description="a path, or a list of paths", examples=["PATH"])]
     errors: Literal["stop", "skip"]
     force: bool
+    debug: bool
     data_dir: Folder
 
 
@@ -78,6 +79,7 @@ class AnalyzeConfig(ConfigGroup):
     metric_limit: PositiveInt
     tail_named_by: Literal["p85", "p70"]
     threads: PositiveInt
+    debug: bool
     data_dir: Folder
     outputs_dir: Folder
 

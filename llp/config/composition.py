@@ -10,7 +10,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -53,7 +53,8 @@ class CheckedLoader(ConfigLoaderImpl):
             self._check_choices(given)
             return super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
         except (HydraException, OmegaConfBaseException, InputError) as error:
-            later = self._of_swept_choices(given) if run_mode == RunMode.MULTIRUN else []
+            parsed = not isinstance(error, OverrideParseException)
+            later = self._of_swept_choices(given) if parsed and run_mode == RunMode.MULTIRUN else []
             if later:  # which the points have, and the choice that stands in for them here may lack
                 now = [override for override in given if override not in later]
                 config = self.load_configuration(config_name, now, run_mode, from_shell, validate_sweep_overrides)
@@ -152,6 +153,11 @@ class CheckedLoader(ConfigLoaderImpl):
         """The error in this project's words, where there are any; else Hydra's own in a line."""
         if isinstance(error, InputError):
             return error
+        if isinstance(error, OverrideParseException):
+            return InputError(
+                f"Invalid {error.override}: expected NAME=VALUE, and quotes around other signs than letters, "
+                f"digits and -_. ({' '.join(error.message.split())}), such as fold=0,1"
+            )
         if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
             group, _, name = error.missing_cfg_file.rpartition("/")
             return invalid(group, name, choice(list(error.options)), nearest(name, error.options))

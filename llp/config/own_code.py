@@ -1,5 +1,9 @@
 """Errors in the classes and functions of a user's own packages, told with their place: it is what is to be mended."""
 
+import functools
+import inspect
+import re
+import sys
 import traceback
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -8,7 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from llp.errors import InputError, first_line
+from llp.errors import InputError, first_line, invalid, out_of_memory
 from llp.signals import Stopped
 
 _NOT_OWN = ("llp", "torch")
@@ -18,42 +22,88 @@ class OwnCodeError(InputError):
     """The user's own code does what it may not, or raised an exception; says which and where in one line."""
 
 
-def own_packages(config: DictConfig) -> set[str]:
-    """Packages, other than this one and torch, of the classes and functions that a config names."""
-    groups = [config.get(group) for group in ("method", "model", "optimizer")] + [config.dataset.get("prepare")]
-    targets = [str(OmegaConf.select(group, "_target_")) for group in groups if group is not None]
-    return {target.split(".")[0] for target in targets} - set(_NOT_OWN)
+def own_targets(config: DictConfig) -> list[str]:
+    """Dotted paths of the classes and functions that a config names, other than this package's and torch's."""
+    groups = [config.get(group) for group in ("method", "model", "optimizer")]
+    groups.append(OmegaConf.select(config, "dataset.prepare"))
+    targets = [str(group.get("_target_")) for group in groups if isinstance(group, DictConfig)]
+    return [target for target in targets if target.split(".")[0] not in _NOT_OWN]
 
 
 @contextmanager
 def placed_errors(config: DictConfig) -> Iterator[None]:
-    """Turn exceptions that arise in own code into an `OwnCodeError`; with debug=true they stay as they are."""
+    """Turn exceptions that arise in own code, or in the use of it, into an `OwnCodeError`.
+
+    With debug=true they stay as they are. Where memory is short, that is told whosever code asked for it.
+    """
     try:
         yield
-    except (Stopped, InputError, OSError):
+    except (Stopped, InputError):
         raise
     except (Exception, SystemExit) as error:
-        own = told(error, own_packages(config))
+        own = out_of_memory(error) or told(error, own_targets(config))
         if own is None or (config.debug and isinstance(error, Exception)):
             raise
         raise own from error
 
 
-def told(error: BaseException, packages: Collection[str]) -> OwnCodeError | None:
-    """What to say of an exception that arose while own code was running; None where none was.
+def told(error: BaseException, targets: Collection[str]) -> OwnCodeError | None:
+    """What to say of an exception that arose while own code was running or used; None where none is named.
 
     Parameters
     ----------
     error : BaseException
         Possibly raised from the one that arose in own code.
-    packages : collection of str
-        See `own_packages`.
+    targets : collection of str
+        See `own_targets`.
     """
+    packages = {target.split(".")[0] for target in targets}
     for one in _causes(error):
-        for frame, line in reversed(list(traceback.walk_tb(one.__traceback__))):
-            if str(frame.f_globals.get("__name__")).split(".")[0] in packages:
-                return OwnCodeError(f"{_said(one)} in {place(frame.f_code, line)}; debug=true shows the traceback")
+        where = _raised_in(one, packages) or _called_wrongly(one, targets)
+        if where is not None:
+            return OwnCodeError(f"{_said(one)} in {where}; debug=true shows the traceback")
+    if not targets or isinstance(error, OSError | SystemExit):
+        return None
+    # what own code gave to the program is no use to it, such as a None in the place of scores
+    *_, last = _causes(error)
+    classes = " or ".join(_place_of_target(target) for target in targets)
+    return OwnCodeError(f"{_said(last)} in the use of {classes}; debug=true shows the traceback")
+
+
+def _raised_in(error: BaseException, packages: Collection[str]) -> str | None:
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if isinstance(error, OSError):  # of a full disk, say, under a call of the program's own: it names the file
+        frames = frames[-1:]
+    for frame, line in reversed(frames):
+        if str(frame.f_globals.get("__name__")).split(".")[0] in packages:
+            return place(frame.f_code, line)
     return None
+
+
+def _called_wrongly(error: BaseException, targets: Collection[str]) -> str | None:
+    """The own function that does not take what the program hands over: Python names it, and no frame of it is there."""
+    named = re.match(r"(\w+(?:\.\w+)*)\(\) (?:takes|missing|got)", str(error))
+    if not isinstance(error, TypeError) or named is None:
+        return None
+    for module in {target.rpartition(".")[0] for target in targets}:
+        try:
+            found: Any = functools.reduce(getattr, named[1].split("."), sys.modules[module])
+        except (AttributeError, KeyError):
+            continue
+        if inspect.isfunction(found):
+            return place(found.__code__)
+    return None
+
+
+def _place_of_target(path: str) -> str:
+    """Where a class or function that a config names is; its path alone where its source is not there."""
+    module, _, name = path.rpartition(".")
+    target = getattr(sys.modules.get(module), name, None)
+    try:
+        file, line = inspect.getsourcefile(target), inspect.getsourcelines(target)[1]  # type: ignore[arg-type]
+    except (TypeError, OSError):
+        return path
+    return f"{name} ({file}, line {line})"
 
 
 def _said(error: BaseException) -> str:
@@ -75,6 +125,54 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         chain.append(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     yield from reversed(chain)
+
+
+def check_instance(group: str, path: str, made: Any, kind: type, made_by: str) -> None:
+    """Refuse what a config's target makes where it is not of the kind that its group is for.
+
+    Parameters
+    ----------
+    group, path : str
+        The group, and the target that it names.
+    made : object
+        What calling the target gave.
+    kind : type
+        What it has to be.
+    made_by : str
+        An attribute that the constructor of `kind` makes.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    OwnCodeError
+        Its constructor leaves out that of `kind`.
+    """
+    if not isinstance(made, kind):
+        expected = f"a subclass of {kind.__module__}.{kind.__qualname__}, not what makes a {type(made).__name__}"
+        raise invalid(f"{group}._target_", path, expected)
+    if made_by not in vars(made):
+        constructor = type(made).__init__.__code__
+        raise OwnCodeError(f"expected super().__init__(...) to be called first in {place(constructor)}")
+
+
+def check_scores(scores: Any, model: Any) -> None:
+    """Refuse what a model gives that is not one score for each instance: another shape would be spread over others.
+
+    Raises
+    ------
+    OwnCodeError
+        Says what the model returned, and where.
+    """
+    import torch
+
+    if not isinstance(scores, torch.Tensor):
+        problem = f"{scores!r}" if scores is None else f"a {type(scores).__name__}"
+    elif scores.ndim != 1:
+        problem = f"a tensor of shape {tuple(scores.shape)}"
+    else:
+        return
+    raise OwnCodeError(f"expected scores of shape (n,), got {problem} from {place(type(model).forward.__code__)}")
 
 
 def check_loss(loss: Any, method: Any) -> None:

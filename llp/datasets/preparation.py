@@ -76,6 +76,11 @@ def prepare_table(
         try:
             with naming(folder):
                 function(folder=folder, made_by=plain["prepare"], **options, **inputs)
+            if not folder.exists():
+                raise InputError(
+                    f"{plain['prepare']['_target_']} has made no table: expected one in {folder}, such as written by "
+                    "llp.data.table_writer.TableWriter(folder, ...)"
+                )
         finally:
             remove_unfinished(folder)  # a signal may come between a folder's making and the code that would remove it
     InstanceTable.open(folder, plain["prepare"])

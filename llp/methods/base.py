@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from llp.config.own_code import check_loss
+from llp.config.own_code import check_loss, check_scores
 from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
 from llp.data.train_split import TrainSplit
@@ -84,6 +84,7 @@ class LLPMethod(L.LightningModule):
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Raw scores z (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
         scores: Tensor = self.model(categorical, numeric)
+        check_scores(scores, self.model)
         return scores
 
     def predict(self, scores: Tensor) -> Tensor:

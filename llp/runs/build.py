@@ -13,10 +13,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from llp.config.grouping_keys import grouping_key
 from llp.config.options import check_options, find_target
+from llp.config.own_code import check_instance
 from llp.config.targets import check_target, constructor_options
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError, first_line, invalid
+from llp.errors import InputError, first_line, invalid, out_of_memory
 from llp.files import is_intact, is_whole, read_yaml
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
@@ -88,11 +89,14 @@ def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
     node = resolved(config, ("model",))["model"]
     with DrawFrom(torch.Generator().manual_seed(seed)):
         model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    check_instance("model", node["_target_"], model, torch.nn.Module, "_parameters")
     return model
 
 
 def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
     """The composed method with its model and optimizer."""
+    from llp.methods.base import LLPMethod
+
     plain = resolved(config, ("method", "optimizer"))
     method: LLPMethod = _instantiate(
         "method",
@@ -102,6 +106,7 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
         label_kind=table.label_kind,
         seed=config.seed,
     )
+    check_instance("method", plain["method"]["_target_"], method, LLPMethod, "generators")
     return method
 
 
@@ -137,11 +142,12 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
             "host",
         )
     try:
-        method.configure_optimizers()
+        optimizer = method.configure_optimizers()
     except InputError:
         raise
     except ValueError as error:  # how torch's optimizers refuse a value
         raise InputError(f"optimizer: {error}") from error
+    check_instance("optimizer", config.optimizer._target_, optimizer, torch.optim.Optimizer, "param_groups")
     if "first_stage" in config.method:
         method.start_from(build_model(config, small))
 
@@ -159,6 +165,8 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
     except (InputError, OSError):
         raise
     except Exception as error:
+        if short := out_of_memory(error):
+            raise short from error
         log.debug("building failed: %s", error)
 
 

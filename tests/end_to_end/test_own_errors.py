@@ -59,6 +59,73 @@ class NoGradient(Method):
 class Dictionary(Method):
     def bag_loss(self, scores, batch):
         return {"loss": scores.mean()}
+
+
+class TakesNoBatch(Method):
+    def bag_loss(self, scores):
+        return scores.mean()
+
+
+class WantsMore(Method):
+    def bag_loss(self, scores, batch, more):
+        return scores.mean()
+
+
+class Positional(Method):
+    def __init__(self, model, optimizer):
+        super().__init__(model=model, optimizer=optimizer, label_kind="binary", seed=0)
+
+
+class WrongHook(Method):
+    def on_train_batch_end(self):
+        pass
+
+
+class WrongOdds(Method):
+    def log_odds(self, scores):
+        return None
+
+
+class NoParent(Method):
+    def __init__(self, **shared):
+        self.width = 3
+
+
+class Unrelated:
+    def __init__(self, **shared):
+        pass
+
+
+class Column(torch.nn.Module):
+    def __init__(self, *, vocab_sizes, n_numeric):
+        super().__init__()
+        self.score = torch.nn.Linear(len(vocab_sizes), 1)
+
+    def forward(self, categorical, numeric):
+        return self.score(categorical.float())
+"""
+DATA = """
+import sys
+
+
+def raises(folder, made_by):
+    raise ValueError("two\\nlines")
+
+
+def no_place(made_by):
+    pass
+
+
+def no_table(folder, made_by):
+    pass
+
+
+def no_file(folder, made_by):
+    open("nowhere.csv")
+
+
+def exits(folder, made_by):
+    sys.exit(3)
 """
 SCALAR = "expected a scalar tensor with a gradient, got "
 SAID = {
@@ -70,45 +137,112 @@ SAID = {
     "Nothing": (SCALAR + "None from Nothing.bag_loss", "class Nothing"),
     "NoGradient": (SCALAR + "a tensor without gradient from NoGradient.bag_loss", "class NoGradient"),
     "Dictionary": (SCALAR + "a dict from Dictionary.bag_loss", "class Dictionary"),
+    "TakesNoBatch": ("takes 2 positional arguments but 3 were given in TakesNoBatch.bag_loss", "class TakesNoBatch"),
+    "WantsMore": ("missing 1 required positional argument: 'more' in WantsMore.bag_loss", "class WantsMore"),
+    "Positional": ("unexpected keyword argument 'label_kind' in Positional.__init__", "class Positional"),
+    "WrongHook": ("takes 1 positional argument but 4 were given in WrongHook.on_train_batch_end", "class WrongHook"),
+    "WrongOdds": ("'NoneType' object has no attribute 'float' in the use of WrongOdds", "of class WrongOdds"),
 }
+REFUSED = {  # before the run has a folder
+    "method=NoParent": r"expected super\(\)\.__init__\(\.\.\.\) to be called first in NoParent\.__init__ \(.*, line ",
+    "method=Unrelated": r"^Invalid method._target_='mylab.methods.Unrelated': expected a subclass of llp.methods.base",
+    "model=Column": r"expected scores of shape \(n,\), got a tensor of shape \(\d+, 1\) from Column\.forward \(",
+}
+PREPARED = {
+    "raises": ("ValueError: two in raises", "raise ValueError"),
+    "no_place": ("got an unexpected keyword argument 'folder' in no_place", "def no_place"),
+    "no_table": ("mylab.data.no_table has made no table", None),
+    "no_file": ("FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.csv' in no_file", 'open("nowhere'),
+    "exits": ("sys.exit(3) in exits", "sys.exit(3)"),
+}
+DATASET = """
+name: NAME
+table: NAME
+label_kind: binary
+key_columns: [a]
+embedded: true
+learning_rate: 1e-3
+patience: 3
+prepare:
+  _target_: mylab.data.NAME
+"""
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory, data_dir):
-    """Each method's answer, and the one of the first with debug=true."""
+    """Each class's and function's answer, and those of the first ones with debug=true."""
     place = tmp_path_factory.mktemp("own")
-    (place / "mylab" / "method").mkdir(parents=True)
+    for group in ("method", "model", "dataset"):
+        (place / "mylab" / group).mkdir(parents=True)
     (place / "mylab" / "methods.py").write_text(METHODS)
-    for name in SAID:
+    (place / "mylab" / "data.py").write_text(DATA)
+    for name in (*SAID, "NoParent", "Unrelated"):
         node = f"_target_: mylab.methods.{name}\nname: {name}\nlabels: [binary]\n"
         (place / "mylab" / "method" / f"{name}.yaml").write_text(node)
+    (place / "mylab" / "model" / "Column.yaml").write_text("_target_: mylab.methods.Column\nname: Column\n")
+    for name in PREPARED:
+        (place / "mylab" / "dataset" / f"{name}.yaml").write_text(DATASET.replace("NAME", name))
     command = Command(data_dir, place / "outputs", place, timeout=600)
     command.env["PYTHONPATH"] += f":{place}"
-    jobs = [["--config-dir", "mylab", *TINY, f"method={name}"] for name in SAID]
-    jobs.append([*jobs[0], "debug=true", "seed=1"])
-    return command, place / "mylab" / "methods.py", dict(zip([*SAID, "debug"], command.many(*jobs), strict=True))
+    own = ("--config-dir", "mylab")
+    jobs = {name: ("llp.train", [*own, *TINY, f"method={name}"]) for name in SAID}
+    jobs |= {name: ("llp.train", [*own, *TINY, name]) for name in REFUSED}
+    jobs |= {name: ("llp.prepare", [*own, f"dataset={name}"]) for name in PREPARED}
+    jobs["debug"] = ("llp.train", [*own, *TINY, "method=RaisesLate", "debug=true", "seed=1"])
+    jobs["debug of prepare"] = ("llp.prepare", [*own, "dataset=raises", "debug=true"])
+    jobs["analyze"] = ("llp.analyze", [*own, "dataset=raises"])
+    done = [answer for _, answer in command.each([*jobs.values()])]
+    return command, place / "mylab", dict(zip(jobs, done, strict=True))
 
 
-def line_of(text):
-    number = next(i for i, line in enumerate(METHODS.splitlines(), 1) if text in line)
+def line_of(text, code):
+    """The line of a text; of a class's function where a class is named, unless the class itself is meant."""
+    wanted = text.removeprefix("of ")
+    number = next(i for i, line in enumerate(code.splitlines(), 1) if wanted in line)
     return number + 1 if text.startswith("class") else number
 
 
 @pytest.mark.parametrize("name", SAID)
 def test_point_of_own_code_is_told_in_a_line(answers, name):
-    command, path, done = answers
+    command, folder, done = answers
     answer, (said, where) = done[name], SAID[name]
     assert answer.returncode == 1
     assert "Traceback" not in answer.stdout + answer.stderr
     [line] = [line for line in answer.stderr.splitlines() if said in line]
-    assert re.search(rf"\({re.escape(str(path))}, line {line_of(where)}\)", line)
+    assert re.search(rf"\({re.escape(str(folder / 'methods.py'))}, line {line_of(where, METHODS)}\)", line)
     [error] = command.outputs_dir.glob(f"synthetic/random_64/{name}/fold=0/seed=0/*/error.json")
     content = json.loads(error.read_text())
     assert said in content["error"]
-    assert "methods.py" in content["traceback"] or name in ("Vector", "Nothing", "NoGradient", "Dictionary")
+    assert content["traceback"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_config_names_and_is_no_method_or_gives_no_scores_is_refused(answers, name):
+    answer = answers[2][name]
+    assert answer.returncode == 1
+    assert "Traceback" not in answer.stdout + answer.stderr
+    assert re.search(REFUSED[name], answer.stderr, re.MULTILINE), answer.stderr
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_own_function_of_a_dataset_is_told_in_a_line(answers, name):
+    _, folder, done = answers
+    answer, (said, where) = done[name], PREPARED[name]
+    assert answer.returncode == 1
+    [line] = answer.stderr.splitlines()
+    assert said in line
+    if where is not None:
+        assert f"({folder / 'data.py'}, line {line_of(where, DATA)}); debug=true shows the traceback" in line
+
+
+def test_an_analysis_tells_it_as_a_preparation_does(answers):
+    assert answers[2]["analyze"].stderr == answers[2]["raises"].stderr
 
 
 def test_debug_shows_the_traceback(answers):
-    answer = answers[2]["debug"]
-    assert answer.returncode == 1
-    assert re.search(rf'File ".*methods.py", line {line_of(SAID["RaisesLate"][1])}, in bag_loss', answer.stderr)
+    _, _, done = answers
+    assert re.search(
+        rf'File ".*methods.py", line {line_of(SAID["RaisesLate"][1], METHODS)}, in bag_loss', done["debug"].stderr
+    )
+    assert re.search(r'File ".*data.py", line \d+, in raises', done["debug of prepare"].stderr)
+    assert {done[name].returncode for name in ("debug", "debug of prepare")} == {1}

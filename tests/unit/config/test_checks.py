@@ -4,6 +4,8 @@ import re
 
 import pytest
 from hydra import compose, initialize, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
 
 import llp.report  # noqa: F401  # registers its config
 from llp.config.checks import check_config
@@ -332,3 +334,14 @@ def test_dataset_without_a_default_key(tiny):
     assert refused(lambda: check_config(config)) == (
         "Invalid grouping_key=null: expected COLUMN_COLUMN or random_256, such as grouping_key=random_256"
     )
+
+
+@pytest.mark.parametrize("override", ["method=dllp_bce,", "seed=choice()", "fold=range(0,", "method={", "seed='a"])
+@pytest.mark.parametrize("mode", [RunMode.RUN, RunMode.MULTIRUN])
+def test_override_that_hydra_cannot_read_is_told_in_a_line(monkeypatch, override, mode):
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        message = refused(lambda: loader.load_configuration("train", [override], mode, from_shell=False))
+    assert message.startswith(f"Invalid {override}: expected NAME=VALUE")
+    assert message.endswith(", such as fold=0,1")

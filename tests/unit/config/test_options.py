@@ -138,6 +138,10 @@ def test_target_that_is_not_there(target):
         (["method=ot_llp", "optimizer=adam", "optimizer.lr=-1"], "optimizer: Invalid learning rate: -1"),
         (["method=ot_llp", "optimizer.lr=-1"], "exact Adam got lr=-1"),
         (
+            ["method=ot_llp", "model.hidden=[1000000000000]"],
+            r"There is not enough memory for \d+ bytes: .* such as smaller",
+        ),
+        (
             ["method=ot_llp", "+model.dropout=0.5"],
             r"Invalid model.dropout=0.5: expected an option of MLP \(hidden\), such as model.hidden=\[128,64\]",
         ),
