@@ -35,7 +35,7 @@ def new_figure(width: float, height: float) -> "Figure":
     """An empty figure, in inches, whose layout is kept free of overlaps."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -48,6 +48,8 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def save_figure(figure: "Figure", stem: Path) -> list[Path]:
     """Write `<stem>.png` and `<stem>.svg`; the same figure gives the same files."""
+    figure.draw_without_rendering()  # the layout takes as long as the drawing: once for both files
+    figure.set_layout_engine("none")
     paths = []
     for ending in ("png", "svg"):
         path = stem.with_name(f"{stem.name}.{ending}")

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from omegaconf import DictConfig
 from pydantic import ValidationError
@@ -15,7 +15,9 @@ from pydantic import ValidationError
 from llp.config.options import reason
 from llp.errors import InputError, first_line
 from llp.files import read_small, write_atomically
-from llp.training.callbacks import Row
+
+if TYPE_CHECKING:  # Lightning takes seconds to import
+    from llp.training.callbacks import Row
 
 TAG_LENGTH = 64  # characters; W&B refuses longer ones
 
@@ -28,7 +30,7 @@ class Tracker:
     def __init__(self, run: Any | None) -> None:
         self._run = run
 
-    def log_epoch(self, row: Row) -> None:
+    def log_epoch(self, row: "Row") -> None:
         """Log the curves' next point."""
         if self._run is not None:
             self._run.log(row, step=int(row["epoch"]))
