@@ -37,7 +37,7 @@ from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import invalid
 from llp.files import folder_name, write_atomically, writing_in
-from llp.runs.build import load_model
+from llp.runs.load import load_model
 
 register()
 

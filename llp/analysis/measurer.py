@@ -28,11 +28,12 @@ from llp.analysis.separation import (
     from_matrix,
     separation_measures,
     squared_euclidean,
-    sum_of_moments,
 )
 from llp.analysis.space import Space
 from llp.analysis.stored import read_measures, write_measures
-from llp.data.bags import Bags, GroupingKey, build_all
+from llp.analysis.vector_blocks import sum_of_moments
+from llp.data.bags import Bags, GroupingKey
+from llp.data.build_bags import build_all
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llp.analysis.counting import CodeColumn, read_column
-from llp.analysis.separation import Embedded, OneHot, Scaled, VectorBlock
+from llp.analysis.vector_blocks import Embedded, OneHot, Scaled, VectorBlock
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 

@@ -30,9 +30,10 @@ from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.datasets.files.read import normalised
 from llp.datasets.files.recipe import Recipe
 from llp.methods.base import LLPMethod
-from llp.runs.build import load_method
+from llp.runs.identity import Run
+from llp.runs.load import load_method
 from llp.runs.record import RunRecord
-from llp.runs.run import Run, run_one
+from llp.runs.run import run_one
 
 TABLE = "data"
 _composing = threading.Lock()  # Hydra has one state for the process

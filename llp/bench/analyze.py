@@ -15,8 +15,8 @@ import numpy as np
 
 from llp.analysis.counting import read_column
 from llp.analysis.measurer import Measurer, feature_keys
-from llp.analysis.separation import Embedded
 from llp.analysis.space import Space, multi_hot_space
+from llp.analysis.vector_blocks import Embedded
 from llp.bench.measuring import Measured, compose_config, peak_anonymous, show_measured
 from llp.config.composition import register
 from llp.data.bags import GroupingKey

@@ -27,7 +27,8 @@ from llp.config.composition import register
 from llp.files import write_atomically
 from llp.metrics.on_device import exact_auc
 from llp.runs.build import build_data, open_table
-from llp.runs.run import Run, run_one
+from llp.runs.identity import Run
+from llp.runs.run import run_one
 from llp.runs.thread_pool import Pool
 
 ROWS = 2_000_000

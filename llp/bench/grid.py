@@ -16,7 +16,8 @@ from pathlib import Path
 from llp.bench.measuring import Measured, compose_config, show_measured
 from llp.config.composition import register
 from llp.runs.build import open_table, resolved
-from llp.runs.run import IDENTITY, Run, keeps_weights, run_one
+from llp.runs.identity import IDENTITY, Run, keeps_weights
+from llp.runs.run import run_one
 
 TABLE = ("dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "hardware.accelerator=cpu")
 METHODS = ("dllp_bce", "dllp_mse", "dllp_mae", "easy_llp", "genbags", "group_prior", "instance_bce", "instance_mse",

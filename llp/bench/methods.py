@@ -20,8 +20,9 @@ from rich.table import Table
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
-from llp.data.bags import FoldBags, GroupingKey, make_bags
+from llp.data.bags import GroupingKey, make_bags
 from llp.data.batch import BagBatch
+from llp.data.build_bags import FoldBags
 from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags
 from llp.data.table import Column, InstanceTable

@@ -24,7 +24,7 @@ from llp.bench.projection import Rates, project
 from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
 from llp.config.composition import register
 from llp.config.grouping_keys import grouping_key, options
-from llp.data.bags import build_fold
+from llp.data.build_bags import build_fold
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.metrics.on_device import epoch_measures

@@ -6,7 +6,8 @@ import polars as pl
 
 from llp.bench.measuring import compose_config
 from llp.runs.build import open_table
-from llp.runs.run import Run, run_one
+from llp.runs.identity import Run
+from llp.runs.run import run_one
 
 BAG_SIZE = 256
 PAPER = (

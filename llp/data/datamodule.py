@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from llp.data.bags import Bags, FoldBags, GroupingKey, Rows
+from llp.data.bags import Bags, GroupingKey, Rows
+from llp.data.build_bags import FoldBags
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.on_device import (
     Chunks,

@@ -1,8 +1,8 @@
 """Made raw files in the two formats of Criteo: the whole path from text to table is tested and timed with them.
 
-The values come from the scoring model of `llp.datasets.synthetic`. As in the real files, most distinct values of the
-large columns are seen once or twice and some values are missing; the SSCL file is sorted by time, has -1 for what is
-missing or was not sold, and several hashes in a title.
+Values come from `llp.datasets.scoring_model`. As in the real files, most distinct values of the large columns are seen
+once or twice and some values are missing; the SSCL file is sorted by time, has -1 for what is missing or was not sold,
+and several hashes in a title.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from llp.datasets import synthetic
+from llp.datasets import scoring_model
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import published_sizes
-from llp.datasets.synthetic import CHUNK_ROWS, THREADS
+from llp.datasets.scoring_model import CHUNK_ROWS
+from llp.datasets.synthetic import THREADS
 
 LARGE = 10_000  # columns with more values than this have a tail of values that are seen once or twice
 EMPTY = ("C19", "C20", "C22", "C25", "C26")  # CTR columns whose most frequent value is the empty one
@@ -54,11 +55,11 @@ def write_ctr(
         Whether a first line names the columns.
     """
     columns = published_sizes("ctr")
-    model = synthetic.make_model(synthetic.scaled(columns, vocab_fraction), n_numeric=0, seed=seed)
-    bias = synthetic.bias_for(model, seed, signal=1.5, rate=0.25)
+    model = scoring_model.make_model(scoring_model.scaled(columns, vocab_fraction), n_numeric=0, seed=seed)
+    bias = scoring_model.bias_for(model, seed, signal=1.5, rate=0.25)
 
     def frame(chunk: int) -> pl.DataFrame:
-        codes, _, score = synthetic.make_features(model, seed, chunk)
+        codes, _, score = scoring_model.make_features(model, seed, chunk)
         rng = np.random.default_rng((seed, 3, chunk))
         label = rng.random(len(score)) < expit(1.5 * score + bias)
         made = [pl.Series("label", label.astype(np.int8))]
@@ -83,10 +84,10 @@ def write_sscl(path: Path, *, rows: int, seed: int, vocab_fraction: float, sale_
     The other parameters are as in `write_ctr`.
     """
     columns = published_sizes("sscl")
-    model = synthetic.make_model(synthetic.scaled(columns, vocab_fraction), n_numeric=3, seed=seed)
+    model = scoring_model.make_model(scoring_model.scaled(columns, vocab_fraction), n_numeric=3, seed=seed)
 
     def frame(chunk: int) -> pl.DataFrame:
-        codes, numeric, score = synthetic.make_features(model, seed, chunk)
+        codes, numeric, score = scoring_model.make_features(model, seed, chunk)
         rng = np.random.default_rng((seed, 3, chunk))
         m = len(score)
         sale = rng.random(m) < sale_share

@@ -4,7 +4,6 @@ All of Hydra's `instantiate` calls are here.
 """
 
 import logging
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.grouping_keys import grouping_key
-from llp.config.options import check_options, find_target
 from llp.config.own_code import check_instance
 from llp.config.targets import check_target, constructor_options
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-from llp.errors import InputError, first_line, invalid, out_of_memory
-from llp.files import is_intact, is_whole, read_yaml
+from llp.errors import InputError, invalid, out_of_memory
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -172,7 +169,7 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
 
 def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> "LLPDataModule":
     """The data module of the composed grouping key, fold and protocol."""
-    from llp.data.bags import build_fold
+    from llp.data.build_bags import build_fold
     from llp.data.datamodule import LLPDataModule
     from llp.metrics.held_out import LEAST_BAGS
 
@@ -195,105 +192,3 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
         expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {len(data.held_out_bags)}"
         raise invalid("protocol.select_by", config.protocol.select_by, expected, "bag_loss")
     return data
-
-
-def load_weights(model: "nn.Module", folder: Path) -> None:
-    """Put the kept weights of a finished run into a model of the same columns and options.
-
-    Raises
-    ------
-    InputError
-        The folder holds no kept weights, damaged ones, or those of another model or table.
-    """
-    import torch
-
-    path, again = _weights_path(folder), "train that run again with force=true save_model=true"
-    if not is_intact(path):
-        raise InputError(f"{path} is damaged; {again}")
-    try:
-        weights = torch.load(path, weights_only=True)
-    except Exception as error:  # whatever torch makes of a foreign file
-        raise InputError(f"{path} holds no weights ({first_line(error)}); {again}") from None
-    try:
-        model.load_state_dict(weights)
-    except (RuntimeError, TypeError, AttributeError):
-        raise InputError(f"{folder} was trained on another table or with another model: its weights differ") from None
-    if not all(torch.isfinite(weight).all() for weight in model.parameters()):
-        raise InputError(f"{path} holds weights that are not finite; {again}")
-
-
-def _weights_path(folder: Path) -> Path:
-    path = folder / "checkpoints" / "best.pt"
-    if not is_whole(path):
-        raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
-    return path
-
-
-def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
-    """The trained model of a run's folder, wherever the folder comes from: only models of `llp.models` are made.
-
-    A `config.yaml` could name any class or function in the place of a model or of an option, and would have it called.
-
-    Raises
-    ------
-    InputError
-        The folder holds no such run, or the run of another table.
-    """
-    from torch import nn
-
-    _weights_path(folder)
-    target, options = _ours(folder, "model", nn.Module)
-    given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
-    check_options("model", target, options, list(given))
-    model: nn.Module = target(**options, **given)
-    load_weights(model, folder)
-    return model
-
-
-def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
-    """The trained method of a run's folder, for scoring; as safe as `load_model`, with methods of `llp.methods`.
-
-    Raises
-    ------
-    InputError
-        The folder holds no such run, or the run of another table.
-    """
-    from torch.optim import Adam
-
-    from llp.methods.base import LLPMethod
-
-    target, options = _ours(folder, "method", LLPMethod)
-    if not target.trains:
-        raise InputError(f"{folder} is a run of {target.__name__}, which trains no model that could score other rows")
-    given = {"model": load_model(folder, table), "optimizer": Adam, "label_kind": table.label_kind, "seed": 0}
-    check_options("method", target, options, list(given))
-    method: LLPMethod = target(**options, **given)
-    return method.eval()
-
-
-def _ours(folder: Path, group: str, base: type) -> tuple[Any, dict[str, Any]]:
-    """The class and the options that a run's config names for a group: of this package, and plain.
-
-    Raises
-    ------
-    InputError
-        There is no such config, or it names something else.
-    """
-    try:
-        node = read_yaml(folder / "config.yaml")[group]
-        path, options = str(node.pop("_target_")), constructor_options(node)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
-    target: Any = find_target(group, path) if re.fullmatch(rf"llp\.{group}s\.\w+\.\w+", path) else None
-    if not (isinstance(target, type) and issubclass(target, base) and all(map(_is_plain, options.items()))):
-        raise InputError(
-            f"{folder}/config.yaml names the {group} {path}: a {group} is made from a run's folder only if it is a "
-            f"class of llp.{group}s and its options are numbers, texts or lists of them"
-        )
-    return target, options
-
-
-def _is_plain(option: tuple[str, Any]) -> bool:
-    name, value = option
-    values = value if isinstance(value, list) else [value]
-    return not name.startswith("_") and all(isinstance(one, int | float | str | None) for one in values)

@@ -24,7 +24,7 @@ from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError, choice, invalid
 from llp.runs.build import check_input, open_table
-from llp.runs.run import Run, keeps_weights
+from llp.runs.identity import Run, keeps_weights
 
 log = logging.getLogger(__name__)
 

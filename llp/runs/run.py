@@ -1,4 +1,4 @@
-"""One run: one point of the grid. Its identity, folder, finished-mark and result record.
+"""One run from its config to its result record: one point of the grid.
 
 `run_one(config)` is a plain function: a command, a launcher's worker, a test or a notebook can call it with a
 composed config. A run's folder is
@@ -9,99 +9,32 @@ with `config.yaml`, `run.log`, `metrics.csv`, `checkpoints/` and `result.json`, 
 where it is, the run is finished. A failed run leaves `error.json`.
 """
 
-import hashlib
-import json
 import logging
 import shutil
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
-from llp.config.grouping_keys import grouping_key, key_of
+from llp.config.grouping_keys import grouping_key
 from llp.config.own_code import placed_errors
 from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
-from llp.files import folder_name, is_intact, is_whole, locked, write_atomically
+from llp.files import is_intact, locked, write_atomically
 from llp.runs.attempt import error_file, log_file, next_attempt, take_over, tidy, work_folder
-from llp.runs.build import build_data, build_method, build_model, check_input, load_weights, open_table, resolved
-from llp.runs.record import NewerRecordError, RecordError, RunRecord, StageRecord
+from llp.runs.build import build_data, build_method, build_model, check_input, open_table, resolved
+from llp.runs.identity import Run, describe, keeps_weights
+from llp.runs.load import load_weights
+from llp.runs.record import RunRecord, StageRecord
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training.callbacks import Row
 
 log = logging.getLogger(__name__)
-
-# config groups that are hashed into a run's identity: not its folders, its hardware and how it is watched
-IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run's place: everything about it that is known before it starts.
-
-    Attributes
-    ----------
-    folder : Path
-        Its folder.
-    hash : str
-        Eight hexadecimal digits of the resolved config's identity and the table's fingerprint.
-    config : dict
-        The resolved identity.
-    """
-
-    folder: Path
-    hash: str
-    config: dict[str, Any]
-
-    @classmethod
-    def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
-        """The run of a composed config on a table."""
-        return cls.of_content(resolved(config, (*IDENTITY, "outputs_dir")), table)
-
-    @classmethod
-    def of_content(cls, content: dict[str, Any], table: InstanceTable) -> "Run":
-        """The run of a config's plain content on a table."""
-        identity = {name: content[name] for name in IDENTITY}
-        text = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        names = (content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"])
-        point = [*(folder_name(str(name)) for name in names), f"fold={content['fold']}", f"seed={content['seed']}"]
-        return cls(Path(content["outputs_dir"]).joinpath(*point, digest), digest, identity)
-
-    @property
-    def result_path(self) -> Path:
-        """The finished-mark."""
-        return self.folder / "result.json"
-
-    @property
-    def weights_path(self) -> Path:
-        """The best weights, where they are kept: the model's state_dict."""
-        return self.folder / "checkpoints" / "best.pt"
-
-    def finished(self, need_weights: bool = False, *, warn: bool = True) -> RunRecord | None:
-        """The result record, or None while there is none (or none of the weights that are needed).
-
-        Raises
-        ------
-        NewerRecordError
-            A later version of the program has finished the run.
-        """
-        if not self.result_path.is_file() or (need_weights and not is_whole(self.weights_path)):
-            return None
-        try:
-            return RunRecord.read(self.result_path)
-        except NewerRecordError as error:
-            raise NewerRecordError(f"{error}; write force=true to train the run again") from None
-        except RecordError as error:
-            if warn:
-                log.warning("%s: the run is done again", error)
-            return None
 
 
 def run_one(config: DictConfig) -> RunRecord:
@@ -145,16 +78,6 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
         else:
             log.info("%s: finished meanwhile", describe(run))
     return record, reused
-
-
-def keeps_weights(config: DictConfig | dict[str, Any]) -> bool:
-    """Whether a run keeps its best weights, because it is asked to or because others start from them."""
-    return bool(config["save_model"] or config["method"].get("keep_model"))
-
-
-def describe(run: Run) -> str:
-    """The point in words: dataset, key, method, fold and seed."""
-    return " ".join(run.folder.parts[-6:-1])
 
 
 def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> RunRecord:

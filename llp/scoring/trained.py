@@ -14,7 +14,7 @@ from scipy.special import expit, log_expit
 from llp.data.table import InstanceTable, LabelKind
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
-from llp.runs.build import load_method
+from llp.runs.load import load_method
 from llp.runs.record import RunRecord
 
 ScoresByName = dict[str, NDArray[np.float64]]

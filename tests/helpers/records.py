@@ -6,8 +6,8 @@ from typing import Any
 from omegaconf import DictConfig
 
 from llp.runs.build import open_table
+from llp.runs.identity import Run
 from llp.runs.record import MetricRecord, RunRecord, StageRecord
-from llp.runs.run import Run
 
 
 def stage(**changes: Any) -> StageRecord:

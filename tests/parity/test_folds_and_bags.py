@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.bags import GroupingKey, build_fold
+from llp.data.bags import GroupingKey
+from llp.data.build_bags import build_fold
 from llp.data.folds import fold_positions
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter

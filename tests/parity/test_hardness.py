@@ -9,7 +9,8 @@ import pytest
 
 from llp.analysis.counting import CodeColumn, count_groups
 from llp.analysis.hardness import hardness
-from llp.analysis.separation import Embedded, Scaled, separation_measures, squared_euclidean, sum_of_moments
+from llp.analysis.separation import separation_measures, squared_euclidean
+from llp.analysis.vector_blocks import Embedded, Scaled, sum_of_moments
 from llp.data.bags import group_rows, make_bags
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics"

@@ -16,7 +16,8 @@ from llp.data.table_writer import CHUNK_ROWS
 from llp.datasets.files.arff import quote_of, read_head
 from llp.datasets.files.content import OwnFiles
 from llp.datasets.files.options import Reading
-from llp.datasets.files.text import TextDialect, blocks, detect, parse, utf8, without_comments
+from llp.datasets.files.text import TextDialect, detect, parse
+from llp.datasets.files.text_blocks import blocks, utf8, without_comments
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError

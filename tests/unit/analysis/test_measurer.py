@@ -10,13 +10,14 @@ from llp.analysis.counting import GroupCounts
 from llp.analysis.figures import cluster_colours, draw_figures, shown_keys
 from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
-from llp.analysis.separation import Scaled, squared_euclidean, sum_of_moments
+from llp.analysis.separation import squared_euclidean
 from llp.analysis.space import multi_hot_space
 from llp.analysis.table import show_bag_datasets
+from llp.analysis.vector_blocks import Scaled, sum_of_moments
 from llp.analyze import add_clusters, analyze, check_analysis, make_space
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.data.bags import build_all
+from llp.data.build_bags import build_all
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.errors import InputError

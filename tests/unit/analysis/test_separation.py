@@ -8,17 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from llp.analysis.separation import (
-    NO_BAGS,
-    Embedded,
-    OneHot,
-    Scaled,
-    bag_sep_matrix,
-    from_matrix,
-    separation_measures,
-    squared_euclidean,
-    sum_of_moments,
-)
+from llp.analysis.separation import NO_BAGS, bag_sep_matrix, from_matrix, separation_measures, squared_euclidean
+from llp.analysis.vector_blocks import Embedded, OneHot, Scaled, sum_of_moments
 
 VOCAB = 4
 

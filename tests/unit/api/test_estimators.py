@@ -34,7 +34,8 @@ from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.datasets.files.recipe import Recipe
-from llp.runs.run import Run, run_one
+from llp.runs.identity import Run
+from llp.runs.run import run_one
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns

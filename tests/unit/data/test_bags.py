@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from llp.data.bags import Bags, GroupingKey, build_fold, group_rows, key_codes, positions_of
+from llp.data.bags import Bags, GroupingKey, group_rows, key_codes, positions_of
+from llp.data.build_bags import build_fold
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 

@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 import torch
 
-from llp.data.bags import GroupingKey, build_fold
+from llp.data.bags import GroupingKey
 from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.build_bags import build_fold
 from llp.data.datamodule import LLPDataModule, split_bags
 from llp.data.minibatches import Minibatches, gather_bags
 from tests.helpers.tables import make_table

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from llp.data.bags import GroupingKey, build_fold
+from llp.data.bags import GroupingKey
+from llp.data.build_bags import build_fold
 from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable
 from tests.helpers.tables import make_table

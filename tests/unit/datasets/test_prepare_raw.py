@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files, raw_synthetic, staging, synthetic
+from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files, raw_synthetic, scoring_model, staging
 from llp.datasets.published import compare, published_sizes
 from llp.errors import InputError
 
@@ -71,8 +71,8 @@ def same(one, other):
 
 def test_numbers_come_back_as_the_bins_they_were_made_from(prepared, train):
     table = prepared(train)
-    sizes = synthetic.scaled(published_sizes("ctr"), CTR["vocab_fraction"])
-    made = synthetic.make_features(synthetic.make_model(sizes, n_numeric=0, seed=0), 0, 0)[0][:ROWS, :13]
+    sizes = scoring_model.scaled(published_sizes("ctr"), CTR["vocab_fraction"])
+    made = scoring_model.make_features(scoring_model.make_model(sizes, n_numeric=0, seed=0), 0, 0)[0][:ROWS, :13]
     np.testing.assert_array_equal(table.categorical[:, :13], made - made.min(axis=0))
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from llp.datasets import synthetic
+from llp.datasets import scoring_model, synthetic
 from llp.datasets.published import published_sizes
 from llp.errors import InputError
 
@@ -34,17 +34,17 @@ def test_shape_is_the_published_one(table):
 
 
 def test_best_auc_is_that_of_the_true_scores(table):
-    model = synthetic.make_model(tuple(size for _, size in published_sizes("ctr")), n_numeric=0, seed=0)
+    model = scoring_model.make_model(tuple(size for _, size in published_sizes("ctr")), n_numeric=0, seed=0)
     chunks = range(4)
-    score = np.concatenate([synthetic.make_features(model, 0, chunk)[2] for chunk in chunks])
+    score = np.concatenate([scoring_model.make_features(model, 0, chunk)[2] for chunk in chunks])
     label = table.label[: len(score)]
     assert table.schema.facts["best_auc"] == pytest.approx(roc_auc_score(label, score), abs=0.005)
     assert label.mean() == pytest.approx(0.25, abs=0.01)
 
 
 def test_score_is_a_sum_of_weights_of_values(table):
-    model = synthetic.make_model(tuple(size for _, size in published_sizes("ctr")), n_numeric=0, seed=0)
-    categorical, _, score = synthetic.make_features(model, 0, 0)
+    model = scoring_model.make_model(tuple(size for _, size in published_sizes("ctr")), n_numeric=0, seed=0)
+    categorical, _, score = scoring_model.make_features(model, 0, 0)
     np.testing.assert_array_equal(categorical, table.categorical[: len(categorical)])
     total = sum(weight[categorical[:, i]].astype(np.float64) for i, weight in enumerate(model.weight))
     np.testing.assert_allclose(score, (total - model.center) / model.spread, atol=1e-4)
@@ -90,9 +90,9 @@ def test_sscl_noise_is_the_best_mse(tmp_path):
     synthetic.prepare_sscl(folder=tmp_path / "sscl", made_by={}, rows=40_000, **options)
     table = InstanceTable.open(tmp_path / "sscl")
     assert (table.label_kind, table.n_numeric, len(table.vocab_sizes)) == ("real", 3, 17)
-    sizes = synthetic.scaled(published_sizes("sscl"), 0.1)
-    model = synthetic.make_model(sizes, n_numeric=3, seed=0)
-    score = np.concatenate([synthetic.make_features(model, 0, chunk)[2] for chunk in (0, 1)])[:40_000]
+    sizes = scoring_model.scaled(published_sizes("sscl"), 0.1)
+    model = scoring_model.make_model(sizes, n_numeric=3, seed=0)
+    score = np.concatenate([scoring_model.make_features(model, 0, chunk)[2] for chunk in (0, 1)])[:40_000]
     residual = table.label - (40 + 9 * score)
     assert (residual**2).mean() == pytest.approx(table.schema.facts["best_mse"], rel=0.03)
     assert abs(np.corrcoef(residual, score)[0, 1]) < 0.02

@@ -18,9 +18,11 @@ import llp.training.callbacks
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import write_atomically
-from llp.runs.build import load_model, open_table
+from llp.runs.build import open_table
+from llp.runs.identity import Run
+from llp.runs.load import load_model
 from llp.runs.record import SCHEMA
-from llp.runs.run import Run, run_one
+from llp.runs.run import run_one
 from tests.helpers.records import record_of, run_of
 
 

@@ -11,8 +11,10 @@ import torch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
-from llp.runs.build import load_model, open_table
-from llp.runs.run import Run, run_one
+from llp.runs.build import open_table
+from llp.runs.identity import Run
+from llp.runs.load import load_model
+from llp.runs.run import run_one
 from llp.training import finite
 from tests.helpers.commands import TINY
 from tests.helpers.every_method import TRAINED, composed

@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.bags import GroupingKey, build_fold, given_bags
+from llp.data.bags import GroupingKey
+from llp.data.build_bags import build_fold, given_bags
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files
 

@@ -12,8 +12,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.datasets.files import text as files_text
+from llp.datasets.files import text_blocks
 from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.text import TextDialect, parse
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files, values_of
 
@@ -135,11 +136,11 @@ def test_blocks_hold_whole_records_wherever_the_file_is_cut(rows, read, block):
     frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row").with_row_index("row")
     content = frame.write_csv(quote_style="non_numeric").encode()
     pieces = (content[i : i + read] for i in range(0, len(content), read))
-    dialect = files_text.TextDialect(("row", "x", "y"), ",", '"', ("row", "x", "y"))
+    dialect = TextDialect(("row", "x", "y"), ",", '"', ("row", "x", "y"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files_text, "BLOCK_BYTES", block)
-        texts = list(files_text.blocks("mine.csv", files_text.utf8("mine.csv", pieces, "utf-8"), '"'))
-    parsed = [files_text.parse("mine.csv", text, 1, dialect) for text in texts]
+        patch.setattr(text_blocks, "BLOCK_BYTES", block)
+        texts = list(text_blocks.blocks("mine.csv", text_blocks.utf8("mine.csv", pieces, "utf-8"), '"'))
+    parsed = [parse("mine.csv", text, 1, dialect) for text in texts]
     assert all(messages == [] for _, _, messages in parsed)
     found = pl.concat([part for part, _, _ in parsed]).fill_null("")
     assert found.rows() == [(str(row), x, y) for row, x, y in frame.rows()]

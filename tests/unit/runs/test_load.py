@@ -9,8 +9,10 @@ import torch
 import yaml
 
 from llp.errors import InputError
-from llp.runs.build import load_model, open_table
-from llp.runs.run import Run, run_one
+from llp.runs.build import open_table
+from llp.runs.identity import Run
+from llp.runs.load import load_model
+from llp.runs.run import run_one
 from tests.helpers.hostile import BOMB
 
 

@@ -1,0 +1,94 @@
+"""What a run is before it starts: the hash of what decides its numbers, and its folder."""
+
+import hashlib
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from llp.config.grouping_keys import key_of
+from llp.data.table import InstanceTable
+from llp.files import folder_name, is_whole
+from llp.runs.build import resolved
+from llp.runs.record import NewerRecordError, RecordError, RunRecord
+
+log = logging.getLogger(__name__)
+
+# config groups that are hashed into a run's identity: not its folders, its hardware and how it is watched
+IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's place: everything about it that is known before it starts.
+
+    Attributes
+    ----------
+    folder : Path
+        Its folder.
+    hash : str
+        Eight hexadecimal digits of the resolved config's identity and the table's fingerprint.
+    config : dict
+        The resolved identity.
+    """
+
+    folder: Path
+    hash: str
+    config: dict[str, Any]
+
+    @classmethod
+    def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
+        """The run of a composed config on a table."""
+        return cls.of_content(resolved(config, (*IDENTITY, "outputs_dir")), table)
+
+    @classmethod
+    def of_content(cls, content: dict[str, Any], table: InstanceTable) -> "Run":
+        """The run of a config's plain content on a table."""
+        identity = {name: content[name] for name in IDENTITY}
+        text = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        names = (content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"])
+        point = [*(folder_name(str(name)) for name in names), f"fold={content['fold']}", f"seed={content['seed']}"]
+        return cls(Path(content["outputs_dir"]).joinpath(*point, digest), digest, identity)
+
+    @property
+    def result_path(self) -> Path:
+        """The finished-mark."""
+        return self.folder / "result.json"
+
+    @property
+    def weights_path(self) -> Path:
+        """The best weights, where they are kept: the model's state_dict."""
+        return self.folder / "checkpoints" / "best.pt"
+
+    def finished(self, need_weights: bool = False, *, warn: bool = True) -> RunRecord | None:
+        """The result record, or None while there is none (or none of the weights that are needed).
+
+        Raises
+        ------
+        NewerRecordError
+            A later version of the program has finished the run.
+        """
+        if not self.result_path.is_file() or (need_weights and not is_whole(self.weights_path)):
+            return None
+        try:
+            return RunRecord.read(self.result_path)
+        except NewerRecordError as error:
+            raise NewerRecordError(f"{error}; write force=true to train the run again") from None
+        except RecordError as error:
+            if warn:
+                log.warning("%s: the run is done again", error)
+            return None
+
+
+def keeps_weights(config: DictConfig | dict[str, Any]) -> bool:
+    """Whether a run keeps its best weights, because it is asked to or because others start from them."""
+    return bool(config["save_model"] or config["method"].get("keep_model"))
+
+
+def describe(run: Run) -> str:
+    """The point in words: dataset, key, method, fold and seed."""
+    return " ".join(run.folder.parts[-6:-1])
