@@ -12,6 +12,7 @@ import hydra
 from omegaconf import DictConfig
 
 from llp.command import command, launched, told_in_a_line
+from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.runs import thread_pool
@@ -22,8 +23,14 @@ register()
 
 
 @command
+def main() -> None:
+    """Train one point or a grid."""
+    quote_texts()
+    _main()
+
+
 @hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
-def main(config: DictConfig) -> float | Future[float]:
+def _main(config: DictConfig) -> float | Future[float]:
     """Run one point and return its criterion, for sweepers that optimise; see `criterion`."""
     return thread_pool.run(_train, config)
 

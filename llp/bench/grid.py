@@ -15,8 +15,9 @@ from pathlib import Path
 
 from llp.bench.measuring import Measured, compose_config, show_measured
 from llp.config.composition import register
+from llp.config.rerun import IDENTITY
 from llp.runs.build import open_table, resolved
-from llp.runs.identity import IDENTITY, Run, keeps_weights
+from llp.runs.identity import Run, keeps_weights
 from llp.runs.run import run_one
 
 TABLE = ("dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "hardware.accelerator=cpu")

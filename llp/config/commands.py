@@ -47,6 +47,7 @@ class TrainConfig(ConfigGroup):
     debug: bool
     num_workers: NonNegativeInt
     runs_at_once: PositiveInt
+    again: Annotated[str | None, Field(alias="from", description="the folder of a run", examples=["FOLDER"])]
 
 
 class PrepareConfig(ConfigGroup):

@@ -7,6 +7,7 @@ from typing import Any
 
 import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
@@ -15,7 +16,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from llp.config import rerun
 from llp.config.commands import COMMANDS
+from llp.config.edited import ConfigFiles
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options
 from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
@@ -32,6 +35,10 @@ class CheckedLoader(ConfigLoaderImpl):
     """Hydra's config loader, which says what is wrong in one line."""
 
     _composes_points = False
+
+    def __init__(self, config_search_path: ConfigSearchPath) -> None:
+        super().__init__(config_search_path)
+        self._files = ConfigFiles()
 
     def load_configuration(
         self,
@@ -51,6 +58,8 @@ class CheckedLoader(ConfigLoaderImpl):
         given = [self._as_name(override) for override in overrides]
         try:
             self._check_choices(given)
+            if (again := self._run_again(given)) is not None:
+                return self._load_again(again, config_name, given, run_mode, from_shell, validate_sweep_overrides)
             return super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
         except (HydraException, OmegaConfBaseException, InputError) as error:
             parsed = not isinstance(error, OverrideParseException)
@@ -66,8 +75,32 @@ class CheckedLoader(ConfigLoaderImpl):
                 sys.exit(explained)
             raise CompositionError(explained) from None
 
+    def _run_again(self, overrides: list[str]) -> str | None:
+        """The folder of the run that is done again, where one is."""
+        given = [one for one in self._parse(overrides) if one.key_or_group == rerun.OPTION]
+        if any(one.is_sweep_override() for one in given):
+            raise InputError(f"Invalid {given[0].input_line}: expected one run, such as from=FOLDER")
+        return str(given[-1].value()) if given and given[-1].value() is not None else None
+
+    def _load_again(self, folder: str, config_name: str | None, overrides: list[str], *how: Any) -> DictConfig:
+        """Compose the choices, put a run's groups in the place of those that are none, then apply the values."""
+        parsed = self._parse(overrides)
+        values = [one for one in parsed if not one.is_hydra_override() and not self.is_group(one.key_or_group)]
+        chosen = {one.key_or_group for one in parsed} - {one.key_or_group for one in values}
+        lines = [str(one.input_line) for one in parsed if one not in values]
+        config = super().load_configuration(config_name, lines, *how)
+        rerun.put_in_place(config, folder, chosen)
+        given = [one for one in values if one.key_or_group != rerun.OPTION and not one.is_sweep_override()]
+        for one in given:
+            rerun.check_beside(one, chosen)
+        self._apply_overrides_to_config(given, config)
+        config.hydra.overrides.task = [one.input_line for one in parsed if not one.is_hydra_override()]
+        return config
+
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """See `ConfigLoader`."""
+        sources = master_config.hydra.runtime.config_sources
+        self._files.tell_edited([(str(source.schema), str(source.path)) for source in sources])
         self._composes_points = True
         try:
             return super().load_sweep_config(master_config, sweep_overrides)

@@ -15,6 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from llp.config import rerun
 from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import grouping_key_node
 
@@ -71,8 +72,10 @@ class Points:
         return isinstance(node, DictConfig) and leaf in node
 
     def is_choice(self, override: Override) -> bool:
-        """Whether an override chooses a file of a group."""
-        return self._is_group(override.key_or_group) and not isinstance(override.value(), dict)
+        """Whether an override chooses a file of a group, or the run whose groups they are."""
+        return override.key_or_group == rerun.OPTION or (
+            self._is_group(override.key_or_group) and not isinstance(override.value(), dict)
+        )
 
     def _is_made_key(self, override: Override) -> bool:
         name = override.value()

@@ -15,6 +15,7 @@ from llp.config.commands import COMMANDS
 from llp.config.expected import JsonSchema, example_of, in_words
 from llp.config.grouping_keys import options
 from llp.config.options import check_size, nearest, unknown_option, wrong_value
+from llp.config.rerun import OPTION
 from llp.config.schema import ConfigGroup, DatasetConfig
 from llp.errors import InputError, choice, invalid, missing, plain
 
@@ -103,7 +104,8 @@ def _own_options(command: str, written: Plain) -> dict[str, set[str]]:
     own = {"": set(re.findall(r"\$\{(\w+)\}", texts)) & set(written) - set(COMMANDS[command].model_fields)}
     if isinstance(dataset := written.get("dataset"), dict):
         read = set(re.findall(r"(?:dataset\.|\$\{\.+)(\w+)", texts))
-        own["dataset"] = read & set(dataset) - set(DatasetConfig.model_fields)
+        again = written.get(OPTION) is not None  # a run's config has no interpolations left
+        own["dataset"] = (set(dataset) if again else read & set(dataset)) - set(DatasetConfig.model_fields)
     return own
 
 

@@ -10,15 +10,13 @@ from typing import Any
 from omegaconf import DictConfig
 
 from llp.config.grouping_keys import key_of
+from llp.config.rerun import IDENTITY
 from llp.data.table import InstanceTable
 from llp.files import folder_name, is_whole
 from llp.runs.build import resolved
 from llp.runs.record import NewerRecordError, RecordError, RunRecord
 
 log = logging.getLogger(__name__)
-
-# config groups that are hashed into a run's identity: not its folders, its hardware and how it is watched
-IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,81 @@
+"""A run again from its own folder: `from=FOLDER` puts the groups of its `config.yaml` in the place of composed ones.
+
+What is chosen or set beside it on the command line is applied after it, as `seed=1` or `method=upm`.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, open_dict
+
+from llp.errors import InputError, choice, invalid
+from llp.files import read_yaml
+
+OPTION = "from"
+IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
+"""What is hashed into a run's identity, and so is in its config.yaml: not its folders, its hardware or its logger."""
+
+
+def run_config(folder: str) -> dict[str, Any]:
+    """Read what a run wrote of its config, every interpolation resolved.
+
+    Parameters
+    ----------
+    folder : str
+        The run's folder, or the `config.yaml` in it.
+
+    Raises
+    ------
+    InputError
+        There is none, or it is not one of a run.
+    """
+    path = Path(folder) / "config.yaml" if Path(folder).is_dir() else Path(folder)
+    expected = "the folder of a run, with its config.yaml"
+    try:
+        content = read_yaml(path)
+    except OSError as error:
+        raise invalid(OPTION, folder, f"{expected} ({path}: {error.strerror})", "FOLDER") from None
+    except ValueError as error:
+        raise invalid(OPTION, folder, f"{expected} ({error})", "FOLDER") from None
+    lacking = [name for name in IDENTITY if not isinstance(content, dict) or name not in content]
+    if lacking:
+        raise invalid(OPTION, folder, f"{expected}; {path} has no {choice(lacking)}", "FOLDER")
+    return {name: content[name] for name in IDENTITY}
+
+
+def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> None:
+    """Replace a composed config's groups by those of a run, unless they are chosen anew.
+
+    Parameters
+    ----------
+    config : DictConfig
+        Changed in place.
+    folder : str
+        See `run_config`.
+    chosen : collection of str
+        Groups whose choice is on the command line.
+    """
+    content = run_config(folder)
+    with open_dict(config):
+        for name in IDENTITY:
+            if name not in chosen:
+                config[name] = content[name]
+        config[OPTION] = folder
+
+
+def check_beside(override: Override, chosen: Collection[str]) -> None:
+    """Refuse an option that would change a part of what it decides: a run's config has its consequences written out.
+
+    Raises
+    ------
+    InputError
+        The option is one of the dataset's, and the dataset is the run's.
+    """
+    name = override.key_or_group
+    if name.startswith("dataset.") and "dataset" not in chosen:
+        raise InputError(
+            f"Invalid {name}: expected dataset=NAME beside it, as a run's config.yaml holds what followed from the "
+            f"dataset's options, such as dataset=NAME {override.input_line}"
+        )

@@ -1,0 +1,115 @@
+"""A run again from its own folder: the same config, and so the same number."""
+
+import logging
+import re
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
+
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.errors import InputError
+from llp.runs.build import open_table
+from llp.runs.grid import points_to_launch
+from llp.runs.identity import Run
+from llp.runs.run import run_one
+from tests.helpers.cutting import untimed_record
+
+pytestmark = pytest.mark.run
+
+SET = (
+    "method=sim_llp", "method.first_stage.loss=mae", "model=mlp", "model.hidden=[8]", "optimizer=adam",
+    "optimizer.lr=0.01", "trainer.max_epochs=2", "trainer.bags_per_batch=5", "protocol=holdout",
+    "protocol.held_out=0.3", "fold=3", "seed=7", "grouping_key=fixed_C1_C23_32", "dataset.prepare.signal=2.0",
+)  # fmt: skip
+
+
+def again(*overrides):
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        return compose("train", [*overrides])
+
+
+@pytest.fixture
+def places(data_dir, tmp_path):
+    return (f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'again'}")
+
+
+@pytest.fixture
+def folder(tiny):
+    config = tiny("dataset.table=signal_2", *SET)
+    record = run_one(config)
+    return Run.of(config, open_table(config)).folder, record
+
+
+def test_a_run_from_its_folder_is_the_same_run_and_gives_the_same_number(folder, places):
+    first, record = folder
+    assert "=" in str(first)
+    for given in (first, first / "config.yaml"):
+        config = again(f"from='{given}'", *places)
+        assert Run.of(config, open_table(config)).hash == first.name
+    assert untimed_record(run_one(config).model_dump()) == untimed_record(record.model_dump()) | {
+        "epochs": [(stage.method, stage.epochs, stage.early_stopped) for stage in record.stages]
+    }
+
+
+def test_what_stands_beside_it_is_applied_after_it(folder, places):
+    first, _ = folder
+    config = again(
+        f"from='{first}'", "seed=8", "model.hidden=[4]", "method=dllp_bce", "grouping_key=random_64", *places
+    )
+    assert (config.seed, config.fold, config.trainer.bags_per_batch) == (8, 3, 5)
+    assert (list(config.model.hidden), config.method.name, config.grouping_key.bag_size) == ([4], "dllp_bce", 64)
+    assert run_one(config).seed == 8
+
+
+def test_a_finished_run_is_skipped_and_a_grid_starts_from_it(folder, places, tmp_path, caplog):
+    first, _ = folder
+    caplog.set_level(logging.INFO, "llp")
+    run_one(again(f"from='{first}'", places[0], f"outputs_dir={tmp_path / 'outputs'}"))
+    assert "finished before, skipped" in caplog.text
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        given = [f"from='{first}'", places[0], f"outputs_dir={tmp_path / 'outputs'}"]
+        master = loader.load_configuration("train", [*given, "seed=7,8"], RunMode.MULTIRUN)
+        points = [[*given, f"seed={seed}"] for seed in (7, 8)]
+        assert points_to_launch(loader, master, points) == points[1:]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, "No such file or directory"),
+        ("3", "has no dataset, grouping_key, method"),
+        ("dataset: {name: a}", "has no grouping_key, method"),
+        ("a: [", "is no YAML"),
+        ("a: &a [1]\nb: *a\n", "holds an alias"),
+    ],
+)
+def test_what_is_no_folder_of_a_run(tmp_path, content, expected):
+    if content is not None:
+        (tmp_path / "config.yaml").write_text(content)
+    with pytest.raises(
+        InputError, match=rf"^Invalid from='{re.escape(str(tmp_path))}': expected .*{expected}"
+    ) as error:
+        again(f"from={tmp_path}")
+    assert str(error.value).endswith("such as from=FOLDER")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (
+            ["dataset.rows=30"],
+            r"^Invalid dataset.rows: expected dataset=NAME beside it.* as dataset=NAME dataset.rows=30",
+        ),
+        (["method.los=mse"], r"^Invalid method.los='mse'"),
+        (["fold=9"], r"^Invalid fold=9: expected an integer from 0 to 4"),
+    ],
+)
+def test_wrong_options_beside_it(folder, places, overrides, expected):
+    with pytest.raises(InputError, match=expected):
+        run_one(again(f"from='{folder[0]}'", *overrides, *places))
