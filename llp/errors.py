@@ -1,7 +1,8 @@
 """The one exception for a wrong input, and the one way to word it.
 
-Every message says what was given, what is expected, and how to write it:
-`Invalid seed='x': expected an integer >= 0, such as seed=0`.
+Every message says what was given, what is expected, and how to write it. Of an option:
+`Invalid seed='x': expected an integer >= 0, such as seed=0`. Of a file: `mine.csv, line 7: 3 fields instead of 4; ...`,
+the place, what is there, and what to do.
 """
 
 import re

@@ -49,7 +49,7 @@ def predict(config: DictConfig) -> None:
     torch.set_num_threads(1)  # blocks are scored side by side
     given_files, given_dataset = config.files is not None, config.get("dataset") is not None
     if given_files == given_dataset:
-        raise InputError("expected either files= or dataset=, such as files=new.parquet")
+        raise InputError("Missing files: expected either files= or dataset=, such as files=new.parquet")
     out = Path(config.out)
     check_out(out)
     runs = TrainedRuns.open(find_runs(_listed(config.run)), Path(config.data_dir))

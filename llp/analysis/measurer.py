@@ -146,7 +146,7 @@ def _separate(bags: Bags, space: Space, metric: str, limit: int, pool: ThreadPoo
         )
     if len(bags.rows) > limit:
         raise InputError(
-            f"metric={metric} measures all pairs of instances, and a key has {len(bags.rows)}: write "
-            f"metric={CLOSED_FORM}, which has a closed form, or raise metric_limit={limit}"
+            f"Invalid metric={metric}: it measures all pairs of instances, and a key has {len(bags.rows)}; expected "
+            f"metric={CLOSED_FORM}, which has a closed form, or more than metric_limit={limit}"
         )
     return from_matrix(bag_sep_matrix(space.vectors, bags.rows, bags.offsets, metric))

@@ -81,8 +81,8 @@ def learned_space(name: str, table: InstanceTable, model: "nn.Module") -> Space:
         lengths, values = [1.0] * len(numbers), numbers
     else:
         raise InputError(
-            f"space: a run's model {type(model).__name__} has no embedding; give the folder of a run with "
-            "model=autoint or model=embedding_mlp, or write space=multi_hot"
+            f"Invalid space: the run's model {type(model).__name__} has no embedding; expected a run with "
+            "model=autoint or model=embedding_mlp, or space=multi_hot"
         )
     blocks: list[VectorBlock] = [Scaled(value, length) for value, length in zip(values, lengths, strict=True)]
     return Space(name, blocks + _embedded(columns, model.embedding))

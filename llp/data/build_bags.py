@@ -16,6 +16,7 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 
 MIN_ROWS = 10  # five folds of at least two rows
+_WIDEN = "use another key, or widen grouping_key.low_thresh and grouping_key.high_thresh"
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,8 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
         rows, codes = kept_rows(table, key)
         if len(rows) < MIN_ROWS:
             raise InputError(
-                f"grouping_key={key.name} leaves {len(rows)} rows in bags of {key.low_thresh} to {key.high_thresh} "
-                f"instances, at least {MIN_ROWS} are needed. Use another key, or widen grouping_key.low_thresh and "
-                f"grouping_key.high_thresh."
+                f"Invalid grouping_key={key.name}: it leaves {len(rows)} rows in bags of {key.low_thresh} to "
+                f"{key.high_thresh} instances, expected at least {MIN_ROWS}; {_WIDEN}"
             )
         # bags must not reach over the folds, so the train rows are grouped anew: part of a bag is in the test rows
         train, test = fold_positions(len(rows), fold)
@@ -124,8 +124,8 @@ def _given_split(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
         kept, codes = _within_thresholds(key_codes(table, key.columns)[train], train, key)
         if not len(kept):
             raise InputError(
-                f"grouping_key={key.name} leaves no bag of {key.low_thresh} to {key.high_thresh} instances. Use "
-                "another key, or widen grouping_key.low_thresh and grouping_key.high_thresh."
+                f"Invalid grouping_key={key.name}: it leaves no bag of {key.low_thresh} to {key.high_thresh} "
+                f"instances, expected at least one; {_WIDEN}"
             )
         return FoldBags(make_bags(*group_rows(codes, kept), table.label), test)
     return FoldBags(_runs(table, key, train, np.random.default_rng([key.seed or 0, fold])), test)

@@ -28,7 +28,7 @@ from llp.data.on_device import (
 )
 from llp.data.table import InstanceTable
 from llp.data.train_split import Features, TrainSplit
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 from llp.seeding import keyed_seed
 
 EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be quick, small enough for any memory
@@ -92,10 +92,8 @@ class LLPDataModule(L.LightningDataModule):
         self.test_rows = fold_bags.test_rows
         self.train_bags, self.held_out_bags = split_bags(fold_bags.train, held_out, seed)
         if not len(self.train_bags):
-            raise InputError(
-                f"protocol.held_out={held_out} leaves none of the {len(fold_bags.train)} train bags to train on; write "
-                "a smaller share, or take smaller bags"
-            )
+            expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
+            raise invalid("protocol.held_out", held_out, expected, 0.1)
         # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
         of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
         self.test_bags = None if len(self.test_rows) else of_bags

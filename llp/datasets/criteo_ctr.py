@@ -63,7 +63,7 @@ def prepare(
     raw : sequence of str
         Files, folders and globs; plain, gzip or Zstandard; with tabs or commas, with a header or without.
     errors : {'stop', 'skip'}
-        What a line that does not fit does.
+        What a wrong line does.
     rare_at_most : int
         Categorical values seen at most this often share code 0.
 

@@ -14,7 +14,7 @@ from llp.config.options import check_value
 from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
 from llp.data.table_place import check_replaceable, remove_unfinished, table_folder, unfinished
-from llp.errors import InputError
+from llp.errors import InputError, first_line
 from llp.files import locked, naming
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def prepare_table(
     raw : str or list of str, optional
         Raw files: a file, a folder, a glob, or a list of them. Embedded datasets take none.
     errors : {'stop', 'skip'}
-        What a line that does not fit does: ends the preparation, or is counted and left out.
+        What a wrong line does: ends the preparation, or is counted and left out.
     force : bool
         Make the table again even if it is there.
 
@@ -50,7 +50,7 @@ def prepare_table(
     Raises
     ------
     InputError
-        The folder holds something else, or the raw files are not given or do not fit.
+        The folder holds something else, or the raw files are missing or wrong.
     """
     check_value("force", force, bool)
     check_value("errors", errors, Literal["stop", "skip"])
@@ -109,7 +109,7 @@ def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
     try:
         container = OmegaConf.to_container(dataset, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        raise InputError(f"the dataset's options do not fit: {str(error).splitlines()[0]}") from None
+        raise InputError(f"Invalid dataset: expected a value for each option, but {first_line(error)}") from None
     assert isinstance(container, dict)
     return {str(key): value for key, value in container.items()}
 
@@ -119,7 +119,7 @@ def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, 
     name = dataset["name"]
     if dataset["embedded"]:
         if raw is not None:
-            raise InputError(f"raw={raw} was given, but dataset={name} reads no raw file: leave raw= out.")
+            raise InputError(f"Invalid raw={raw}: dataset={name} reads no raw file, expected no raw=")
         return {}
     if raw is None:
         raise InputError(not_prepared(dataset, folder))

@@ -1,8 +1,8 @@
-"""Lines of a raw file to typed columns, or to the line and column of what does not fit.
+"""Lines of a raw file to typed columns, or to the line and column of what is wrong.
 
 Polars parses a whole block, and the result is checked by column. A block that fails is cut in halves until the lines
-that do not fit are found: a line fits or not whatever stands around it. Polars alone would not do: it fills short and
-blank lines with nulls, and an empty field is legal.
+that are wrong are found: a line is so whatever stands around it. Polars alone would not do: it fills short and blank
+lines with nulls, and an empty field is legal.
 """
 
 import re
@@ -60,7 +60,7 @@ QUOTED = {
 
 @dataclass
 class BadLines:
-    """What to do about lines that do not fit, and how many there were.
+    """What to do about wrong lines, and how many there were.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class BadLines:
 
 
 def parse(block: Block, dialect: Dialect, layout: Layout) -> tuple[pl.DataFrame, list[str]]:
-    """A block's columns, and a message for each of its lines that does not fit.
+    """A block's columns, and a message for each of its wrong lines.
 
     Numbers come as Float64, hexadecimal digits as UInt32, text as String; an empty field is null.
     """

@@ -11,6 +11,8 @@ from llp.errors import InputError
 
 log = logging.getLogger(__name__)
 
+_PATH = "the path of a file, a folder of files, or a glob, such as raw=train.txt"
+
 # what lies beside the data in a download, or what a program that wrote the data leaves there
 BESIDE = re.compile(
     r"[._].*|(readme|licen[cs]e|terms|notice|.*submission|.*(md5|sha\d+)sums).*"
@@ -50,15 +52,15 @@ def find_files(raw: Sequence[str]) -> list[RawFile]:
         place = path.stat()
         twice = known.setdefault((place.st_dev, place.st_ino), path)
         if twice is not path:
-            raise InputError(f"raw= names {path} twice ({twice}): name each file once.")
+            raise InputError(f"Invalid raw: it names {path} twice ({twice}); expected each file once")
     return found
 
 
 def _found(name: str) -> list[RawFile]:
     if not name.strip():
-        raise InputError("raw= is empty: write the path of a file, a folder of files, or a glob, as raw=train.txt.")
+        raise InputError(f"Invalid raw=: expected {_PATH}")
     if "://" in name:
-        raise InputError(f"raw={name}: download the file, and write its path.")
+        raise InputError(f"Invalid raw={name}: expected the path of a file that was downloaded, such as raw=train.txt")
     path = Path(name)
     try:
         path = path.expanduser()
@@ -74,10 +76,10 @@ def _found(name: str) -> list[RawFile]:
             log.warning("raw=%s: the folder %s in it is not read", name, folder)
         return [RawFile(file, named=False) for file in files]
     if paths == [path]:
-        raise InputError(f"raw={name} is a pipe or a device: write the path of a file, packed or not.")
+        raise InputError(f"Invalid raw={name}: it is a pipe or a device; expected {_PATH}")
     if folders:
-        raise InputError(f"raw={name} holds no file, but folders: write raw={name}/{folders[0]}.")
-    raise InputError(f"raw={name}: no such file; write the path of a file, a folder of files, or a glob.")
+        raise InputError(f"Invalid raw={name}: it holds no file, but folders; expected raw={name}/{folders[0]}")
+    raise InputError(f"Invalid raw={name}: no such file; expected {_PATH}")
 
 
 def is_beside(name: str) -> bool:

@@ -97,7 +97,7 @@ def stage(
     keep : callable
         From a block's columns to those that are kept.
     errors : {'stop', 'skip'}
-        What a line that does not fit does.
+        What a wrong line does.
     folder : Path
         Where the Arrow files go.
     progress : Progress
@@ -106,7 +106,7 @@ def stage(
     Raises
     ------
     InputError
-        A file is missing, empty, damaged, or of another dataset; a line does not fit and `errors` is 'stop'.
+        A file is missing, empty, damaged, or of another dataset; a line is wrong and `errors` is 'stop'.
     """
     task = progress.add_task("read", total=None, detail="")
     files = RawFiles(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
@@ -139,14 +139,14 @@ def stage(
         log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
     if lines == 0:
         why = (
-            f"no line fits {layout.dataset}, such as: {bad_lines.shown[0]}"
+            f"but all are wrong, such as: {bad_lines.shown[0]}"
             if bad_lines.count
-            else "only names of columns"
+            else "but there are only names of columns"
         )
-        raise InputError(f"raw={','.join(raw)}: {why}.")
+        raise InputError(f"Invalid raw={','.join(raw)}: expected lines of {layout.dataset}, {why}")
     if rows == 0:
         raise InputError(
-            f"raw={','.join(raw)}: {layout.dataset} keeps {layout.keeps}, and none of {lines:,} lines is one."
+            f"Invalid raw={','.join(raw)}: {layout.dataset} keeps {layout.keeps}, and none of {lines:,} lines is one"
         )
     return Staged(parts, rows, bad_lines, files.source())
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 from llp.optim.catch_up import WORST_ERROR, PushSums
 from llp.optim.row_gradient import RowParameter, TouchedRows
 from llp.optim.rows_on_cpu import RowsOnCpu
@@ -49,14 +49,16 @@ class ExactAdam(torch.optim.Optimizer):
     Raises
     ------
     InputError
-        If a value does not fit, or the closed form is not exact for these betas.
+        A value is out of its range, or the closed form is not exact for these betas.
     """
 
     def __init__(self, params: Iterable[Any], *, lr: float, betas: tuple[float, float], eps: float) -> None:
-        if not lr >= 0 or not eps > 0:
-            raise InputError(f"exact Adam got lr={lr}, eps={eps}: give lr >= 0 and eps > 0")
+        if not lr >= 0:
+            raise invalid("optimizer.lr", lr, "a number >= 0", 0.001)
+        if not eps > 0:
+            raise invalid("optimizer.eps", eps, "a number > 0", 1e-8)
         if not all(0 < beta < 1 for beta in betas) or not PushSums(*betas).error() <= WORST_ERROR:
-            raise InputError(f"exact Adam is not exact for betas={tuple(betas)}: take (0.9, 0.999) or dense Adam")
+            raise invalid("optimizer.betas", betas, "[0.9,0.999], or dense Adam for others", "optimizer=adam")
         # "fused" makes torch keep the other parameters' step counters on their device when a state is loaded
         super().__init__(params, {"lr": lr, "betas": tuple(betas), "eps": eps, "fused": True})
 

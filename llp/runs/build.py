@@ -108,12 +108,12 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
 
 
 def check_build(config: DictConfig, table: InstanceTable) -> None:
-    """Build model, method and optimizer for one code per column, so that what does not fit is told before any work.
+    """Build model, method and optimizer for one code per column, so that a wrong option is told before any work.
 
     Raises
     ------
     InputError
-        An option does not fit, or the method does not fit the model, the machine or training on chunks.
+        An option is wrong, or the method cannot go with the model, the machine or training on chunks.
     """
     import torch
 

@@ -48,7 +48,7 @@ def run_one(config: DictConfig) -> RunRecord:
     Raises
     ------
     InputError
-        The config does not fit, or the dataset is not prepared.
+        An option is wrong, or the dataset is not prepared.
     """
     return _run(config)[0]
 

@@ -31,7 +31,10 @@ FILES = {
 
 COMMANDS = {
     "no such file": (["files=nowhere.csv", "label=bought"], r"^Invalid files=nowhere.csv: no such file"),
-    "no label": (["files=good.csv"], r"^label= is missing, the column of the label, such as label=clicked"),
+    "no label": (
+        ["files=good.csv"],
+        r"^Missing label: expected its column, such as label=clicked, or bags= and bag_column=",
+    ),
     "label that is not there": (
         ["files=good.csv", "label=bougt"],
         r"^Invalid label=bougt: the files have no such column; they have shop, price, bag, bought$",
@@ -77,7 +80,10 @@ COMMANDS = {
         ["files=good.csv", "label=bought", "numeric_as=log"],
         r"^Invalid numeric_as='log': expected 'standardised', 'bins' or 'both', such as numeric_as=both$",
     ),
-    "bags without their column": (["files=good.csv", "bags=bags.csv"], r"^bags= needs bag_column=NAME"),
+    "bags without their column": (
+        ["files=good.csv", "bags=bags.csv"],
+        r"^Missing bag_column: expected the column ",
+    ),
     "bags that are missing": (
         ["files=good.csv", "bag_column=bag", "bags=fewer.csv", "ignore=[bought]"],
         r"^2 bag\(s\) are in files= and not in bags=, such as 'b4', 'b5'; .*unmatched_bags=drop$",

@@ -173,7 +173,7 @@ def test_a_pipe_is_refused_with_what_to_do(tmp_path, raw):
     process = start(tmp_path, "dataset=criteo_ctr", f"raw={raw}", stdin=subprocess.PIPE)
     _, err = process.communicate("0\t1\n", timeout=60)
     assert process.returncode == 1
-    assert f"raw={raw} is a pipe or a device: write the path of a file, packed or not." in err
+    assert f"Invalid raw={raw}: it is a pipe or a device; expected the path of a file" in err
     assert "Traceback" not in err
 
 

@@ -60,14 +60,14 @@ def prepare(
     bag_sizes, unmatched_bags
         See `llp.datasets.files.bags.match_bags`.
     errors : {'stop', 'skip'}
-        What a record that does not fit, or lacks its label, does.
+        What a record that is wrong, or lacks its label, does.
     reading, roles, coding : Mapping
         See `Reading`, `Roles` and `Coding`.
 
     Raises
     ------
     InputError
-        A file or an option does not fit.
+        A file or an option is wrong.
     """
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
     of_rows = _roles_of(options.roles, bags_given=bags is not None, test_given=test_files is not None)
@@ -115,13 +115,11 @@ def _roles_of(roles: Roles, *, bags_given: bool, test_given: bool) -> dict[str, 
         An option lacks another one.
     """
     if bags_given and roles.bag_column is None:
-        raise InputError("bags= needs bag_column=NAME, the column of both files that names the bags")
+        raise InputError("Missing bag_column: expected the column that names the bags, such as bag_column=campaign")
     if roles.label is None and not bags_given:
-        raise InputError(
-            "label= is missing, the column of the label, such as label=clicked; or give bags= and bag_column="
-        )
+        raise InputError("Missing label: expected its column, such as label=clicked, or bags= and bag_column=")
     if roles.label is None and test_given:
-        raise InputError("test_files= needs label=NAME, the column of their labels, such as label=clicked")
+        raise InputError("Missing label: expected the column of the labels of test_files=, such as label=clicked")
     return {
         "files": roles.model_copy(update={"label": None}) if bags_given else roles,
         "test_files": roles.model_copy(update={"bag_column": None}),

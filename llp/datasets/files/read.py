@@ -38,7 +38,7 @@ class FilesReader:
     reading : Reading
         How text files are written.
     bad_lines : BadLines
-        What a record that does not fit does, and how many there were.
+        What a wrong record does, and how many there were.
     choose : callable
         Given the names of the first file's columns, says which of them are read.
     may_lack : str or None

@@ -110,7 +110,7 @@ def test_another_metric_takes_all_pairs_up_to_a_limit(table, tmp_path):
     (squared,) = measurer.bag_all([key], space, "sqeuclidean", N)
     (euclidean,) = measurer.bag_all([key], space, "euclidean", N)
     assert 0 < euclidean["mean_intra_separation"] < squared["mean_intra_separation"] ** 0.5  # the root is concave
-    with pytest.raises(InputError, match=r"metric=cityblock measures all pairs.*raise metric_limit=100"):
+    with pytest.raises(InputError, match=r"metric=cityblock: it measures all pairs.*more than metric_limit=100"):
         list(measurer.bag_all([key], space, "cityblock", 100))
 
 

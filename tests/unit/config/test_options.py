@@ -136,7 +136,7 @@ def test_target_that_is_not_there(target):
         (["method=sim_llp", "model=linear"], "such as model=mlp"),
         (["method=rot", "optimizer.lr=foo"], "Invalid optimizer.lr='foo': expected a"),
         (["method=ot_llp", "optimizer=adam", "optimizer.lr=-1"], "optimizer: Invalid learning rate: -1"),
-        (["method=ot_llp", "optimizer.lr=-1"], "exact Adam got lr=-1"),
+        (["method=ot_llp", "optimizer.lr=-1"], "Invalid optimizer.lr=-1"),
         (
             ["method=ot_llp", "model.hidden=[1000000000000]"],
             r"There is not enough memory for \d+ bytes: .* such as smaller",

@@ -116,7 +116,7 @@ def test_bag_limits_include_their_ends(table):
 
 
 def test_key_with_no_bag_left_says_what_to_do(table):
-    with pytest.raises(InputError, match=r"grouping_key=a_c leaves 0 rows in bags of 5000 to 40 .* widen"):
+    with pytest.raises(InputError, match=r"grouping_key=a_c: it leaves 0 rows in bags of 5000 to 40 .* widen"):
         build_fold(table, key_of("feature", low=5000), 0)
 
 

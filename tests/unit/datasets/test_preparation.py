@@ -87,7 +87,7 @@ def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
 
 
 def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
-    with pytest.raises(InputError, match="reads no raw file: leave raw= out"):
+    with pytest.raises(InputError, match="reads no raw file, expected no raw="):
         prepare.prepare_table(MADE, tmp_path, raw="x.txt")
 
 

@@ -168,7 +168,9 @@ def test_skip_leaves_out_the_bad_lines_and_counts_them(prepared, altered, train,
 def test_a_file_without_any_good_line_is_refused(prepared, altered, tmp_path):
     lines = altered().read_text().splitlines()
     (tmp_path / "bad.txt").write_text("\n".join("9" + line[1:] for line in lines))
-    with pytest.raises(InputError, match=r"no line fits criteo_ctr, such as: .*line 1, column 1 \(label\)"):
+    with pytest.raises(
+        InputError, match=r"expected lines of criteo_ctr, but all are wrong, such as: .*line 1, column 1 \(label\)"
+    ):
         prepared(tmp_path / "bad.txt", errors="skip")
 
 

@@ -264,7 +264,7 @@ def several(*contents):
 
 # what is refused: what makes it, and the message
 REFUSED = {
-    "a file named twice": (lambda r: [r.file(r.content)] * 2, r"names .*train\.txt twice .*: name each file once"),
+    "a file named twice": (lambda r: [r.file(r.content)] * 2, r"names .*train\.txt twice .*; expected each file once"),
     "a file and its folder": (lambda r: [r.file(r.content), r.folder], r"names .*train\.txt twice"),
     "a file and a link to it": (lambda r: [linked(r), r.folder / "train.txt"], r"train\.txt twice \(.*link\)"),
     "a copy of a file": (several(lambda r: r.content, lambda r: r.content), r"1\.txt holds the same lines as .*0\.txt"),
@@ -301,7 +301,10 @@ REFUSED = {
         lambda r: r.file(b"# made by hand\n" + shuffled(r, NAMES)),
         r"line 2 names the columns: only a file's first line may; remove what is above",
     ),
-    "nothing but names": (lambda r: r.file(r.text(NAMES, rows=[])), r"train\.txt: only names of columns"),
+    "nothing but names": (
+        lambda r: r.file(r.text(NAMES, rows=[])),
+        r"train\.txt: expected lines of criteo_ctr, but there are only names of columns",
+    ),
     "an unknown column without names": (
         lambda r: r.file(r.text(rows=[["7", *row] for row in r.rows])),
         r"line 1, column 41: 41 comma-separated column\(s\), criteo_ctr has 40",
@@ -310,7 +313,7 @@ REFUSED = {
     "an empty folder": (lambda r: r.folder, r"no such file"),
     "a folder of folders": (
         lambda r: r.file(r.content, "dac/train.txt").parents[1],
-        r"no file, but folders: write raw=.*/dac",
+        r"no file, but folders; expected raw=.*/dac",
     ),
     "a folder without data": (
         lambda r: r.in_folder({"readme.txt": b"x", "part": b""}),
@@ -322,11 +325,11 @@ REFUSED = {
     ),
     "an empty zip": (lambda r: r.file(r.members({}, "zip")), r"no data among the raw files: an empty archive"),
     "an empty tar": (lambda r: r.file(r.members({})), r"is a binary file, not a text of lines"),
-    "an empty name": (lambda r: "", r"raw= is empty: write the path"),
+    "an empty name": (lambda r: "", r"Invalid raw=: expected the path"),
     "a name with a zero byte": (lambda r: "a\0b", r"no such file"),
     "a user without a home": (lambda r: "~nobody-by-this-name/x", r"no such file"),
-    "an address": (lambda r: "https://example.org/train.txt", r"download the file, and write its path"),
-    "a pipe": (fifo, r"pipe is a pipe or a device: write the path of a file"),
+    "an address": (lambda r: "https://example.org/train.txt", r"expected the path of a file that was downloaded"),
+    "a pipe": (fifo, r"pipe: it is a pipe or a device; expected the path of a file"),
     "a device": (lambda r: "/dev/zero", r"is a pipe or a device"),
     "nothing but a BOM": (lambda r: r.file(b"\xef\xbb\xbf"), r"train\.txt is empty"),
     "nothing but blank lines": (lambda r: r.file(b"\r\n\n\n"), r"train\.txt is empty"),

@@ -112,5 +112,5 @@ def test_learned_space_has_the_distances_of_embed(tmp_path, make):
 
 def test_a_model_without_embedding_is_no_space(tmp_path):
     model = MLP(vocab_sizes=VOCAB, n_numeric=0, hidden=[4, 4])
-    with pytest.raises(InputError, match=r"MLP has no embedding; give the folder of a run with model=autoint"):
+    with pytest.raises(InputError, match=r"MLP has no embedding; expected a run with model=autoint"):
         learned_space("a run's", make_table(tmp_path / "table", sizes=VOCAB), model)

@@ -278,5 +278,5 @@ def test_an_estimate_needs_some_held_out_bags(tiny, tmp_path):
 
 def test_share_that_leaves_no_bag_to_train_on(tiny, tmp_path):
     config = tiny("protocol=holdout", "protocol.held_out=0.99")
-    with pytest.raises(InputError, match=r"protocol.held_out=0.99 leaves none of the 25 train bags to train on"):
+    with pytest.raises(InputError, match=r"Invalid protocol.held_out=0.99: .* none of the 25 train bags is left"):
         stage_of(config, tmp_path)
