@@ -112,6 +112,7 @@ def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def make_bags(rows: Rows, offsets: NDArray[np.int64], label: NDArray[np.float32]) -> Bags:
     """Bags from an order of rows and offsets; `label` (N,) is the table's."""
+    # in float64: a bag may hold millions of rows, and float32 counts to 2^24 only. reduceat wants no empty bag
     label_sum = np.add.reduceat(np.asarray(label[rows], np.float64), offsets[:-1])
     return Bags(rows, offsets, label_sum)
 

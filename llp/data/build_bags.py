@@ -119,7 +119,7 @@ def _given_split(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     """Bags of the train rows of a table with a given test split; all of its test rows."""
     if fold != 0:
         raise InputError(f"Invalid fold={fold}: {table.folder.name} has a given test split, expected fold=0")
-    train, test = np.split(np.arange(table.n_rows), [table.n_rows - table.schema.test_rows])
+    train, test = np.split(np.arange(table.n_rows), [table.n_rows - table.schema.test_rows])  # test rows are the last
     if key.kind == "feature":
         kept, codes = _within_thresholds(key_codes(table, key.columns)[train], train, key)
         if not len(kept):
@@ -151,7 +151,7 @@ def _within_thresholds(codes: NDArray[np.uint64], rows: Rows, key: GroupingKey) 
     grouped, offsets = group_rows(codes, rows)
     sizes = np.diff(offsets)
     keep = (sizes >= (key.low_thresh or 0)) & (sizes <= (key.high_thresh or len(rows)))
-    kept = np.sort(grouped[np.repeat(keep, sizes)])
+    kept = np.sort(grouped[np.repeat(keep, sizes)])  # in row order again: the folds split positions in this list
     return kept, codes[kept]
 
 
@@ -166,5 +166,6 @@ def _runs(table: InstanceTable, key: GroupingKey, rows: Rows, rng: np.random.Gen
         grouped, offsets = group_rows(key_codes(table, key.columns)[rows], rows)
         groups = rng.permutation(len(offsets) - 1)
         ordered = grouped[positions_of(offsets[groups], np.diff(offsets)[groups])]
+    # the last run may be short: the train bags partition the train rows for every kind of key
     begins = np.arange(0, len(rows), key.bag_size or 1)
     return make_bags(ordered, np.append(begins, len(rows)), table.label)

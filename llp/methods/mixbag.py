@@ -57,13 +57,14 @@ def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:
     """Draw a partner for each bag (all in one random cycle), a share γ ~ U(0, 1) and the instances of both parts."""
     size, segment, device = batch.size, batch.segment, batch.size.device
     n_bags = len(size)
+    # one cycle through all bags: nobody's partner is itself, and each bag is lent exactly once
     cycle = torch.randperm(n_bags, generator=generator, device=device)
     partner = torch.empty_like(cycle)
     partner[cycle] = cycle.roll(-1)
     mixed_into = torch.empty_like(cycle)  # the bag whose partner a bag is
     mixed_into[partner] = torch.arange(n_bags, device=device)
     share = torch.rand(n_bags, generator=generator, device=device)
-    n_own = (share * size).round().long().clamp(min=1)
+    n_own = (share * size).round().long().clamp(min=1)  # an empty part would leave a bag unmixed
     n_partner = ((1 - share) * size[partner]).round().long().clamp(min=1)
     uniform = torch.rand(2, len(segment), generator=generator, device=device)
     own = draw_of_each_bag(segment, size, n_own, uniform[0])
@@ -108,6 +109,7 @@ def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, 
     expected, width = expectation_and_band(alpha, alpha[mix.partner], mix.n_own, mix.n_partner, tail=tail, band=band)
     taken, size = scores[mix.taken], mix.n_own + mix.n_partner
     mean = segment_mean(torch.sigmoid(taken.detach()), mix.segment, size)
+    # bce(e, e): a constant, so a bag inside the band counts in the loss and has no gradient
     entropy = -torch.xlogy(expected, expected) - torch.xlogy(1 - expected, 1 - expected)
     inside = (mean - expected).abs() <= width
     return torch.where(inside, entropy, bag_bce(taken, mix.segment, size, expected)), inside

@@ -31,6 +31,7 @@ def pair_weights(representation: Tensor, *, weighting: Weighting, share: Tensor 
     `share` (m,) is what each instance counts in that mean, see `llp.ops.sampling.Drawn`.
     """
     r = representation - representation.mean(dim=0)  # short vectors keep the digits of their squared distances
+    # as a matrix product, which is many times as fast as the differences of m² pairs
     squared = torch.square(torch.cdist(r, r, compute_mode="use_mm_for_euclid_dist"))
     # beyond 80 exp would give denormal numbers, with which a processor computes fifty times as slowly
     weights = torch.exp(-squared.clamp(max=80)).masked_fill(squared > 80, 0)
@@ -96,6 +97,7 @@ class SimLLP(LLPMethod):
         h = self.predict(scores)
         bag_loss = torch.square(residual(h, batch, target="proportion")).mean()
         generator = self.generator("pair instances")
+        # pairs across the minibatch's bags: likeness carries what one bag teaches over to the instances of another
         drawn, share = draw_instances(batch.segment, len(batch.size), self.pair_instances, generator, dtype=h.dtype)
         r = self.representation(batch.categorical[drawn], batch.numeric[drawn])
         h = torch.sigmoid(h[drawn]) if self.squash == "sigmoid" else h[drawn]

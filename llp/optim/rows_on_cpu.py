@@ -53,6 +53,8 @@ class RowsOnCpu:
         self._push = PushSums(*betas)
         self._mark = np.full(len(weight), -1, dtype=np.int32)  # scratch of `compiled`, which leaves it as it was
         self._kept: list[_Kept] = []
+        # dense Adam moves every row in every step, touched or not. A row that no minibatch touches is left behind and
+        # moved the whole way when it is next read; while none is behind, that search is saved
         last = self._state["last"]  # the step to which a row is up to date; 0 while it has no moments to be moved by
         self._all_current = bool(((last == 0) | (last == self._state["step"])).all())
         self._pool: ThreadPoolExecutor | None = None
@@ -88,7 +90,7 @@ class RowsOnCpu:
         if whole is not None and not self._all_current:
             raise RuntimeError("the loss read rows that lag behind: call catch_up() on the RowParameter before it")
         kept = list(self._kept)
-        if whole is not None:
+        if whole is not None:  # a loss that read the whole table gives every row a gradient
             every_row = np.arange(len(whole), dtype=np.int32)[:, None]
             kept.append((every_row, None, whole.contiguous().numpy()))
         index, n_columns, gradient = self._indexed(kept)
@@ -99,7 +101,7 @@ class RowsOnCpu:
             self._weights(), *self._moments(), step, lr, *self._betas, self._eps,
         )  # fmt: skip
         self._add_step(step, lr)
-        self._all_current = whole is not None
+        self._all_current = whole is not None  # the other rows now lag one step
 
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
@@ -111,7 +113,7 @@ class RowsOnCpu:
         """Reserve memory for the sums of this many steps in all."""
         sums = self._state["sums"].numpy()
         if steps > self._push.capacity(sums):
-            self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * steps))
+            self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * steps))  # doubling: seldom copied
 
     def before_replay(self) -> None:
         """Count an update that a CUDA graph is about to replay: rows will lag behind."""

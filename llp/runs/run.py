@@ -56,6 +56,7 @@ def run_one(config: DictConfig) -> RunRecord:
 def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     """The point's record, and whether another call made it: earlier, or while this one waited."""
     check_config(config)
+    # the checks go from cheap to dear: options, then the table, then what is built; none makes the run's folder
     if not (Path(config.data_dir) / config.dataset.table).exists():  # preparing it takes time
         check_targets(resolved(config, ("dataset", *GIVEN)))
     with placed_errors(config):
@@ -70,6 +71,7 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     check_input(config, table)
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{describe(run)}: another process or thread is at it"):
+        # asked again: another one may have finished the run while this one waited
         record = None if config.force else run.finished(need_weights=keep)
         reused = record is not None
         if record is None:
@@ -90,6 +92,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
 
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     attempt = next_attempt(run.folder)
+    # beside an earlier result, which stays whole until the new one takes its place
     work = work_folder(run.folder, run.result_path, anew=config.force)
     checkpoint = work / "checkpoints" / "resume.ckpt"
     keep = keep or run.weights_path.is_file()  # as the result that this one replaces
@@ -154,6 +157,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             seconds=time.perf_counter() - begin,
         )
         tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
+    # result.json last: cut off before it, the run goes on from its checkpoint; after it, there is only to tidy up
     take_over(run.folder, work)
     record.write(run.result_path)
     checkpoint.unlink(missing_ok=True)
@@ -181,6 +185,7 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[StageRe
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
     if "first_stage" not in config.method:
         return [], None
+    # a run of its own with its own hash: every method that starts from it, and a user who trains it, shares it
     earlier = config.copy()
     earlier.method = config.method.first_stage
     earlier.force = False

@@ -152,6 +152,8 @@ def train_stage(
         log.warning(line)
     measures_of_epoch = EpochMeasures(held_out=data.protocol == "holdout")
     sign_of_life = SignOfLife(name, data, monitor)
+    # Lightning calls them in this order: the epoch is measured before the best weights are kept and the early stop
+    # decides; the checkpoint is written last, whatever its place here
     callbacks = [
         Position(data), StopUnlessFinite(), measures_of_epoch, best, stopper, curve, resume, sign_of_life, Stop(),
     ]  # fmt: skip
@@ -159,6 +161,8 @@ def train_stage(
         callbacks.append(_chunk_training(data, device, looks, graphs=hardware.cuda_graphs))
     elif device.type == "cuda":
         data.pin()
+    # an epoch of Lightning's is one look at the test rows or the held-out bags: trainer.evaluate_every may ask for
+    # several of them in an epoch, and patience counts looks
     trainer = L.Trainer(
         max_epochs=looks,
         accelerator=device.type,
@@ -177,7 +181,7 @@ def train_stage(
     method.to(device)
     untrained = None
     with closing(sign_of_life), stopped_unless_finite(trainer, method):
-        if data.protocol == "paper":
+        if data.protocol == "paper":  # the holdout protocol touches the test rows once, at the end
             scores, labels = score_test_rows(method, data)
             untrained = epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]
         if method.trains:
