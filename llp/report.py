@@ -9,12 +9,10 @@ import difflib
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import hydra
-import polars as pl
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
@@ -26,7 +24,8 @@ from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import writing_in
-from llp.results import contents, published
+from llp.results import contents
+from llp.results.chosen import datasets_of, filtered, of_experiment
 from llp.results.collect import Collected, collect, fingerprint
 from llp.results.output import ReportFiles, write_files
 from llp.results.sections import Choice, make_report
@@ -64,6 +63,7 @@ def main(config: DictConfig) -> None:
                     dataset=_names(config.dataset),
                     grouping_key=_names(config.grouping_key),
                     method=_names(config.method),
+                    experiment=config.experiment,
                     tables=_names(config.tables),
                     figures=_names(config.figures),
                     refresh_seconds=WATCH_SECONDS if config.watch else None,
@@ -89,6 +89,7 @@ def report(
     dataset: Sequence[str] | None = None,
     grouping_key: Sequence[str] | None = None,
     method: Sequence[str] | None = None,
+    experiment: str | None = None,
     tables: Sequence[str] | None = None,
     figures: Sequence[str] | None = None,
     refresh_seconds: int | None = None,
@@ -102,6 +103,8 @@ def report(
         The runs' `outputs_dir`.
     dataset, grouping_key, method : sequence of str, optional
         Names to keep; all by default.
+    experiment : str, optional
+        Keep the points that grids of this experiment asked for.
     tables, figures : sequence of str, optional
         Names of the tables and figures to make, see `llp.results.contents`; all by default.
     refresh_seconds : int, optional
@@ -112,20 +115,20 @@ def report(
     Raises
     ------
     InputError
-        There is no such folder, dataset, grouping key, method, table or figure.
+        There is no such folder, dataset, grouping key, method, experiment, table or figure.
     """
     choice = Choice(_known("tables", tables, contents.TABLES), _known("figures", figures, contents.FIGURES))
     if not outputs_dir.is_dir():
         raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; train some runs: {_TRAIN}")
     filters = {"dataset": dataset, "grouping_key": grouping_key, "method": method}
-    collected = collect(outputs_dir)
-    datasets = _datasets(outputs_dir, collected, dataset)
-    collected = _filtered(collected, {name: names for name, names in filters.items() if names is not None})
+    collected = of_experiment(collect(outputs_dir), experiment)
+    datasets = datasets_of(outputs_dir, collected, dataset)
+    collected = filtered(collected, {name: names for name, names in filters.items() if names is not None})
     runs = name_variants(collected.runs, collected.configs)
     cells = summarize(runs)
     folder = outputs_dir / "report"
     with writing_in(folder, f"another process is writing {folder}"):
-        made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice, expected=frozenset())
+        made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice)
         console = console or Console()
         closing = [*_closing(collected), *(f"  missing: {line}" for line in made.missing)]
         for section in made.sections:
@@ -152,39 +155,6 @@ def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Se
                 f"Invalid {option}={name}: expected names of {', '.join(known)}, such as {option}={(near or known)[0]}"
             )
     return known if names is None else names
-
-
-def _datasets(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> list[str]:
-    """Names to report on: with runs or an analysis, or published ones that are asked for, or where nothing is."""
-    points = [failure.point for failure in collected.failed] + collected.unfinished
-    analysed = [path.parent.name for path in outputs_dir.glob("analysis/*/analysis.parquet")]
-    there = {*collected.runs["dataset"], *(point.dataset for point in points), *analysed}
-    if asked is None:
-        return sorted(there or published.DATASETS)
-    _refuse_unknown("dataset", asked, sorted({*there, *published.DATASETS}), "no finished run has it")
-    return [name for name in sorted({*there, *published.DATASETS}) if name in asked]
-
-
-def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str], why: str) -> None:
-    unknown = [name for name in names if name not in there]
-    if unknown and there:
-        example = there[0] if len(there) == 1 else f"[{','.join(there)}]"
-        raise InputError(f"Invalid {option}={','.join(unknown)}: {why}; write {option}={example}")
-
-
-def _filtered(collected: Collected, filters: dict[str, Sequence[str]]) -> Collected:
-    runs = collected.runs
-    for option, names in filters.items():
-        if option != "dataset":
-            _refuse_unknown(option, names, sorted(runs[option].unique()), "no finished run has it")
-        runs = runs.filter(pl.col(option).is_in(list(names)))
-
-    def kept(point: Any) -> bool:
-        return all(getattr(point, name) in names for name, names in filters.items())
-
-    failed = [failure for failure in collected.failed if kept(failure.point)]
-    unfinished = [point for point in collected.unfinished if kept(point)]
-    return replace(collected, runs=runs, failed=failed, unfinished=unfinished)
 
 
 def _closing(collected: Collected) -> list[str]:

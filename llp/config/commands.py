@@ -95,6 +95,7 @@ class ReportConfig(ConfigGroup):
     dataset: _Names
     grouping_key: _Names
     method: _Names
+    experiment: str | None
     tables: _Names
     figures: _Names
     logger: Literal["wandb"] | None

@@ -5,16 +5,17 @@ A record that cannot be used is named and left out: one bad file never hides the
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import unquote
+from typing import Any
 
 import polars as pl
 
+from llp.runs.asked import FOLDER as GRIDS
+from llp.runs.asked import read_asked
+from llp.runs.point import Point
 from llp.runs.record import FailureRecord, RecordError, RunRecord
 
 # folders inside a run's folder that hold no runs
@@ -47,32 +48,6 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
 }
 
 
-class Point(NamedTuple):
-    """A point of the grid, as a run's folder spells it."""
-
-    dataset: str
-    grouping_key: str
-    method: str
-    fold: int
-    seed: int
-
-    @classmethod
-    def of(cls, folder: Path) -> "Point | None":
-        """The point of a run's folder; None for another folder.
-
-        >>> Point.of(Path("outputs/flights/month_dest/dsq/fold=0/seed=3/0a1b2c3d")).seed
-        3
-        """
-        found = re.fullmatch(r"([^/]+)/([^/]+)/([^/]+)/fold=(\d+)/seed=(\d+)/[^/]+", "/".join(folder.parts[-6:]))
-        if found is None:
-            return None
-        dataset, key, method = map(unquote, found.groups()[:3])
-        return cls(dataset, key, method, int(found[4]), int(found[5]))
-
-    def __str__(self) -> str:
-        return f"{self.dataset} {self.grouping_key} {self.method} fold={self.fold} seed={self.seed}"
-
-
 @dataclass(frozen=True)
 class Failure:
     """A failed run: its point, its folder, and why it failed."""
@@ -80,6 +55,15 @@ class Failure:
     point: Point
     folder: Path
     reason: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a multirun has asked for: its name, the experiment that it is of, if any, and its points."""
+
+    name: str
+    experiment: str | None
+    points: frozenset[Point]
 
 
 @dataclass(frozen=True)
@@ -97,6 +81,8 @@ class Collected:
         Runs that ended with an error.
     unfinished : list of Point
         Points that are running or were cut off.
+    grids : list of Grid
+        What was asked for.
     problems : list of str
         Records that were left out, and why.
     """
@@ -105,6 +91,7 @@ class Collected:
     configs: list[Config] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     unfinished: list[Point] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -141,16 +128,19 @@ def collect(outputs_dir: Path) -> Collected:
             failed.append(Failure(point, folder, _reason(folder / "error.json")))
         elif "attempt" in files:
             unfinished.append(point)
-    return Collected(_frame(list(rows.values())), [dict(one) for one in numbers], failed, unfinished, problems)
+    asked, unreadable = read_asked(outputs_dir)
+    grids = [Grid(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
+    configs = [dict(one) for one in numbers]
+    return Collected(_frame(list(rows.values())), configs, failed, unfinished, grids, problems + unreadable)
 
 
 def fingerprint(outputs_dir: Path) -> int:
-    """A number that changes when a run ends, fails or is started, or an analysis is written."""
+    """A number that changes when a run ends, fails or is started, a grid is asked for, or an analysis is written."""
     names = {"result.json", "error.json", "attempt", "analysis.parquet"}
     found = sorted(
         (str(folder), name, (folder / name).stat().st_mtime_ns)
         for folder, files in _folders(outputs_dir, [])
-        for name in files & names
+        for name in (files if folder == outputs_dir / GRIDS else files & names)
         if (folder / name).exists()
     )
     return hash(tuple(found))

@@ -122,6 +122,7 @@ SCORE_FIGURES: Mapping[str, ScoreFigure] = {
 }
 DATASET_TABLES: Mapping[str, DatasetTable] = {
     "completeness": lambda part: completeness.completeness(part.progress),
+    "grids": lambda part: completeness.grids(part.progress),
     "published_random_bags": _published(lambda part: published_tables.random_bags(part.cells, part.name)),
     "published_ranges": _published(lambda part: published_tables.ranges(part.cells, part.name)),
     "published_bag_measures": _published(lambda part: published_tables.bag_measures(part.analysis, part.name)),

@@ -11,7 +11,7 @@ from llp.analysis.drawing import STYLE, save_figure
 from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
-from llp.results.collect import Collected, Point
+from llp.results.collect import Collected
 from llp.results.findings import findings
 from llp.results.formats import heading
 from llp.results.table import Table
@@ -71,7 +71,6 @@ def make_report(
     cells: pl.DataFrame,
     *,
     choice: Choice,
-    expected: frozenset[Point],
 ) -> Report:
     """Make all tables and figures.
 
@@ -87,8 +86,6 @@ def make_report(
         See `llp.results.variants.name_variants`, `llp.results.summary.summarize`.
     choice : Choice
         What to make.
-    expected : frozenset of Point
-        Points that an experiment asks for.
     """
     sections, grids, missing, folder = [], [], [], outputs_dir / "report" / "figures"
     for dataset in datasets:
@@ -96,7 +93,7 @@ def make_report(
         if problem:
             missing.append(problem)
         own = cells.filter(pl.col("dataset") == dataset)
-        grids.append(progress(collected, dataset, expected))
+        grids.append(progress(collected, dataset))
         part = contents.Dataset(dataset, own if len(own) else None, analysis, grids[-1])
         for scores in _parts(own, named_runs, analysis):
             title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)

@@ -8,6 +8,7 @@ import copy
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,12 +20,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.checks import check_config
 from llp.config.composition import CheckedLoader
+from llp.config.grouping_keys import key_of
 from llp.config.points import Points, as_written, reads_hydra, reads_run
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError, choice, invalid
+from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.build import check_input, open_table
 from llp.runs.identity import Run, keeps_weights
+from llp.runs.point import Point
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ class _Tables:
 
 
 def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence[Overrides]) -> list[Overrides]:
-    """The points of a grid that are not finished, in their order, all of them checked.
+    """The points of a grid that are not finished, in their order, all of them checked; all are recorded as asked for.
 
     Parameters
     ----------
@@ -83,6 +87,7 @@ def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence
     if not points:
         raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
     cells, tables = _cells(Points(loader, master), points), _Tables()
+    asked = [(cell.content, [*cell.places.values()]) for cell in cells if cell.content is not None]
     for cell in cells:
         if cell.content is not None and not cell.content["force"]:
             table = tables.of(cell)
@@ -93,6 +98,7 @@ def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence
     _check_configs(known)
     _check_side_by_side(master.runs_at_once, known)
     _check_builds(known, tables)
+    _record(asked, master.hydra.runtime.choices.get("experiment"))
     launched = sorted(place for cell in left for place in cell.places)
     if len(launched) < len(points):
         log.info("%s of %s points are finished", f"{len(points) - len(launched):,}", f"{len(points):,}")
@@ -113,6 +119,18 @@ def _cells(composer: Points, points: Sequence[Overrides]) -> list[_Cell]:
             cell = cells[tuple(overrides) if reads_run(texts) else key] = _Cell(config, content)
         cell.places[place] = run
     return list(cells.values())
+
+
+def _record(asked: Sequence[tuple[dict[str, Any], list[dict[str, int]]]], experiment: str | None) -> None:
+    """Leave a record of the points in their outputs folder; of those that only a launched job knows there is none."""
+    points: dict[str, list[Point]] = defaultdict(list)
+    for content, runs in asked:
+        names = content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"]
+        points[content["outputs_dir"]] += [
+            Point(*names, **{name: run.get(name, content[name]) for name in ("fold", "seed")}) for run in runs
+        ]
+    for outputs_dir, named in points.items():
+        write_asked(Path(outputs_dir), AskedGrid.of(experiment, named))
 
 
 def _content(config: DictConfig) -> dict[str, Any]:

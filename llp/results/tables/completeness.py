@@ -1,36 +1,46 @@
 """How much of a grid is there: finished, failed, cut off and missing runs of every cell."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from llp.results.collect import Collected, Point
+from llp.results.collect import Collected, Grid
 from llp.results.table import MISSING, Cell, Table
+from llp.runs.point import Point
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a dataset's grid is there: its points by what became of them."""
+    """How much of a dataset is there: its points by what became of them, and what grids asked for."""
 
     dataset: str
     done: frozenset[Point]
     failed: frozenset[Point]
     cut: frozenset[Point]
     total: frozenset[Point]
+    grids: tuple[Grid, ...] = ()
 
     @property
     def summary(self) -> str:
         """The counts in words."""
-        missing = len(self.total - self.done - self.failed - self.cut)
+        done, failed, cut, missing = self.counts(self.total)
         return (
-            f"{len(self.done)} of {len(self.total)} runs finished, {len(self.failed)} failed, {len(self.cut)} running "
-            f"or cut off, {missing} never started"
+            f"{done} of {len(self.total)} runs finished, {failed} failed, {cut} running or cut off, "
+            f"{missing} never started"
         )
 
+    def counts(self, points: frozenset[Point]) -> tuple[int, int, int, int]:
+        """How many of some points are finished, failed, running or cut off, and were never started."""
+        done, failed, cut = (len(points & of) for of in (self.done, self.failed, self.cut))
+        return done, failed, cut, len(points) - done - failed - cut
 
-def progress(collected: Collected, dataset: str, expected: frozenset[Point]) -> Progress:
-    """What became of the points of a dataset's grid.
+
+def progress(collected: Collected, dataset: str) -> Progress:
+    """What became of the points of a dataset.
+
+    Expected are the points that grids asked for and those that were started. Where no grid asked for any, every
+    combination of the started folds, seeds, keys and methods is expected.
 
     Parameters
     ----------
@@ -38,22 +48,37 @@ def progress(collected: Collected, dataset: str, expected: frozenset[Point]) -> 
         What the outputs folder holds.
     dataset : str
         The dataset.
-    expected : frozenset of Point
-        Points that an experiment asks for; more folds, seeds, keys and methods are taken from what was started: every
-        combination of them is expected.
     """
     runs = collected.runs.filter(pl.col("dataset") == dataset)
     done = {Point(dataset, *row) for row in runs.select(*Point._fields[1:]).iter_rows()}
     failed = {failure.point for failure in collected.failed if failure.point.dataset == dataset} - done
-    cut = {point for point in collected.unfinished if point.dataset == dataset} - done
-    asked = {point for point in expected if point.dataset == dataset}
+    cut = {point for point in collected.unfinished if point.dataset == dataset} - done - failed
+    own = [
+        replace(grid, points=frozenset(point for point in grid.points if point.dataset == dataset))
+        for grid in collected.grids
+    ]
+    grids = tuple(grid for grid in own if grid.points)
     started = done | failed | cut
-    draws = {(point.fold, point.seed) for point in started or asked}
-    keys = sorted({point.grouping_key for point in started | asked})
-    methods = sorted({point.method for point in started | asked})
-    if not asked:
+    asked = {point for grid in grids for point in grid.points}
+    if not grids:
+        draws = {(point.fold, point.seed) for point in started}
+        keys, methods = ({getattr(point, name) for point in started} for name in ("grouping_key", "method"))
         asked = {Point(dataset, key, method, *draw) for key in keys for method in methods for draw in draws}
-    return Progress(dataset, *(frozenset(points) for points in (done, failed, cut, started | asked)))
+    done_points, failed_points, cut_points = frozenset(done), frozenset(failed), frozenset(cut)
+    return Progress(dataset, done_points, failed_points, cut_points, frozenset(started | asked), grids)
+
+
+def grids(found: Progress) -> Table | None:
+    """What became of each grid that was started; None where none was."""
+    if not found.grids:
+        return None
+    rows = [
+        [Cell(grid.name), *(Cell(f"{n:,}", value=n) for n in (len(grid.points), *found.counts(grid.points)))]
+        for grid in found.grids
+    ]
+    columns = ["grid", "points", "finished", "failed", "running or cut off", "never started"]
+    notes = ["A grid is named by its experiment and a digest of its points."]
+    return Table(f"{found.dataset}: grids", columns, rows, notes)
 
 
 def completeness(found: Progress) -> Table | None:

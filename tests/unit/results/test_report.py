@@ -22,6 +22,8 @@ from llp.results.summary import summarize
 from llp.results.table import Table, show
 from llp.results.tables.scores import scores
 from llp.results.variants import name_variants, telling_paths
+from llp.runs.asked import AskedGrid, write_asked
+from llp.runs.point import Point
 from tests.helpers.commands import Command
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
@@ -239,7 +241,7 @@ def test_filters_keep_what_was_asked(tmp_path: Path) -> None:
 def test_an_unknown_name_is_told_which_there_are(tmp_path: Path) -> None:
     write_run(tmp_path, 0.6)
     write_run(tmp_path, 0.6, method="dsq")
-    with pytest.raises(InputError, match=r"method=dlp: no finished run has it; write method=\[dllp_bce,dsq\]"):
+    with pytest.raises(InputError, match=r"method=dlp: no run has it; write method=\[dllp_bce,dsq\]"):
         report(tmp_path, method=["dlp"])
 
 
@@ -254,6 +256,33 @@ def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing
     assert "failed: flights month_dest dllp_bce fold=0 seed=0: OSError: disk full" in text
     assert "0 of 1, 1 failed" in text
     assert "analysis.parquet is not there; write it: python -m llp.analyze dataset=flights" in text
+
+
+def test_an_experiment_is_reported_on_the_points_that_it_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"experiment=paper: expected one whose grid was started; start it: python -m "
+    ):
+        report(tmp_path, experiment="paper")
+    write_run(tmp_path, 0.6)
+    write_run(tmp_path, 0.6, method="dsq")
+    write_asked(tmp_path, AskedGrid.of("paper", [Point("flights", "month_dest", "dsq", fold, 0) for fold in range(5)]))
+    files, text = shown(tmp_path, experiment="paper")
+    assert set(pl.read_csv(files.results)["method"]) == {"dsq"}
+    assert "1 of 5 runs finished, 0 failed, 0 running or cut off, 4 never started" in text
+    with pytest.raises(InputError, match=r"experiment=demo: expected paper, whose grids were started; start it"):
+        report(tmp_path, experiment="demo")
+
+
+def test_a_grid_of_which_nothing_is_there_is_reported_as_missing(tmp_path: Path) -> None:
+    write_asked(tmp_path, AskedGrid.of("mine", [Point("my table", "a_b", "dsq", fold, 0) for fold in range(2)]))
+    (tmp_path / "grids" / "bad.json").write_text('{"cells": 3}')
+    files, text = shown(tmp_path)
+    assert "my table: completeness" in text
+    assert "0 of 2 runs finished, 0 failed, 0 running or cut off, 2 never started" in text
+    assert "bad.json is no record of a grid" in text
+    page = files.page.read_text()
+    assert "No run is finished yet." in page
+    assert "2 never started" in page
 
 
 def test_the_published_numbers_are_reported_on_their_own(tmp_path: Path) -> None:
@@ -301,7 +330,7 @@ def test_command(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"flights", "report"}
     bad = command("outputs_dir=runs", "dataset=none")
     assert bad.returncode == 1
-    assert "dataset=none: no finished run has it; write dataset=[criteo_ctr,criteo_sscl,flights]" in bad.stderr
+    assert "dataset=none: no run has it; write dataset=[criteo_ctr,criteo_sscl,flights]" in bad.stderr
     assert "Traceback" not in bad.stderr
 
 

@@ -10,11 +10,13 @@ import pytest
 from llp.datasets.published import benchmark_keys
 from llp.results import contents, published
 from llp.results.bag_measures import against_hardness, trends
-from llp.results.collect import Collected, Point, collect
+from llp.results.collect import Collected, collect
 from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
-from llp.results.tables.completeness import completeness, progress
+from llp.results.tables.completeness import completeness, grids, progress
+from llp.runs.asked import AskedGrid, write_asked
+from llp.runs.point import Point
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_folds, write_run
 
@@ -132,12 +134,31 @@ def test_completeness_counts_done_failed_and_missing(tmp_path):
     for folder, name in ((failed, "error.json"), (cut, "attempt")):
         folder.mkdir(parents=True)
         (folder / name).write_text("1")
-    table = completeness(progress(collect(tmp_path), "flights", frozenset()))
+    table = completeness(progress(collect(tmp_path), "flights"))
     assert texts(table) == {"month_dest": ["2 of 3", "1 of 3, 1 failed, 1 running or cut off"]}
     assert table.notes[0].startswith("3 of 6 runs finished, 1 failed, 1 running or cut off, 1 never started")
-    asked = frozenset({Point("flights", "month_dest", "upm", 0, 0)})
-    assert texts(completeness(progress(collect(tmp_path), "flights", asked)))["month_dest"][-1] == "0 of 1"
-    assert completeness(progress(Collected(collect(tmp_path).runs.clear()), "flights", frozenset())) is None
+    assert grids(progress(collect(tmp_path), "flights")) is None
+    assert completeness(progress(Collected(collect(tmp_path).runs.clear()), "flights")) is None
+
+
+def test_completeness_is_held_against_what_grids_asked_for(tmp_path):
+    write_run(tmp_path, 0.6)
+    write_run(tmp_path, 0.6, method="dsq", fold=3)  # by a command of its own
+    folder = run_folder(tmp_path, record("auc", 0.5, fold=1))
+    folder.mkdir(parents=True)
+    (folder / "error.json").write_text("1")
+    paper = [Point("flights", "month_dest", "dllp_bce", fold, 0) for fold in range(5)]
+    write_asked(tmp_path, AskedGrid.of("paper", paper))
+    write_asked(tmp_path, AskedGrid.of(None, [Point("flights", "random_64", "upm", 0, seed) for seed in (1, 2)]))
+    write_asked(tmp_path, AskedGrid.of("others", [Point("other", "random_64", "upm", 0, 0)]))
+    found = progress(collect(tmp_path), "flights")
+    assert texts(completeness(found)) == {
+        "month_dest": ["1 of 5, 1 failed", "1 of 1", "–"],
+        "random_64": ["–", "–", "0 of 2"],
+    }
+    assert found.summary == "2 of 8 runs finished, 1 failed, 0 running or cut off, 5 never started"
+    counts = {name.rpartition("_")[0]: row for name, row in texts(grids(found)).items()}
+    assert counts == {"grid": ["2", "0", "0", "0", "2"], "paper": ["5", "1", "1", "0", "3"]}
 
 
 def test_published_and_ours_are_like_for_like(tmp_path):
@@ -206,9 +227,7 @@ def test_written_forms_hold_the_same_cells():
 
 
 def test_no_latex_special_is_left_bare(grid):
-    part = contents.Dataset(
-        "flights", grid.cells, grid.analysis, progress(Collected(grid.runs), "flights", frozenset())
-    )
+    part = contents.Dataset("flights", grid.cells, grid.analysis, progress(Collected(grid.runs), "flights"))
     tables = [make(grid) for make in contents.SCORE_TABLES.values()]
     tables += [make(part) for make in contents.DATASET_TABLES.values()]
     for table in filter(None, tables):

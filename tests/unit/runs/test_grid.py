@@ -1,5 +1,6 @@
 """A grid before its first point: finished points are left out, and the others are checked as single runs are."""
 
+import itertools
 import logging
 import re
 
@@ -15,7 +16,9 @@ from llp.bench.grid import METHODS, make_records, points
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
+from llp.runs.asked import read_asked
 from llp.runs.grid import points_to_launch
+from llp.runs.point import Point
 from llp.runs.run import run_one
 from tests.helpers.commands import TINY
 
@@ -52,6 +55,20 @@ def test_points_that_are_finished_are_left_out(launched, tiny, caplog):
     assert len(launched(*grid, "force=true")) == 8
     assert len(launched(*grid, "trainer.max_epochs=3")) == 8
     assert len(launched(*grid, "save_model=true")) == 8  # its weights were not kept
+
+
+def test_what_a_grid_asks_for_is_recorded_with_what_is_finished(launched, tiny, tmp_path):
+    run_one(tiny("method=group_prior", "fold=1", "seed=2"))
+    grid = ("method=group_prior,dllp_bce", "grouping_key=random_64,C1_C2", "fold=0,1", "seed=2")
+    launched(*grid)
+    launched(*grid)
+    launched("experiment=demo", "fold=0", "method=dllp_bce")
+    grids, problems = read_asked(tmp_path / "outputs")
+    assert problems == []
+    demo, mine = grids
+    assert (demo.experiment, mine.experiment) == ("demo", None)
+    places = itertools.product(("C1_C2", "random_64"), ("dllp_bce", "group_prior"), (0, 1), (2,))
+    assert [*mine.points()] == [Point("synthetic", *place) for place in places]
 
 
 def test_fold_and_seed_that_other_options_read_make_points_of_their_own(launched, tiny):

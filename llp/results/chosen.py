@@ -1,0 +1,95 @@
+"""What a report is asked to be about: datasets, grouping keys, methods, an experiment's points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from llp.errors import InputError, choice
+from llp.results import published
+from llp.results.collect import Collected
+from llp.runs.point import Point
+
+
+def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> list[str]:
+    """Names to report on: with runs or an analysis, or published ones that are asked for, or where nothing is.
+
+    Raises
+    ------
+    InputError
+        A name that is asked for has nothing.
+    """
+    analysed = [unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")]
+    there = {*_names(collected, "dataset"), *analysed}
+    if asked is None:
+        return sorted(there or published.DATASETS)
+    _refuse_unknown("dataset", asked, sorted({*there, *published.DATASETS}), "no run has it")
+    return [name for name in sorted({*there, *published.DATASETS}) if name in asked]
+
+
+def _names(collected: Collected, option: str) -> set[str]:
+    """The names that runs have which are finished, failed, cut off or asked for."""
+    points = [failure.point for failure in collected.failed] + collected.unfinished
+    points += [point for grid in collected.grids for point in grid.points]
+    return {*collected.runs[option], *(getattr(point, option) for point in points)}
+
+
+def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str], why: str) -> None:
+    unknown = [name for name in names if name not in there]
+    if unknown and there:
+        example = there[0] if len(there) == 1 else f"[{','.join(there)}]"
+        raise InputError(f"Invalid {option}={','.join(unknown)}: {why}; write {option}={example}")
+
+
+def of_experiment(collected: Collected, name: str | None) -> Collected:
+    """The points that an experiment's grids asked for, and what became of them; all there is for None.
+
+    Raises
+    ------
+    InputError
+        No grid of the experiment was started.
+    """
+    if name is None:
+        return collected
+    grids = [grid for grid in collected.grids if grid.experiment == name]
+    if not grids:
+        there = sorted({grid.experiment for grid in collected.grids if grid.experiment})
+        expected = f"{choice(there)}, whose grids were started" if there else "one whose grid was started"
+        raise InputError(
+            f"Invalid experiment={name}: expected {expected}; start it: python -m llp.train -m experiment={name}"
+        )
+    points = {point for grid in grids for point in grid.points}
+    asked = [Point(*row) in points for row in collected.runs.select(*Point._fields).iter_rows()]
+    return replace(
+        collected,
+        runs=collected.runs.filter(pl.Series(asked, dtype=pl.Boolean)),
+        failed=[failure for failure in collected.failed if failure.point in points],
+        unfinished=[point for point in collected.unfinished if point in points],
+        grids=grids,
+    )
+
+
+def filtered(collected: Collected, filters: Mapping[str, Sequence[str]]) -> Collected:
+    """The runs and points that have one of the given names in each of some options.
+
+    Raises
+    ------
+    InputError
+        No run has a name, and none is asked for.
+    """
+    runs = collected.runs
+    for option, names in filters.items():
+        if option != "dataset":
+            _refuse_unknown(option, names, sorted(_names(collected, option)), "no run has it")
+        runs = runs.filter(pl.col(option).is_in(list(names)))
+
+    def kept(point: Any) -> bool:
+        return all(getattr(point, name) in names for name, names in filters.items())
+
+    failed = [failure for failure in collected.failed if kept(failure.point)]
+    unfinished = [point for point in collected.unfinished if kept(point)]
+    grids = [replace(grid, points=frozenset(filter(kept, grid.points))) for grid in collected.grids]
+    return replace(collected, runs=runs, failed=failed, unfinished=unfinished, grids=grids)
