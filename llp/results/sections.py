@@ -12,6 +12,7 @@ from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import Collected
+from llp.results.differences import differing_settings, only_here
 from llp.results.findings import findings
 from llp.results.formats import heading
 from llp.results.table import Table
@@ -98,7 +99,10 @@ def make_report(
         for scores in _parts(own, named_runs, analysis):
             title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)
             section = _section(_name(scores), title, scores, *kinds, choice, folder)
-            section.findings.extend(findings(scores.cells))
+            differences = differing_settings(scores.cells, collected.configs)
+            section.findings.extend([*findings(scores.cells), *differences, *only_here(scores.cells, own)])
+            for table in section.tables.values():
+                table.notes.extend(differences)
             sections.append(section)
         title = f"{dataset}: bag datasets and completeness"
         all_kinds = (contents.DATASET_TABLES, contents.DATASET_FIGURES)

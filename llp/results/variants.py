@@ -62,21 +62,22 @@ def telling_paths(configs: list[Config]) -> list[str]:
     """
     chosen: list[str] = []
     classes = 1
-    for path in sorted({path for config in configs for path in config}, key=_preference):
+    for path in sorted({path for config in configs for path in config}, key=preference):
         told_apart = len({tuple(config.get(name) for name in (*chosen, path)) for config in configs})
         if told_apart > classes:
             chosen, classes = [*chosen, path], told_apart
     return chosen
 
 
-def _preference(path: str) -> tuple[int, bool, str]:
+def preference(path: str) -> tuple[int, bool, str]:
+    """Sort key of paths: the order in which they are tried as labels."""
     group, _, rest = path.partition(".")
     return (_ORDER.index(group) if group in _ORDER else len(_ORDER), rest != "name", path)
 
 
 def _label(name: str, paths: set[str], config: Config) -> str:
     said = []
-    for path in sorted(paths, key=_preference):
+    for path in sorted(paths, key=preference):
         shown = path.removeprefix("method.").removesuffix(".name")
         said.append(f"{shown}={config[path]}" if path in config else f"no {shown}")
     return f"{name} ({', '.join(said)})" if said else name

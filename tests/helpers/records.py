@@ -62,7 +62,7 @@ def config_of(point: dict[str, Any], kind: str, **changes: Any) -> dict[str, Any
         "seed": point["seed"],
     }
     for group, values in changes.items():
-        config[group] = {**config[group], **values}
+        config[group] = {**config.get(group, {}), **values}
     return config
 
 
