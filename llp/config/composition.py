@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from llp.config import rerun
 from llp.config.commands import COMMANDS
 from llp.config.edited import ConfigFiles
-from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options
+from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
 from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
 from llp.config.targets import check_preparation, check_targets
@@ -59,8 +59,11 @@ class CheckedLoader(ConfigLoaderImpl):
         try:
             self._check_choices(given)
             if (again := self._run_again(given)) is not None:
-                return self._load_again(again, config_name, given, run_mode, from_shell, validate_sweep_overrides)
-            return super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
+                config = self._load_again(again, config_name, given, run_mode, from_shell, validate_sweep_overrides)
+            else:
+                config = super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
+            read_columns(config, str(config.hydra.runtime.choices.get("grouping_key")))
+            return config
         except (HydraException, OmegaConfBaseException, InputError) as error:
             parsed = not isinstance(error, OverrideParseException)
             later = self._of_swept_choices(given) if parsed and run_mode == RunMode.MULTIRUN else []

@@ -4,7 +4,9 @@ Grouping keys such as C3_C11, random_64 or fixed_C3_C11_128 are made here as the
 per key exists and a user's own dataset has its keys at once.
 """
 
+import itertools
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,40 @@ def grouping_key_node(name: str) -> DictConfig:
     node = read_option(f"{_GROUP}/{kind}")
     node.update(given)
     return node
+
+
+def readings(name: str, known: Sequence[str]) -> Iterator[list[str]]:
+    """The ways to read a key's name as known columns side by side.
+
+    >>> list(readings("home_town_age", ["home_town", "home", "town_age", "age"]))
+    [['home_town', 'age'], ['home', 'town_age']]
+    """
+    for column in known:
+        if name == column:
+            yield [column]
+        elif name.startswith(f"{column}_"):
+            yield from ([column, *rest] for rest in readings(name.removeprefix(f"{column}_"), known))
+
+
+def read_columns(config: DictConfig, name: str) -> None:
+    """Give a key that was made from its name the dataset's columns, some of whose own names may hold underscores.
+
+    Where the name's parts are columns already, or the name can be read in no or several ways, the parts stay.
+
+    Parameters
+    ----------
+    config : DictConfig
+        A composed config.
+    name : str
+        What chose the key.
+    """
+    key, known = config.get("grouping_key"), OmegaConf.select(config, "dataset.key_columns", default=[])
+    parts = [str(column) for column in key.get("columns", [])] if isinstance(key, DictConfig) else []
+    joined = "_".join(parts)
+    if not set(parts) <= set(known) and joined in name:
+        found = list(itertools.islice(readings(joined, [str(column) for column in known]), 2))
+        if len(found) == 1:
+            key.columns = found[0]
 
 
 class GroupingKeySource(ConfigSource):

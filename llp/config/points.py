@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import grouping_key_node
+from llp.config.grouping_keys import grouping_key_node, read_columns
 
 # names of keys that nobody has: what a composition changes in their nodes shows
 _PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983"}
@@ -37,7 +37,7 @@ class Points:
     def __init__(self, loader: CheckedLoader, master: DictConfig) -> None:
         self._loader = loader
         self._master = master
-        self._bases: dict[tuple[str, ...], DictConfig] = {}
+        self._bases: dict[tuple[str, ...], tuple[DictConfig, str]] = {}
         self._parsed = functools.cache(OverridesParser.create().parse_override)
         self._is_group = functools.cache(loader.is_group)
         self._is_made = functools.cache(self._made)
@@ -55,13 +55,14 @@ class Points:
         choices = [one for one in parsed if self.is_choice(one)]
         values = [one for one in parsed if not self.is_choice(one)]
         made = next((str(one.value()) for one in choices if self._is_made_key(one)), None)
-        config = copy.deepcopy(self._base(choices, made))
+        config, key = copy.deepcopy(self._base(choices, made))
         if made is not None and config.grouping_key == self._key_node(_PROBES[_kind(made)]):
             with open_dict(config):
                 config.grouping_key = self._key_node(made)
         elif made is not None:  # a file changes the key's options: such a key is composed by Hydra
-            config = copy.deepcopy(self._base(choices, None))
+            config, key = copy.deepcopy(self._base(choices, None))
         self._loader.apply(values, config, self._master, overrides)
+        read_columns(config, made or key)
         return config
 
     def has_option(self, overrides: Sequence[str], name: str) -> bool:
@@ -84,7 +85,8 @@ class Points:
     def _made(self, name: str) -> bool:
         return not self._loader.has_file("grouping_key", name, self._master)
 
-    def _base(self, choices: Sequence[Override], made: str | None) -> DictConfig:
+    def _base(self, choices: Sequence[Override], made: str | None) -> tuple[DictConfig, str]:
+        """The composition of some choices, and the name of its grouping key."""
         lines = [_line(one) for one in choices]
         if made is not None:
             lines = [
@@ -94,9 +96,10 @@ class Points:
         key = tuple(lines)
         if key not in self._bases:
             config = self._loader.load_sweep_config(self._master, lines)
+            name = str(config.hydra.runtime.choices.get("grouping_key"))
             with open_dict(config):
                 del config["hydra"]
-            self._bases[key] = config
+            self._bases[key] = config, name
         return self._bases[key]
 
 

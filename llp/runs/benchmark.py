@@ -4,6 +4,8 @@ They stand for the keys of the dataset that keep enough of the instances, in fea
 size, and for fixed-size bags of each of these keys and sizes. A multirun sweeps over them.
 """
 
+import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,9 +17,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from llp.config.grouping_keys import BAG_SIZES
+from llp.config.grouping_keys import BAG_SIZES, readings
 from llp.datasets.published import BENCHMARKS, benchmark_keys
-from llp.errors import InputError, invalid
+from llp.errors import InputError, invalid, plain
 from llp.files import folder_name
 
 CHOICES: Mapping[str, Callable[[DictConfig], list[str]]] = {
@@ -51,7 +53,15 @@ def expand(names: str, config: DictConfig) -> str:
         return names
     if any(one.startswith("dataset=") and "," in one for one in config.hydra.overrides.task):
         raise invalid("grouping_key", names, "one dataset, whose keys it stands for", "dataset=flights")
-    return ",".join(key for part in parts for key in (CHOICES[part](config) if part in CHOICES else [part]))
+    keys = (key for part in parts for key in (map(_quoted, CHOICES[part](config)) if part in CHOICES else [part]))
+    return ",".join(keys)
+
+
+def _quoted(name: str) -> str:
+    """A key's name as an override holds it, whatever the columns' names."""
+    if re.fullmatch(r"[A-Za-z][\w-]*", name, re.ASCII) and name.lower() not in ("null", "true", "false", "nan", "inf"):
+        return name
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def kept_keys(config: DictConfig) -> list[str]:
@@ -71,6 +81,14 @@ def kept_keys(config: DictConfig) -> list[str]:
     keys: list[str] = rows.filter((pl.col("kind") == "feature") & pl.col("in_benchmark"))["grouping_key"].to_list()
     if not keys:
         raise InputError(f"No grouping key of dataset {config.dataset.name} keeps enough instances: see {path}")
+    known = [str(column) for column in config.dataset.get("key_columns", [])]
+    for key in keys:
+        if len(ways := list(itertools.islice(readings(key, known), 2))) > 1:
+            raise InputError(
+                f"Grouping key {key} of dataset {config.dataset.name} can be read as {plain(ways[0])} and as "
+                f"{plain(ways[1])}: rename a column, or name the keys of the grid, such as "
+                f"grouping_key=feature grouping_key.columns={plain(ways[0])}"
+            )
     return keys
 
 

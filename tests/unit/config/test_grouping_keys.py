@@ -37,6 +37,29 @@ def test_key_of_columns_with_underscores(tiny):
     assert key.columns == ("a_b", "c")
 
 
+@pytest.mark.parametrize(
+    ("known", "name", "columns"),
+    [
+        (["home_town", "age"], "home_town_age", ["home_town", "age"]),
+        (["home_town", "age"], "fixed_home_town_64", ["home_town"]),
+        (["age", "home_town", "is_1_2"], "age_home_town_is_1_2", ["age", "home_town", "is_1_2"]),
+        (["home_town", "age"], "age_home_town", ["age", "home_town"]),  # in no table order, which is told
+        (["home", "town", "home_town"], "home_town", ["home", "town"]),  # parts that are columns stay
+        (["home_town", "home", "town_age", "age"], "home_town_age", ["home", "town", "age"]),  # two readings
+        (["a__b", "_c"], "a__b__c", ["a__b", "_c"]),
+        (["age"], "city_age", ["city", "age"]),
+    ],
+)
+def test_names_of_keys_whose_columns_hold_underscores(tiny, known, name, columns):
+    config = tiny(f"dataset.key_columns=[{','.join(known)}]", f"grouping_key={name}")
+    assert list(config.grouping_key.columns) == columns
+
+
+def test_columns_that_are_given_are_no_name(tiny):
+    config = tiny("dataset.key_columns=[a_b,c]", "grouping_key=feature", "grouping_key.columns=[a,b]")
+    assert list(config.grouping_key.columns) == ["a", "b"]
+
+
 def test_thresholds_of_a_named_key_can_be_set(tiny):
     key = grouping_key(tiny("grouping_key=C1_C2", "grouping_key.low_thresh=7"))
     assert (key.low_thresh, key.high_thresh) == (7, 2500)

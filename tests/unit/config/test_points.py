@@ -30,7 +30,7 @@ VALUES = [
     "grouping_key.bag_size=100", "+grouping_key.extra=1", "grouping_key.seed=5", "trainer.threads=${seed}",
     "++method.reduction=sum", "model.hidden=[8,8]", "~optimizer.eps", "dataset.prepare.rate=0.1",
     "+dataset.mine=${oc.env:HOME}", "method.first_stage.loss=mae", "outputs_dir=${dataset.name}/x",
-    "model={hidden:[4]}",
+    "model={hidden:[4]}", "dataset.key_columns=[month_dest,C3]",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import options, read_option
@@ -42,6 +43,30 @@ def test_other_sets_have_the_keys_that_their_analysis_keeps(tmp_path):
     path.write_text("damaged")
     with pytest.raises(InputError, match="cannot be read"):
         expand("benchmark", config)
+
+
+@pytest.mark.parametrize(
+    ("known", "keys", "swept"),
+    [
+        (["home_town", "age"], ["home_town_age", "age"], "home_town_age,age"),
+        (["1", "a b", "c,d", "it's", "null"], ["1_a b", "c,d", "it's", "null"], r"'1_a b','c,d','it\'s','null'"),
+        (["a", "b", "a_b"], ["a_b"], r"a_b of dataset mine can be read as \[a,b\] and as \[a_b\]: rename a column"),
+    ],
+)
+def test_names_of_own_columns_are_swept_as_they_are_read(tmp_path, known, keys, swept):
+    path = tmp_path / "analysis" / "mine" / "analysis.parquet"
+    path.parent.mkdir(parents=True)
+    n = len(keys)
+    pl.DataFrame({"grouping_key": keys, "kind": ["feature"] * n, "in_benchmark": [True] * n}).write_parquet(path)
+    config = config_for("mine", tmp_path)
+    config.dataset.key_columns = known
+    if "dataset" in swept:
+        with pytest.raises(InputError, match=swept):
+            expand("benchmark", config)
+        return
+    assert expand("benchmark", config) == swept
+    override = OverridesParser.create().parse_override(f"grouping_key={swept}")
+    assert [str(getattr(name, "text", name)) for name in override.value().list] == keys
 
 
 def test_the_command_line_decides_over_an_experiment(tmp_path):
