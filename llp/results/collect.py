@@ -58,7 +58,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Grid:
+class GridPoints:
     """What a multirun has asked for: its name, the experiment that it is of, if any, and its points."""
 
     name: str
@@ -81,7 +81,7 @@ class Collected:
         Runs that ended with an error.
     unfinished : list of Point
         Points that are running or were cut off.
-    grids : list of Grid
+    grids : list of GridPoints
         What was asked for.
     problems : list of str
         Records that were left out, and why.
@@ -91,7 +91,7 @@ class Collected:
     configs: list[Config] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     unfinished: list[Point] = field(default_factory=list)
-    grids: list[Grid] = field(default_factory=list)
+    grids: list[GridPoints] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -129,7 +129,7 @@ def collect(outputs_dir: Path) -> Collected:
         elif "attempt" in files:
             unfinished.append(point)
     asked, unreadable = read_asked(outputs_dir)
-    grids = [Grid(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
+    grids = [GridPoints(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
     configs = [dict(one) for one in numbers]
     return Collected(_frame(list(rows.values())), configs, failed, unfinished, grids, problems + unreadable)
 

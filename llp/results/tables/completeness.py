@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from llp.results.collect import Collected, Grid
+from llp.results.collect import Collected, GridPoints
 from llp.results.table import MISSING, Cell, Table
 from llp.runs.point import Point
 
@@ -19,7 +19,7 @@ class Progress:
     failed: frozenset[Point]
     cut: frozenset[Point]
     total: frozenset[Point]
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[GridPoints, ...] = ()
 
     @property
     def summary(self) -> str:
