@@ -10,8 +10,9 @@ from llp.config.grouping_keys import grouping_key, options, read_option
 from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
+from llp.data.prior import check_scores
 from llp.data.table import LabelKind
-from llp.errors import choice, invalid, missing, plain
+from llp.errors import InputError, choice, invalid, missing, plain
 
 
 def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
@@ -84,7 +85,14 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
 def _check_key(config: DictConfig) -> None:
     """Refuse a key of columns that the dataset lacks, that are not in order, or that keeps no bag."""
     key, known = grouping_key(config), [str(column) for column in config.dataset.key_columns]
-    if key.kind in ("random", "given"):
+    if key.kind == "prior" and (key.column is None) == (key.scores is None):
+        raise InputError(
+            f"Invalid grouping_key={key.name}: expected the prior prediction by which its bags are sorted, either "
+            "grouping_key.column=NAME or grouping_key.scores=scores.parquet"
+        )
+    if key.scores is not None:
+        check_scores(Path(key.scores))
+    if key.kind in ("random", "given", "prior"):
         return
     if not key.columns:
         raise no_columns(config)

@@ -17,6 +17,7 @@ from llp.config.schema import (
     ModelConfig,
     OptimizerConfig,
     PreparedDataset,
+    PriorKey,
     ProtocolConfig,
     RandomKey,
     TrainerConfig,
@@ -29,7 +30,7 @@ class TrainConfig(ConfigGroup):
     """`conf/train.yaml`."""
 
     dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | RandomKey, Field(discriminator="kind")]
+    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
     method: MethodConfig
     model: ModelConfig
     optimizer: OptimizerConfig
@@ -67,7 +68,7 @@ class AnalyzeConfig(ConfigGroup):
     """`conf/analyze.yaml`."""
 
     dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | RandomKey, Field(discriminator="kind")]
+    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
     model: Any  # a dataset names its default one; it plays no part here
     key_size: Literal[1, 2, 3]
     low_thresh: PositiveInt

@@ -1,7 +1,7 @@
 """The program's part in the configuration: where it lies, and grouping keys by name.
 
-Grouping keys such as C3_C11, random_64 or fixed_C3_C11_128 are made here as they are asked for, so no YAML file
-per key exists and a user's own dataset has its keys at once.
+Grouping keys such as C3_C11, random_64, fixed_C3_C11_128 or prior_64 are made here as they are asked for, so no YAML
+file per key exists and a user's own dataset has its keys at once.
 """
 
 import itertools
@@ -47,10 +47,13 @@ def grouping_key_node(name: str) -> DictConfig:
     given: dict[str, Any]
     random = re.fullmatch(r"random_(\d+)", name)
     fixed = re.fullmatch(r"fixed_(.+)_(\d+)", name)
+    prior = re.fullmatch(r"prior_(\d+)", name)
     if random:
         kind, given = "random", {"bag_size": int(random[1])}
     elif fixed:
         kind, given = "fixed", {"columns": fixed[1].split("_"), "bag_size": int(fixed[2])}
+    elif prior:
+        kind, given = "prior", {"bag_size": int(prior[1])}
     else:
         kind, given = "feature", {"columns": name.split("_")}
     node = read_option(f"{_GROUP}/{kind}")
@@ -126,7 +129,7 @@ class GroupingKeySource(ConfigSource):
         """Name the keys of the datasets that ship with the package, for shell completion."""
         if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
             return []
-        names = {f"random_{size}" for size in BAG_SIZES}
+        names = {f"{kind}_{size}" for kind in ("random", "prior") for size in BAG_SIZES}
         for dataset in options("dataset"):
             columns = list(read_option(f"dataset/{dataset}").get("key_columns", []))
             pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]

@@ -20,7 +20,7 @@ from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import grouping_key_node, read_columns
 
 # names of keys that nobody has: what a composition changes in their nodes shows
-_PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983"}
+_PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983", "prior": "prior_999983"}
 
 
 class Points:
@@ -109,8 +109,8 @@ def _line(override: Override) -> str:
 
 
 def _kind(name: str) -> str:
-    if re.fullmatch(r"random_\d+", name):
-        return "random"
+    if sized := re.fullmatch(r"(random|prior)_\d+", name):
+        return sized[1]
     return "fixed" if re.fullmatch(r"fixed_.+_\d+", name) else "feature"
 
 

@@ -85,6 +85,16 @@ class RandomKey(ConfigGroup):
     seed: NonNegativeInt
 
 
+class PriorKey(ConfigGroup):
+    """Runs of train rows sorted by a prior prediction."""
+
+    kind: Literal["prior"]
+    column: str | None
+    scores: str | None
+    bag_size: PositiveInt
+    seed: NonNegativeInt
+
+
 class GivenKey(ConfigGroup):
     """The user's own bags."""
 

@@ -25,35 +25,41 @@ class GroupingKey:
 
     Attributes
     ----------
-    kind : {'feature', 'random', 'fixed', 'given'}
-        Instances that agree on `columns`; random runs; runs of instances sorted by `columns`; the user's own bags.
+    kind : {'feature', 'random', 'fixed', 'prior', 'given'}
+        Instances that agree on `columns`; random runs; runs of instances sorted by `columns`, or by a prior prediction;
+        the user's own bags.
     columns : tuple of str
         The key's columns, in table order; empty for random bags.
     bag_size : int or None
-        Instances of a random or fixed-size bag; None for feature bags.
+        Instances of a random, fixed-size or curated bag; None for feature bags.
     low_thresh, high_thresh : int or None
         Feature bags with fewer or more instances (counted on the whole table) are dropped.
     seed : int or None
-        Of the permutation behind random and fixed-size bags. It is the dataset's, not the run's.
+        Of the permutation behind random, fixed-size and curated bags. It is the dataset's, not the run's.
     n_folds : int or None
         Parts of whole bags that given bags are cut into; with 1, every bag is trained on.
+    column, scores : str or None
+        What holds the prior prediction of curated bags: a numeric column, or a file of scores.
     """
 
-    kind: Literal["feature", "random", "fixed", "given"]
+    kind: Literal["feature", "random", "fixed", "prior", "given"]
     columns: tuple[str, ...] = ()
     bag_size: int | None = None
     low_thresh: NonNegativeInt | None = None
     high_thresh: NonNegativeInt | None = None
     seed: NonNegativeInt | None = None
     n_folds: Literal[1, 5] | None = None
+    column: str | None = None
+    scores: str | None = None
 
     @property
     def name(self) -> str:
-        """The name that selects it on the command line: C3_C11, random_64, fixed_C3_C11_128."""
+        """The name that selects it on the command line: C3_C11, random_64, fixed_C3_C11_128, prior_64."""
         parts = {
             "feature": [*self.columns],
             "random": ["random", str(self.bag_size)],
             "fixed": ["fixed", *self.columns, str(self.bag_size)],
+            "prior": ["prior", str(self.bag_size)],
             "given": ["given"],
         }
         return "_".join(parts[self.kind])

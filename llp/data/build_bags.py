@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from llp.data.bags import Bags, GroupingKey, Rows, group_rows, key_codes, make_bags, positions_of
 from llp.data.folds import fold_positions
 from llp.data.given_bags import NO_BAG, read_given_bags
+from llp.data.prior import curated_runs, prior_of
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
@@ -42,8 +43,8 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     """Build the train bags and find the test rows of one (table, grouping key, fold).
 
     Feature bags: the size filter counts on the whole table, the folds split the rows that remain, and the train
-    rows are grouped again (a train bag may then be smaller than `low_thresh`). Random and fixed-size bags: the
-    folds split all rows.
+    rows are grouped again (a train bag may then be smaller than `low_thresh`). Random, fixed-size and curated bags:
+    the folds split all rows.
 
     Raises
     ------
@@ -156,10 +157,14 @@ def _within_thresholds(codes: NDArray[np.uint64], rows: Rows, key: GroupingKey) 
 
 
 def _runs(table: InstanceTable, key: GroupingKey, rows: Rows, rng: np.random.Generator) -> Bags:
-    """Cut a random order of the rows into runs of `bag_size`; the last, smaller run stays a bag.
+    """Cut an order of the rows into runs of `bag_size`; the rest, a smaller run, stays a bag.
 
-    In the order of fixed-size bags, rows that agree on the key's columns are contiguous, groups in random order.
+    In the order of fixed-size bags, rows that agree on the key's columns are contiguous, groups in random order; in
+    that of curated bags the prior prediction rises.
     """
+    if key.kind == "prior":
+        order, offsets = curated_runs(prior_of(table, key)[rows], key.bag_size or 1, rng)
+        return make_bags(rows[order], offsets, table.label)
     if key.kind == "random":
         ordered = rng.permutation(rows)
     else:

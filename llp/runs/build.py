@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from llp.config.grouping_keys import grouping_key
 from llp.config.own_code import check_instance
 from llp.config.targets import check_target, constructor_options
+from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
@@ -155,10 +156,12 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
     Raises
     ------
     InputError
-        See `check_build`.
+        See `check_build` and `llp.data.prior.prior_of`.
     """
     try:
         check_build(config, table)
+        if (key := grouping_key(config)).kind == "prior":
+            prior_of(table, key)
     except (InputError, OSError):
         raise
     except Exception as error:

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from llp.config.grouping_keys import key_of
 from llp.config.rerun import IDENTITY
+from llp.data.prior import scores_digest
 from llp.data.table import InstanceTable
 from llp.files import folder_name, is_whole
 from llp.runs.build import resolved
@@ -28,7 +29,7 @@ class Run:
     folder : Path
         Its folder.
     hash : str
-        Eight hexadecimal digits of the resolved config's identity and the table's fingerprint.
+        Eight hexadecimal digits of the resolved config's identity, the table's fingerprint and what else is read.
     config : dict
         The resolved identity.
     """
@@ -46,7 +47,9 @@ class Run:
     def of_content(cls, content: dict[str, Any], table: InstanceTable) -> "Run":
         """The run of a config's plain content on a table."""
         identity = {name: content[name] for name in IDENTITY}
-        text = json.dumps({**identity, "table": table.fingerprint}, sort_keys=True)
+        scores = content["grouping_key"].get("scores")
+        read = {"table": table.fingerprint} | ({"scores": scores_digest(scores)} if scores else {})
+        text = json.dumps({**identity, **read}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         names = (content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"])
         point = [*(folder_name(str(name)) for name in names), f"fold={content['fold']}", f"seed={content['seed']}"]

@@ -103,7 +103,13 @@ VALUES = [
     ("grouping_key=1_2", "Invalid grouping_key='1_2': expected key columns of dataset synthetic, which has no 1, 2 "),
     (
         "grouping_key=random_64 grouping_key.kind=x",
-        "Invalid grouping_key.kind='x': expected feature, fixed, given or random",
+        "Invalid grouping_key.kind='x': expected feature, fixed, given, prior or random",
+    ),
+    ("grouping_key=prior_64", "Invalid grouping_key=prior_64: expected the prior prediction by which its bags are "),
+    ("grouping_key=prior_64 grouping_key.column=N1 grouping_key.scores=x.csv", "Invalid grouping_key=prior_64: expect"),
+    (
+        "grouping_key=prior_64 grouping_key.scores=x.csv",
+        "Invalid grouping_key.scores='x.csv': expected a file of score",
     ),
     ("grouping_key=random_64 grouping_key.seed=-1", "Invalid grouping_key.seed=-1: expected an integer >= 0"),
     ("grouping_key=C1_C2 grouping_key.low_thresh=a", "Invalid grouping_key.low_thresh='a': expected an integer > 0"),

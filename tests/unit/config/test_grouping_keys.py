@@ -22,6 +22,7 @@ from llp.config.grouping_keys import (
         ("random_1000", "random", [], 1000),
         ("fixed_C3_128", "fixed", ["C3"], 128),
         ("fixed_C3_C11_512", "fixed", ["C3", "C11"], 512),
+        ("prior_64", "prior", [], 64),
     ],
 )
 def test_key_by_name(tiny, name, kind, columns, bag_size):

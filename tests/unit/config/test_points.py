@@ -22,7 +22,17 @@ CHOICES = {
     "optimizer": ["adam", "exact_adam"],
     "protocol": ["paper", "holdout"],
     "experiment": ["distance_space", "keyed"],
-    "grouping_key": ["C3_C11", "C1", "random_64", "random_512", "fixed_C1_C2_64", "month_dest", "random", "mine_1"],
+    "grouping_key": [
+        "C3_C11",
+        "C1",
+        "random_64",
+        "random_512",
+        "fixed_C1_C2_64",
+        "month_dest",
+        "random",
+        "mine_1",
+        "prior_64",
+    ],
 }
 VALUES = [
     "fold=3", "seed=7", "trainer.max_epochs=3", "trainer.patience=${dataset.patience}", "seed=${fold}",

@@ -1,0 +1,129 @@
+"""Curated bags: instances of like prior predictions lie together.
+
+Adel Javanmard, Matthew Fahrbach and Vahab Mirrokni, "PriorBoost: an adaptive algorithm for learning from aggregate
+responses", ICML 2024 (arXiv 2402.04987): the best bags, given what each label is expected to be, are those of the
+one-dimensional k-means problem of these expectations with bags of a given size. Here every bag but one has that size.
+The paper was at hand as its abstract and summaries; the optimum below is shown by exchange, and by enumeration in the
+tests. No label is read: who makes the bags need not know one.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.data.bags import GroupingKey
+from llp.data.table import InstanceTable
+from llp.errors import InputError, invalid
+
+SCORES = ("probability", "prediction")  # what llp.predict calls them, for binary and real labels
+_SCANS: dict[str, Callable[[Path], pl.LazyFrame]] = {
+    ".parquet": pl.scan_parquet,
+    ".arrow": pl.scan_ipc,
+    ".csv": pl.scan_csv,
+}
+
+
+def prior_of(table: InstanceTable, key: GroupingKey) -> NDArray[np.float64]:
+    """The prior prediction of every row of a table: (N,).
+
+    Raises
+    ------
+    InputError
+        The table has no such numeric column, or the file is none of its scores.
+    """
+    if key.column is not None:
+        names = [column.name for column in table.schema.numeric]
+        if key.column not in names:
+            has = f"which has {', '.join(names)}" if names else "which has none"
+            example = names[0] if names else "grouping_key.scores=scores.parquet"
+            expected = f"a numeric column of {table.folder.name}, {has}"
+            raise invalid("grouping_key.column", key.column, expected, example)
+        return np.asarray(table.numeric[:, names.index(key.column)], np.float64)
+    prior = _read_scores(Path(key.scores or ""))
+    if len(prior) != table.n_rows:
+        expected = f"a score for each of the {table.n_rows} rows of {table.folder.name}, it has {len(prior)}"
+        raise invalid("grouping_key.scores", key.scores, expected)
+    return prior
+
+
+def check_scores(path: Path) -> None:
+    """Refuse what cannot be a file of scores.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or its ending says no format.
+    """
+    if path.suffix not in _SCANS or not path.is_file():
+        expected = f"a file of scores that ends in {', '.join(_SCANS)}, as llp.predict writes it"
+        raise invalid("grouping_key.scores", str(path), expected, "scores.parquet")
+
+
+def _read_scores(path: Path) -> NDArray[np.float64]:
+    check_scores(path)
+    try:
+        lazy = _SCANS[path.suffix](path)
+        name = next((one for one in SCORES if one in lazy.collect_schema()), None)
+        frame = None if name is None else lazy.select(pl.col(name).cast(pl.Float64)).collect()
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+    if frame is None or not bool(frame.to_series().is_finite().fill_null(False).all()):
+        expected = f"a column {' or '.join(SCORES)} of finite numbers, as llp.predict writes it"
+        raise invalid("grouping_key.scores", str(path), expected, "scores.parquet")
+    scores: NDArray[np.float64] = frame.to_series().to_numpy()
+    return scores
+
+
+def scores_digest(path: str) -> str:
+    """Digest of the content of a file of scores: with it, a run knows which bags it had."""
+    check_scores(Path(path))
+    status = Path(path).stat()
+    return _digest(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=16)
+def _digest(path: str, size: int, changed: int) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def curated_runs(
+    prior: NDArray[np.float64], bag_size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut instances into bags of `bag_size`, one of them smaller, with the least sum of squares within the bags.
+
+    Two bags whose values interleave can exchange instances, sizes kept, at a gain: so the best bags are runs of the
+    sorted values, and only the place of the smaller one is to be found.
+
+    Parameters
+    ----------
+    prior : ndarray
+        (n,) the prior prediction of each instance, at least one.
+    bag_size : int
+        Instances of a bag.
+    rng : Generator
+        Orders instances of equal prediction, which else would lie in the table's order.
+
+    Returns
+    -------
+    order, offsets : ndarray
+        Positions (n,) bag after bag, and where each bag begins (K + 1).
+    """
+    shuffled = rng.permutation(len(prior))
+    order = shuffled[np.argsort(prior[shuffled], kind="stable")]
+    n_full, rest = divmod(len(prior), bag_size)
+    offsets = np.append(np.arange(0, len(prior), bag_size), len(prior))
+    if rest and n_full:
+        # a sum of squares within bags is that of all values less, for each bag, its sum squared over its size
+        total = np.append(0.0, np.cumsum(prior[order] - prior.mean()))
+        begins = np.arange(n_full + 1) * bag_size  # of the smaller bag, if so many full ones lie before it
+        before = np.append(0.0, np.cumsum(np.diff(total[begins]) ** 2))
+        after = np.append(0.0, np.cumsum(np.diff(total[begins + rest]) ** 2))
+        saved = (before + after[-1] - after) / bag_size + (total[begins + rest] - total[begins]) ** 2 / rest
+        offsets[1 + int(saved.argmax()) : -1] += rest - bag_size
+    return order, offsets.astype(np.int64)
