@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 
 from llp.config.commands import AnalyzeConfig, TrainConfig
 from llp.config.grouping_keys import grouping_key, options, read_option
-from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
+from llp.config.schema import ConfigGroup, DatasetConfig, NoiseConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
 from llp.data.prior import check_scores
@@ -49,6 +49,7 @@ def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
             raise invalid("bag_sizes", checked.bag_sizes, "a list of sizes, each once", sorted(set(checked.bag_sizes)))
     if isinstance(checked, TrainConfig):
         _check_protocol(checked.protocol, checked.dataset.label_kind)
+        _check_noise(checked.noise)
         _check_labels(checked)
     return checked
 
@@ -80,6 +81,19 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
     if protocol.name == "holdout" and protocol.select_by not in fits:
         expected = f"{', '.join(fits[:-1])} or {fits[-1]} for {label_kind} labels under protocol=holdout"
         raise invalid("protocol.select_by", protocol.select_by, expected, "bag_loss")
+
+
+def _check_noise(noise: NoiseConfig | None) -> None:
+    """Refuse what a mechanism does not promise."""
+    if noise is None:
+        return
+    if noise.mechanism == "laplace" and noise.delta != 0:
+        raise invalid("noise.delta", noise.delta, "0 under noise=laplace", f"noise=gaussian noise.delta={noise.delta}")
+    if noise.mechanism == "gaussian" and noise.delta == 0:
+        raise invalid("noise.delta", noise.delta, "a number > 0 and < 1 under noise=gaussian", "1e-6")
+    if noise.mechanism == "gaussian" and noise.epsilon > 1:
+        expected = "a number > 0 and <= 1 under noise=gaussian, whose proof ends there"
+        raise invalid("noise.epsilon", noise.epsilon, expected, f"noise=laplace noise.epsilon={noise.epsilon}")
 
 
 def _check_key(config: DictConfig) -> None:

@@ -15,6 +15,7 @@ from llp.config.schema import (
     Hardware,
     MethodConfig,
     ModelConfig,
+    NoiseConfig,
     OptimizerConfig,
     PreparedDataset,
     PriorKey,
@@ -37,6 +38,7 @@ class TrainConfig(ConfigGroup):
     trainer: TrainerConfig
     hardware: Hardware
     protocol: ProtocolConfig
+    noise: NoiseConfig | None = None
     logger: Annotated[CSVLogger | WandBLogger, Field(discriminator="name")]
     fold: Annotated[int, Field(ge=0, le=N_FOLDS - 1)]
     seed: NonNegativeInt

@@ -3,7 +3,7 @@
 What is chosen or set beside it on the command line is applied after it, as `seed=1` or `method=upm`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,14 @@ from llp.files import read_yaml
 OPTION = "from"
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
 """What is hashed into a run's identity, and so is in its config.yaml: not its folders, its hardware or its logger."""
+
+CHOSEN = ("noise",)
+"""Groups of the identity that are there where they are chosen alone: a run without one has the hash that it had."""
+
+
+def identity_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a config's content that identifies a run."""
+    return {name: content[name] for name in IDENTITY} | {name: content[name] for name in CHOSEN if name in content}
 
 
 def run_config(folder: str) -> dict[str, Any]:
@@ -42,7 +50,7 @@ def run_config(folder: str) -> dict[str, Any]:
     lacking = [name for name in IDENTITY if not isinstance(content, dict) or name not in content]
     if lacking:
         raise invalid(OPTION, folder, f"{expected}; {path} has no {choice(lacking)}", "FOLDER")
-    return {name: content[name] for name in IDENTITY}
+    return identity_of(content)
 
 
 def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> None:
@@ -59,9 +67,8 @@ def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> No
     """
     content = run_config(folder)
     with open_dict(config):
-        for name in IDENTITY:
-            if name not in chosen:
-                config[name] = content[name]
+        for name in {*content} - {*chosen}:
+            config[name] = content[name]
         config[OPTION] = folder
 
 

@@ -156,6 +156,16 @@ class Hardware(ConfigGroup):
     deterministic: bool
 
 
+class NoiseConfig(ConfigGroup):
+    """`conf/noise`: see `llp.data.noise.Noise`."""
+
+    mechanism: Literal["laplace", "gaussian"]
+    epsilon: PositiveFloat
+    delta: Annotated[float, Field(ge=0, lt=1)]
+    sensitivity: PositiveFloat
+    seed: NonNegativeInt
+
+
 SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from llp.results.collect import Config
 
 # order in which settings are tried as labels; those that add no distinction are dropped
-_ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "dataset", "table")
+_ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "noise", "dataset", "table")
 
 
 def name_variants(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
@@ -51,7 +51,7 @@ def _configs_of(runs: pl.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_data(path: str) -> bool:
-    return path == "table" or path.startswith("grouping_key.")
+    return path == "table" or path.startswith(("grouping_key.", "noise."))
 
 
 def telling_paths(configs: list[Config]) -> list[str]:

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from llp.config.grouping_keys import grouping_key
 from llp.config.own_code import check_instance
 from llp.config.targets import check_target, constructor_options
+from llp.data.noise import Noise, check_sensitivity, with_noise
 from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
@@ -130,6 +131,14 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
             f"Invalid method={config.method.name}: it trains on labelled instances, {config.dataset.name} has labels "
             "of bags alone; expected a method that learns from bags, such as method=dllp_bce"
         )
+    if "noise" in config:
+        check_sensitivity(table, Noise(**config.noise))
+        if method.sees_instance_labels:
+            raise InputError(
+                f"Invalid method={config.method.name}: it trains on labelled instances, and noise="
+                f"{config.noise.mechanism} is on the sums of bags; expected a method that learns from bags, such as "
+                "method=dllp_bce"
+            )
     own = own_hooks(type(method))
     if own and config.hardware.features_on == "device":
         raise invalid(
@@ -177,10 +186,13 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
     from llp.metrics.held_out import LEAST_BAGS
 
     key = grouping_key(config)
+    fold_bags = build_fold(table, key, config.fold)
+    if "noise" in config:
+        fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, Noise(**config.noise), config.fold))
     data = LLPDataModule(
         table=table,
         key=key,
-        fold_bags=build_fold(table, key, config.fold),
+        fold_bags=fold_bags,
         protocol=config.protocol.name,
         held_out=config.protocol.held_out,
         bags_per_batch=config.trainer.bags_per_batch,

@@ -10,7 +10,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from llp.config.grouping_keys import key_of
-from llp.config.rerun import IDENTITY
+from llp.config.rerun import CHOSEN, IDENTITY, identity_of
 from llp.data.prior import scores_digest
 from llp.data.table import InstanceTable
 from llp.files import folder_name, is_whole
@@ -41,12 +41,13 @@ class Run:
     @classmethod
     def of(cls, config: DictConfig, table: InstanceTable) -> "Run":
         """The run of a composed config on a table."""
-        return cls.of_content(resolved(config, (*IDENTITY, "outputs_dir")), table)
+        names = (*IDENTITY, *(name for name in CHOSEN if name in config), "outputs_dir")
+        return cls.of_content(resolved(config, names), table)
 
     @classmethod
     def of_content(cls, content: dict[str, Any], table: InstanceTable) -> "Run":
         """The run of a config's plain content on a table."""
-        identity = {name: content[name] for name in IDENTITY}
+        identity = identity_of(content)
         scores = content["grouping_key"].get("scores")
         read = {"table": table.fingerprint} | ({"scores": scores_digest(scores)} if scores else {})
         text = json.dumps({**identity, **read}, sort_keys=True)
