@@ -1,0 +1,63 @@
+"""LLP-DC: the bag loss together with hard pseudo-labels of the right number, where instances are sure of theirs.
+
+Tianhao Ma, Ximing Li, Changchun Li and Renchu Guan, "Learning from label proportions with dual-proportion constraints",
+CVPR 2026 Findings (arXiv 2603.21153). Bag cross-entropy + weight × the cross-entropy to pseudo-labels that fit the
+bag's label sum at the least total -log probability, a minimum-cost flow; with two classes these are the y highest
+scores of the bag (`llp.ops.transport.transport_labels`). An instance counts where the current probability of its
+pseudo-label is at least `threshold`, and the sum is divided by the number of all instances. The paper was at hand as
+its abstract; the definition and the defaults, 0.5 and 0.6, are those of the authors' public code
+(TianhaoMa5/CVPR2026_Findings_LLP_DC).
+
+That code takes pseudo-labels and probabilities from a weakly changed image and their loss from a strongly changed one.
+Rows of a table have no such changes: here both are of the row itself.
+"""
+
+from typing import Any, ClassVar
+
+import torch
+from pydantic import NonNegativeFloat
+from torch import Tensor
+from torch.nn import functional as F
+
+from llp.config.options import Share
+from llp.data.batch import BagBatch
+from llp.methods.base import LLPMethod
+from llp.methods.dllp import dllp_bce
+from llp.ops.segment import mean_over_instances
+from llp.ops.transport import transport_labels
+
+
+def confident(scores: Tensor, label: Tensor, *, threshold: float) -> Tensor:
+    """1 where the probability of the pseudo-label (n,) is at least `threshold`, else 0: (n,), without gradient."""
+    h = torch.sigmoid(scores.detach())
+    return (torch.where(label > 0.5, h, 1 - h) >= threshold).to(scores.dtype)
+
+
+class LLPDC(LLPMethod):
+    """`dllp_bce` + weight × the cross-entropy of confident instances to the labels of the y highest scores.
+
+    Parameters
+    ----------
+    weight : float
+        Of the instances' loss.
+    threshold : float
+        Least probability of a pseudo-label that counts, in [0, 1].
+    """
+
+    static_shape = True
+    own_means: ClassVar[tuple[str, ...]] = ("confident",)
+
+    def __init__(self, *, weight: NonNegativeFloat, threshold: Share, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.weight = weight
+        self.threshold = threshold
+
+    def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
+        """See `LLPMethod.bag_loss`."""
+        label = transport_labels(scores, batch.segment, batch.size, batch.label_sum)
+        counts = confident(scores, label, threshold=self.threshold)
+        losses = F.binary_cross_entropy_with_logits(scores, label, reduction="none") * counts
+        share = mean_over_instances(counts, batch.segment, batch.size)
+        self.epoch_means.add("confident", share, 1)
+        instance_loss = mean_over_instances(losses, batch.segment, batch.size)
+        return dllp_bce(scores, batch, reduction="mean") + self.weight * instance_loss
