@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from llp.config.options import Widths
 from llp.models.dense import dense
+from llp.optim.embedding_sgd import EmbeddingParameter
 
 
 class AttentionLayer(nn.Module):
@@ -80,9 +81,9 @@ class AutoInt(nn.Module):
         self.number_columns = number_columns
         sizes = torch.tensor(vocab_sizes[number_columns:], dtype=torch.int64)
         self.register_buffer("offset", (torch.cumsum(sizes, 0) - sizes).to(torch.int32), persistent=False)
-        self.embedding = nn.Parameter(torch.empty(int(sizes.sum()), embedding_dim))
+        self.embedding = EmbeddingParameter(torch.empty(int(sizes.sum()), embedding_dim))
         # of the numeric columns, then of the columns of binned numbers
-        self.number_vector = nn.Parameter(torch.empty(n_numeric + number_columns, embedding_dim))
+        self.number_vector = EmbeddingParameter(torch.empty(n_numeric + number_columns, embedding_dim))
         for parameter in (self.embedding, self.number_vector):
             nn.init.uniform_(parameter, -0.05, 0.05)  # Keras' default for an embedding
         widths = [embedding_dim] + [heads * head_width] * attention_layers
