@@ -8,31 +8,17 @@ if __name__ == "__main__":
 import json
 from pathlib import Path
 
-import hydra
 from omegaconf import DictConfig
 
-from llp.command import command, told_in_a_line
-from llp.config.checks import check_config
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.hydra_main import command_of
 from llp.errors import InputError
 from llp.files import write_atomically
 from llp.results.workspace import build_workspace, spec_of
 from llp.runs.tracking import wandb_mode
 
-register()
 
-
-@command
-@hydra.main(config_path=str(CONF_DIR), config_name="dashboard", version_base="1.3")
+@command_of("dashboard")
 def main(config: DictConfig) -> None:
-    """Build the workspace, or say what would be built."""
-    with told_in_a_line():
-        check_config(config, "dashboard")
-        build(config)
-
-
-def build(config: DictConfig) -> None:
     """Save the workspace to W&B where a key is configured; write its spec where `save` names a file.
 
     Raises

@@ -7,36 +7,16 @@ if __name__ == "__main__":
 
 from pathlib import Path
 
-import hydra
 from omegaconf import DictConfig, ListConfig
 from rich.progress import Progress
 
-from llp.command import command, told_in_a_line
-from llp.config.checks import check_config
-from llp.config.command_line import quote_texts
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.hydra_main import command_of
 from llp.errors import InputError
 
-register()
 
-
-@command
-def main() -> None:
-    """Score rows and say how many."""
-    quote_texts()
-    _main()
-
-
-@hydra.main(config_path=str(CONF_DIR), config_name="predict", version_base="1.3")
-def _main(config: DictConfig) -> None:
-    with told_in_a_line():
-        check_config(config, "predict")
-        predict(config)
-
-
-def predict(config: DictConfig) -> None:
-    """Score the rows that a composed `conf/predict.yaml` names."""
+@command_of("predict")
+def main(config: DictConfig) -> None:
+    """Score the rows that a composed `conf/predict.yaml` names, and say how many."""
     import torch
 
     from llp.datasets.files.content import find_files

@@ -7,21 +7,14 @@ if __name__ == "__main__":
 
 from pathlib import Path
 
-import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
-from llp.command import command, told_in_a_line
-from llp.config.checks import check_config
-from llp.config.command_line import quote_texts
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.hydra_main import command_of
 from llp.config.own_code import placed_errors
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-
-register()
 
 
 def describe(table: InstanceTable, console: Console) -> None:
@@ -41,21 +34,12 @@ def describe(table: InstanceTable, console: Console) -> None:
         console.print(f"{name.replace('_', ' ')}: {text}", soft_wrap=True, highlight=False)
 
 
-@command
-def main() -> None:
-    """Prepare a dataset's table."""
-    quote_texts()
-    _main()
-
-
-@hydra.main(config_path=str(CONF_DIR), config_name="prepare", version_base="1.3")
-def _main(config: DictConfig) -> None:
+@command_of("prepare")
+def main(config: DictConfig) -> None:
     """Prepare a dataset's table and say what was found."""
-    with told_in_a_line():
-        check_config(config, "prepare")
-        raw = [config.raw] if isinstance(config.raw, str) else config.raw and list(config.raw)
-        with placed_errors(config):
-            folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
+    raw = [config.raw] if isinstance(config.raw, str) else config.raw and list(config.raw)
+    with placed_errors(config):
+        folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
     describe(InstanceTable.open(folder), Console())
 
 
