@@ -21,9 +21,8 @@ from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, eight_digits, encode, natural_log_squared
-from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import compare
-from llp.datasets.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
+from llp.datasets.staging import Coded, Staged, count_categories, facts_of, progress_bars, scratch, stage, write_coded
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]
@@ -82,12 +81,11 @@ def prepare(
 
 
 class Numbers(NamedTuple):
-    """The binned numbers of all rows: per column the least and greatest bin and the missing values; sum of labels."""
+    """The binned numbers of all rows: per column the least and greatest bin and the missing values."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     missing: NDArray[np.int64]
-    label_sum: float
 
 
 def _keep(frame: pl.DataFrame) -> pl.DataFrame:
@@ -102,18 +100,15 @@ def _numbers(staged: Staged) -> Numbers:
         lazy.select(what).collect(engine="streaming").to_numpy()[0].astype(np.int64)
         for what in (filled.min(), filled.max(), columns.null_count())
     )
-    label_sum = lazy.select(pl.col("label").sum().cast(pl.Float64)).collect(engine="streaming").item()
-    return Numbers(low, high, missing, label_sum)
+    return Numbers(low, high, missing)
 
 
-def _codes(
-    parts: list[Path], numbers: Numbers, categories: Mapping[str, Category]
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _coded(parts: list[Path], numbers: Numbers, categories: Mapping[str, Category]) -> Coded:
     """Codes (m, 39) and labels (m,) of some parts."""
     frame = pl.scan_ipc(parts).collect()
     bins = frame.select(pl.col(NUMBERS).fill_null(0)).to_numpy() - numbers.low
     codes = np.stack([*bins.T.astype(np.int32), *(encode(frame[name], c.known) for name, c in categories.items())])
-    return codes.T, frame["label"].to_numpy()  # by column until the writer's one copy: four times as fast
+    return codes.T, None, frame["label"].to_numpy()  # by column until the writer's one copy: four times as fast
 
 
 def _write(
@@ -128,23 +123,15 @@ def _write(
     columns = [Column(name, "categorical", size, "binned log squared") for name, size in bins.items()]
     columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
     with TableWriter(folder, columns, label_kind="binary", rows=staged.rows) as writer:
-        task = progress.add_task("code", total=staged.rows, detail="")
-        start = 0
-        coded = partial(_codes, numbers=numbers, categories=categories)
-        for codes, label in ordered_map(coded, staged.groups(), threads=THREADS):
-            writer.write(start, codes, None, label)
-            start += len(label)
-            progress.update(task, completed=start, detail=f"{start:,} rows")
+        coded = partial(_coded, numbers=numbers, categories=categories)
+        label_sum = write_coded(writer, staged, coded, progress)
         for name, low in zip(NUMBERS, numbers.low.tolist(), strict=True):
             writer.set_encoding(name, encoding("log_squared_bins", low=low, missing=0))
         for name, category in categories.items():
             writer.set_vocabulary(name, eight_digits(category.known), missing=[""])
-        missing = numbers.missing.tolist() + [c.missing for c in categories.values()]
+        missing = dict(zip(NUMBERS, numbers.missing.tolist(), strict=True))
+        missing |= {name: category.missing for name, category in categories.items()}
         sizes = bins | {name: len(c.known) + c.any_rare for name, c in categories.items()}
-        facts = {
-            "label_mean": numbers.label_sum / staged.rows,
-            "missing_share": {column.name: n / staged.rows for column, n in zip(columns, missing, strict=True)},
-            "lines_left_out": staged.bad_lines.count,
-            "published": compare("ctr", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=0),
-        }
+        published = compare("ctr", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=0)
+        facts = facts_of(staged, label_sum, missing, published)
         writer.finish(made_by=made_by, source=staged.source, facts=facts)

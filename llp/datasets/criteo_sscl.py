@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 from rich.progress import Progress
 
@@ -21,9 +20,8 @@ from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, encode, log2_squared
-from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import compare
-from llp.datasets.staging import THREADS, Staged, count_categories, progress_bars, scratch, stage
+from llp.datasets.staging import Coded, Staged, count_categories, facts_of, progress_bars, scratch, stage, write_coded
 
 RAW_NUMBERS = {
     "sales_amount_in_euro": "Y",
@@ -128,9 +126,9 @@ def _numbers(staged: Staged) -> dict[str, Number]:
     return found
 
 
-def _encoded(
+def _coded(
     parts: list[Path], numbers: Mapping[str, Number], categories: Mapping[str, Category], transform: str
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+) -> Coded:
     """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
     frame = pl.scan_ipc(parts).collect()
     codes = np.stack([encode(frame[name], c.known) for name, c in categories.items()], axis=1)
@@ -152,14 +150,8 @@ def _write(
     columns = [Column(name, "numeric", None, transform) for name in numbers if name != "Y"]
     columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
     with TableWriter(folder, columns, label_kind="real", rows=staged.rows) as writer:
-        task = progress.add_task("code", total=staged.rows, detail="")
-        start, label_sum = 0, 0.0
-        encoded = partial(_encoded, numbers=numbers, categories=categories, transform=transform)
-        for codes, values, label in ordered_map(encoded, staged.groups(), threads=THREADS):
-            writer.write(start, codes, values, label)
-            start += len(label)
-            label_sum += float(label.sum())
-            progress.update(task, completed=start, detail=f"{start:,} rows")
+        coded = partial(_coded, numbers=numbers, categories=categories, transform=transform)
+        label_sum = write_coded(writer, staged, coded, progress)
         for name, number in numbers.items():
             record = encoding("number", missing=-1, fill=number.mean, transform=transform)
             writer.set_encoding("label" if name == "Y" else name, record)
@@ -168,10 +160,6 @@ def _write(
         missing = {name: number.missing for name, number in numbers.items() if name != "Y"}
         missing |= {name: c.missing for name, c in categories.items()}
         sizes = {name: len(c.known) + c.any_rare for name, c in categories.items()}
-        facts = {
-            "label_mean": label_sum / staged.rows,
-            "missing_share": {name: n / staged.rows for name, n in missing.items()},
-            "lines_left_out": staged.bad_lines.count,
-            "published": compare("sscl", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE),
-        }
+        published = compare("sscl", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE)
+        facts = facts_of(staged, label_sum, missing, published)
         writer.finish(made_by=made_by, source=staged.source, facts=facts)

@@ -2,16 +2,19 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from llp.data.table_place import temporary_folder
+from llp.data.table_writer import TableWriter
 from llp.datasets.dialect import Dialect, Layout, detect, other_file
 from llp.datasets.encode import Category, category
 from llp.datasets.ordered_map import ordered_map
@@ -24,6 +27,9 @@ log = logging.getLogger(__name__)
 
 THREADS = 2
 PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed anew
+
+# codes (m, Fc), numbers (m, Fn) or None, labels (m,) of some parts
+Coded = tuple[NDArray[np.int32], NDArray[np.floating] | None, NDArray[np.floating]]
 
 
 @dataclass(frozen=True)
@@ -163,3 +169,25 @@ def count_categories(
         found[name] = category(counts, rare_at_most=rare_at_most, missing_is_value=missing_is_value)
         progress.update(task, advance=1, detail=f"{name}: {counts.height:,} values")
     return found
+
+
+def write_coded(writer: TableWriter, staged: Staged, code: Callable[[list[Path]], Coded], progress: Progress) -> float:
+    """Code the staged rows, some parts at once, and write them in order; returns the sum of their labels."""
+    task = progress.add_task("code", total=staged.rows, detail="")
+    start, label_sum = 0, 0.0
+    for codes, numbers, label in ordered_map(code, staged.groups(), threads=THREADS):
+        writer.write(start, codes, numbers, label)
+        start += len(label)
+        label_sum += float(label.sum(dtype=np.float64))
+        progress.update(task, completed=start, detail=f"{start:,} rows")
+    return label_sum
+
+
+def facts_of(staged: Staged, label_sum: float, missing: Mapping[str, int], published: str) -> dict[str, Any]:
+    """What a table's schema says of its rows: `missing` counts each column's missing values."""
+    return {
+        "label_mean": label_sum / staged.rows,
+        "missing_share": {name: n / staged.rows for name, n in missing.items()},
+        "lines_left_out": staged.bad_lines.count,
+        "published": published,
+    }
