@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from llp import LLPClassifier, LLPRegressor
-from tests.helpers.commands import Command
+from tests.helpers.commands import Command, assert_refused
 
 PREPARE = ("dataset=files", "name=mine")
 ROWS = "shop,price,bag,bought\n" + "\n".join(f"s{i % 3},{i / 10},b{i % 6},{i % 2}" for i in range(60)) + "\n"
@@ -111,10 +111,7 @@ def answers(tmp_path_factory):
 
 @pytest.mark.parametrize("case", COMMANDS)
 def test_command_says_in_one_line_what_is_wrong(answers, case):
-    answer = answers[0][case]
-    assert answer.returncode == 1
-    assert re.search(COMMANDS[case][1], answer.stderr, re.MULTILINE), answer.stderr
-    assert "Traceback" not in answer.stdout + answer.stderr
+    assert_refused(answers[0][case], COMMANDS[case][1])
 
 
 def test_nothing_is_left(answers):

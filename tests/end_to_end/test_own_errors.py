@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.helpers.commands import TINY, Command
+from tests.helpers.commands import TINY, Command, assert_refused
 
 METHODS = """
 import sys
@@ -218,10 +218,7 @@ def test_point_of_own_code_is_told_in_a_line(answers, name):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_config_names_and_is_no_method_or_gives_no_scores_is_refused(answers, name):
-    answer = answers[2][name]
-    assert answer.returncode == 1
-    assert "Traceback" not in answer.stdout + answer.stderr
-    assert re.search(REFUSED[name], answer.stderr, re.MULTILINE), answer.stderr
+    assert_refused(answers[2][name], REFUSED[name])
 
 
 @pytest.mark.parametrize("name", PREPARED)

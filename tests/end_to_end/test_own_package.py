@@ -1,10 +1,8 @@
 """A method and a dataset of a user's own package, without a change to this one."""
 
-import re
-
 import pytest
 
-from tests.helpers.commands import Command
+from tests.helpers.commands import Command, assert_refused
 
 METHODS = '''
 import torch
@@ -139,10 +137,7 @@ def test_job_that_fails_in_a_grid_is_told_and_the_others_go_on(lab):
     ],
 )
 def test_mistakes_in_own_names_and_labels(lab, name, message):
-    answer = lab[1][name]
-    assert answer.returncode == 1
-    assert re.search(message, answer.stderr, re.MULTILINE), answer.stderr
-    assert "Traceback" not in answer.stdout + answer.stderr
+    assert_refused(lab[1][name], message)
 
 
 def test_class_that_does_not_exist_is_named(lab):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,10 @@ class Command:
             str(path.relative_to(self.outputs_dir)): json.loads(path.read_text())
             for path in sorted(Path(self.outputs_dir).rglob("result.json"))
         }
+
+
+def assert_refused(answer, message):
+    """A command's answer to wrong input: one line that `message`, a pattern, is found in, and no traceback."""
+    assert answer.returncode == 1
+    assert re.search(message, answer.stderr, re.MULTILINE), answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr

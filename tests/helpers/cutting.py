@@ -86,12 +86,6 @@ def untimed_records(command):
     return {path: untimed_record(record) for path, record in command.results().items()}
 
 
-def outcome(outputs_dir):
-    """Every curve and every kept weight file under some outputs, by path."""
-    weights = {str(path.relative_to(outputs_dir)): path.read_bytes() for path in outputs_dir.rglob("best.pt")}
-    return untimed_curves(outputs_dir), weights
-
-
 def content(path):
     """What a file holds: a record and a curve without their times, weights by name, any other file to the byte."""
     if path.name == "result.json":

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from llp.runs.run import run_one
-from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, moments, outcome, untimed_record
+from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 from tests.helpers.every_method import TRAINED, composed
 
 # a vocabulary of which a minibatch touches a part, so that rows lag behind; most runs stop early within some epochs
@@ -41,7 +41,7 @@ def check_cuts(tiny, tmp_path, name, way, draw, n_cuts):
     with moments() as seen:
         outputs = tmp_path / "whole"
         whole = untimed_record(run_one(tiny(*chosen, "checkpoint_minutes=60", f"outputs_dir={outputs}")).model_dump())
-    expected = outcome(outputs)
+    expected = contents(outputs)
     for number in range(n_cuts):
         kind = draw.choice(["epoch", "minibatch"])
         moment = draw.choice([i for i, what in enumerate(seen) if what == kind])
@@ -51,7 +51,7 @@ def check_cuts(tiny, tmp_path, name, way, draw, n_cuts):
             with moments(cut=moment), pytest.raises(CutOffError):
                 run_one(cut)
             assert untimed_record(run_one(cut).model_dump()) == whole
-        assert outcome(place) == expected
+        assert contents(place) == expected
     return whole["epochs"][-1][2]
 
 
