@@ -56,9 +56,12 @@ class InstanceTable:
         """
         schema = read_schema(folder)
         if made_by is not None and schema.made_by != dict(made_by):
+            there, asked = _flat(schema.made_by), _flat(made_by)
+            differ = [name for name in asked | there if there.get(name, ...) != asked.get(name, ...)]
+            made, wanted = (json.dumps({name: by[name] for name in differ if name in by}) for by in (there, asked))
             raise InputError(
-                f"{folder} holds another table: it was made by {json.dumps(schema.made_by)}, this run asks for "
-                f"{json.dumps(dict(made_by))}. Remove the folder, or give this one another place (dataset.table=NAME)."
+                f"{folder} holds another table: it was made by {made}, this run asks for {wanted}. Remove the folder, "
+                "or give this one another place (dataset.table=NAME; for dataset=files, name=NAME)"
             )
         table = cls(folder, schema)
         table._check_files()
@@ -162,3 +165,11 @@ class InstanceTable:
     def fingerprint(self) -> str:
         """See `Schema.fingerprint`."""
         return self.schema.fingerprint
+
+
+def _flat(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Options of groups by their whole names: {"reading": {"decimal": "comma"}} is {"reading.decimal": "comma"}."""
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
+    return flat
