@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -28,6 +28,7 @@ from llp.results import contents
 from llp.results.chosen import datasets_of, filtered, of_experiment
 from llp.results.collect import Collected, collect, fingerprint
 from llp.results.output import ReportFiles, write_files
+from llp.results.rates import Chosen, at_held_out_rates
 from llp.results.sections import Choice, make_report
 from llp.results.summary import summarize
 from llp.results.table import show
@@ -64,6 +65,7 @@ def main(config: DictConfig) -> None:
                     grouping_key=_names(config.grouping_key),
                     method=_names(config.method),
                     experiment=config.experiment,
+                    learning_rate=config.learning_rate,
                     tables=_names(config.tables),
                     figures=_names(config.figures),
                     refresh_seconds=WATCH_SECONDS if config.watch else None,
@@ -90,6 +92,7 @@ def report(
     grouping_key: Sequence[str] | None = None,
     method: Sequence[str] | None = None,
     experiment: str | None = None,
+    learning_rate: Literal["all", "held_out"] = "all",
     tables: Sequence[str] | None = None,
     figures: Sequence[str] | None = None,
     refresh_seconds: int | None = None,
@@ -105,6 +108,8 @@ def report(
         Names to keep; all by default.
     experiment : str, optional
         Keep the points that grids of this experiment asked for.
+    learning_rate : {'all', 'held_out'}
+        Keep all runs, or of those that differ in it alone the ones that `llp.results.rates` chooses.
     tables, figures : sequence of str, optional
         Names of the tables and figures to make, see `llp.results.contents`; all by default.
     refresh_seconds : int, optional
@@ -124,13 +129,17 @@ def report(
     collected = of_experiment(collect(outputs_dir), experiment)
     datasets = datasets_of(outputs_dir, collected, dataset)
     collected = filtered(collected, {name: names for name, names in filters.items() if names is not None})
+    chosen: list[Chosen] = []
+    if learning_rate == "held_out":
+        collected, chosen = at_held_out_rates(collected)
     runs = name_variants(collected.runs, collected.configs)
     cells = summarize(runs)
     folder = outputs_dir / "report"
     with writing_in(folder, f"another process is writing {folder}"):
         made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice)
         console = console or Console()
-        closing = [*_closing(collected), *(f"  missing: {line}" for line in made.missing)]
+        rates = [f"  learning rate {one.rate}, by the held-out loss: {_where(one)}" for one in chosen]
+        closing = [*_closing(collected), *rates, *(f"  missing: {line}" for line in made.missing)]
         for section in made.sections:
             for name, table in section.tables.items():
                 if name in (tables or PRINTED):
@@ -145,6 +154,11 @@ def report(
             closing=closing,
             refresh_seconds=refresh_seconds,
         )
+
+
+def _where(one: Chosen) -> str:
+    runs = "1 run" if one.n_runs == 1 else f"{one.n_runs} runs"
+    return f"{one.method} on {one.dataset}, {one.grouping_key} ({one.held_out:.4g} over {runs})"
 
 
 def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Sequence[str]:

@@ -99,6 +99,7 @@ class ReportConfig(ConfigGroup):
     grouping_key: _Names
     method: _Names
     experiment: str | None
+    learning_rate: Literal["all", "held_out"]
     tables: _Names
     figures: _Names
     logger: Literal["wandb"] | None

@@ -37,6 +37,7 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "mode": (pl.String, attrgetter("metric.mode")),  # max | min
     "best": (pl.Float64, attrgetter("metric.best")),  # at the chosen epoch; null where undefined
     "best_epoch": (pl.Int64, attrgetter("metric.best_epoch")),
+    "held_out": (pl.Float64, attrgetter("metric.held_out")),  # what picked the epoch; null under protocol=paper
     "untrained": (pl.Float64, attrgetter("metric.untrained")),  # before the last stage
     "epochs": (pl.Int64, lambda record: record.stages[-1].epochs),
     "first_stage_epochs": (pl.Int64, lambda record: sum(stage.epochs for stage in record.stages[:-1])),

@@ -18,6 +18,7 @@ def stage(**changes: Any) -> StageRecord:
 
 def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None = None, **changes: Any) -> RunRecord:
     """A finished run's record; `changes` replaces fields, `config` is merged into the groups of its configuration."""
+    held_out = changes.pop("held_out", None)
     point = {"dataset": "flights", "grouping_key": "month_dest", "method": "dllp_bce", "model": "mlp"}
     point |= {"protocol": "paper", "fold": 0, "seed": 0}
     point |= {name: changes.pop(name) for name in point if name in changes}
@@ -31,7 +32,13 @@ def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None 
         "config_hash": "0123abcd",
         "table": "6480d87da68555dd",
         "metric": MetricRecord(
-            name=metric, mode="max" if metric == "auc" else "min", best=best, best_epoch=2, last=best, untrained=0.5
+            name=metric,
+            mode="max" if metric == "auc" else "min",
+            best=best,
+            best_epoch=2,
+            last=best,
+            untrained=0.5,
+            held_out=held_out,
         ),
         "measures": {metric: best, "log_loss": 0.6},
         "stages": [stage()],

@@ -1,0 +1,96 @@
+"""The open suite and the study with a known truth: every point of their grids can run, and there are so many."""
+
+import itertools
+import math
+
+import pytest
+from hydra import compose, initialize_config_dir
+
+from llp.bench.suite import RATES, at_chosen_rates, searching, swept
+from llp.config.checks import check_config
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option
+
+POINTS = {"suite": 8 * 22 * 5 * 2, "suite_real": 3 * 6 * 5 * 2, "study": 3 * 3 * 8 * 5}
+
+
+def checked(experiment, *overrides):
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("train", [f"experiment={experiment}", *overrides])
+    check_config(config)
+    assert f"method={config.method.name}" in overrides
+    assert config.protocol.name == "holdout"
+    return config
+
+
+def choices_of(experiment):
+    """Overrides of the grid's points, without folds and seeds."""
+    options_of = {name: values for name, values in swept(experiment).items() if name not in ("fold", "seed")}
+    return [
+        [f"{name}={value}" for name, value in zip(options_of, values, strict=True)]
+        for values in itertools.product(*options_of.values())
+    ]
+
+
+@pytest.mark.parametrize("experiment", POINTS)
+def test_number_of_points(experiment):
+    assert math.prod(map(len, swept(experiment).values())) == POINTS[experiment]
+
+
+@pytest.mark.parametrize("experiment", POINTS)
+def test_each_value_of_each_option_passes_the_checks(experiment):
+    register()
+    left = {override for point in choices_of(experiment) for override in point}
+    for point in choices_of(experiment):  # few points that have every value
+        if {*point} & left:
+            left -= {*point}
+            checked(experiment, *point)
+    assert not left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", POINTS)
+def test_every_point_passes_the_checks(experiment):
+    register()
+    for point in choices_of(experiment):
+        checked(experiment, *point)
+
+
+def methods_for(kind):
+    return {name for name in options("method") if kind in read_option(f"method/{name}").labels}
+
+
+def test_suite_has_every_method_for_its_labels():
+    # instance_bce is the supervised line of labels 0 and 1
+    assert methods_for("binary") == {*swept("suite")["method"], "instance_mse"}
+    assert methods_for("real") == {*swept("suite_real")["method"]}
+
+
+def test_bag_datasets_are_told_by_their_names():
+    register()
+    found = {}
+    for name in (*swept("suite")["bag_dataset"], *swept("suite_real")["bag_dataset"]):
+        config = checked("suite", f"bag_dataset={name}", "method=dllp_mse")
+        found[name] = (config.dataset.name, grouping_key(config).name, config.dataset.label_kind)
+    assert {*found} == {*options("bag_dataset")}
+    assert len(set(found.values())) == len(found)
+    assert found["delay_random_64"] == ("flights_delay", "random_64", "real")
+    assert found["made_c1_c23"] == ("synthetic", "C1_C23", "binary")
+
+
+def test_grouping_key_beside_a_bag_dataset_wins():
+    register()
+    config = checked("suite", "bag_dataset=flights_month_day", "grouping_key=random_128", "method=upm")
+    assert grouping_key(config).name == "random_128"
+
+
+def test_suite_trains_all_folds_at_the_chosen_rates():
+    register()
+    assert searching("suite")[1:] == ["experiment=suite", f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
+    multiruns = at_chosen_rates("suite_real", {("diamonds", "random_64", "genbags"): "3e-3"})
+    assert len(multiruns) == len(swept("suite_real")["bag_dataset"]) + 1
+    own = [one for one in multiruns if "bag_dataset=diamonds_random_64" in one]
+    assert {tuple(one[-2:]) for one in own} == {
+        ("method=group_prior,instance_mse,dllp_mse,dllp_mae,sim_llp", "optimizer.lr=1e-4"),
+        ("method=genbags", "optimizer.lr=3e-3"),
+    }

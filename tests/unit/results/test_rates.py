@@ -1,0 +1,64 @@
+"""Learning rates are chosen by what was held out, on the folds that all rates have, and never by test rows."""
+
+import pytest
+
+from llp.report import report
+from llp.results.collect import collect
+from llp.results.rates import at_held_out_rates
+from tests.helpers.records import write_run
+
+HOLDOUT = {"protocol": "holdout", "grouping_key": "random_64"}
+
+
+def write(outputs, rate, auc, held_out, **changes):
+    changes = HOLDOUT | changes
+    return write_run(
+        outputs, auc, held_out=held_out, config={"optimizer": {"lr": rate}}, config_hash=f"{rate}", **changes
+    )
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    """upm: a search on fold 0, where the rate that is best on test rows is not the one that held-out bags prefer."""
+    write(tmp_path, 1e-4, auc=0.70, held_out=0.60, method="upm")
+    write(tmp_path, 1e-3, auc=0.66, held_out=0.55, method="upm", fold=0)
+    write(tmp_path, 1e-3, auc=0.65, held_out=0.90, method="upm", fold=1)  # no other rate has this fold
+    write(tmp_path, 1e-4, auc=0.60, held_out=0.50, method="dllp_bce")
+    write(tmp_path, 1e-3, auc=0.64, held_out=0.58, method="dllp_bce")
+    write(tmp_path, 1e-4, auc=0.61, held_out=None, method="dllp_mse", protocol="paper")
+    write(tmp_path, 1e-3, auc=0.67, held_out=None, method="dllp_mse", protocol="paper")
+    return tmp_path
+
+
+def test_rate_of_the_least_held_out_loss_stays(outputs):
+    kept, chosen = at_held_out_rates(collect(outputs))
+    runs = kept.runs.select("method", "fold", "best").sort("method", "fold", "best").rows()
+    of_paper = [("dllp_mse", 0, 0.61), ("dllp_mse", 0, 0.67)]  # nothing was held out: both stay
+    assert runs == [("dllp_bce", 0, 0.60), *of_paper, ("upm", 0, 0.66), ("upm", 1, 0.65)]
+    assert {(one.method, one.rate, one.held_out, one.n_runs) for one in chosen} == {
+        ("upm", "0.001", 0.55, 1), ("dllp_bce", "0.0001", 0.50, 1),
+    }  # fmt: skip
+
+
+def test_choice_does_not_change_with_the_test_metric(tmp_path):
+    for name, aucs in (("one", (0.7, 0.6)), ("other", (0.6, 0.7))):
+        for rate, auc, held_out in zip((1e-4, 1e-3), aucs, (0.5, 0.4), strict=True):
+            write(tmp_path / name, rate, auc, held_out)
+    choices = [at_held_out_rates(collect(tmp_path / name))[1] for name in ("one", "other")]
+    assert choices[0] == choices[1]
+    assert choices[0][0].rate == "0.001"
+
+
+def test_more_folds_are_averaged(tmp_path):
+    for fold, losses in enumerate(((0.5, 0.6), (0.9, 0.6))):
+        for rate, loss in zip((1e-4, 1e-3), losses, strict=True):
+            write(tmp_path, rate, 0.6, loss, fold=fold)
+    _, [chosen] = at_held_out_rates(collect(tmp_path))
+    assert (chosen.rate, chosen.held_out, chosen.n_runs) == ("0.001", 0.6, 2)
+
+
+def test_report_shows_the_chosen_rates_runs_alone(outputs, capsys):
+    report(outputs, learning_rate="held_out", figures=["cost"], tables=["scores"])
+    printed = capsys.readouterr().out
+    assert "learning rate 0.001, by the held-out loss: upm on flights, random_64 (0.55 over 1 run)" in printed
+    assert "0.70" not in printed
