@@ -77,6 +77,9 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
     if protocol.name == "paper" and protocol.select_by != "test":
         example = f"protocol=holdout protocol.select_by={protocol.select_by}"
         raise invalid("protocol.select_by", protocol.select_by, "test under protocol=paper", example)
+    if protocol.name == "paper" and protocol.test_in_curve is not None:
+        example = f"protocol=holdout protocol.test_in_curve={plain(protocol.test_in_curve)}"
+        raise invalid("protocol.test_in_curve", protocol.test_in_curve, "nothing under protocol=paper", example)
     fits = ["bag_loss", "upm"] if label_kind == "real" else ["bag_loss", "upm", "debiased", "easy_llp"]
     if protocol.name == "holdout" and protocol.select_by not in fits:
         expected = f"{', '.join(fits[:-1])} or {fits[-1]} for {label_kind} labels under protocol=holdout"

@@ -175,6 +175,7 @@ class ProtocolConfig(ConfigGroup):
     name: Literal["paper", "holdout"]
     held_out: Annotated[float, Field(ge=0, lt=1)]
     select_by: SelectBy
+    test_in_curve: bool | None = None
 
 
 class CSVLogger(ConfigGroup):

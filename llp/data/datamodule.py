@@ -61,6 +61,8 @@ class LLPDataModule(L.LightningDataModule):
         Size of a training minibatch of bags, and of one for a method that sees instance labels.
     evaluate_every : float
         Epochs between two looks at the model.
+    test_in_curve : bool
+        Whether the test metric is part of each look although it picks nothing.
     instance_labels : bool
         Whether the method sees instance labels; else it gets bags only.
     seed : int
@@ -80,6 +82,7 @@ class LLPDataModule(L.LightningDataModule):
         bags_per_batch: int,
         instances_per_batch: int,
         evaluate_every: float,
+        test_in_curve: bool = False,
         instance_labels: bool,
         seed: int,
         num_workers: int,
@@ -89,6 +92,7 @@ class LLPDataModule(L.LightningDataModule):
         self.key = key
         self.protocol = protocol
         self.bags_per_batch = bags_per_batch
+        self.test_in_curve = test_in_curve and len(fold_bags.test_rows) > 0
         self.test_rows = fold_bags.test_rows
         self.train_bags, self.held_out_bags = split_bags(fold_bags.train, held_out, seed)
         if not len(self.train_bags):

@@ -14,7 +14,7 @@ from llp.results import published
 from llp.results.figures import comparison, curves, hardness
 from llp.results.figures import scores as score_figures
 from llp.results.table import Table
-from llp.results.tables import bag_datasets, completeness, facts, scores, significance, winners
+from llp.results.tables import bag_datasets, completeness, facts, scores, selection, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import Progress
 
@@ -109,6 +109,7 @@ SCORE_TABLES: Mapping[str, ScoreTable] = {
     "ranks": lambda part: significance.mean_ranks(part.cells),
     "paired_tests": lambda part: significance.paired_tests(part.cells, part.runs),
     "training": lambda part: scores.training(part.cells),
+    "selection": lambda part: selection.selection(part.cells, part.runs),
 }
 SCORE_FIGURES: Mapping[str, ScoreFigure] = {
     "scores": lambda part: score_figures.scores(part.cells),

@@ -1,15 +1,21 @@
-"""Learning curves: the metric of every epoch, as runs leave it in `metrics.csv`."""
+"""Learning curves: the measures of every look at a model, as runs leave them in `metrics.csv`."""
 
 import csv
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 
 def read_curve(folder: Path, metric: str) -> list[float]:
     """The test metric after each epoch, NaN where it is undefined; empty where there is no curve that can be read."""
+    return read_columns(folder, [f"test_{metric}"])[f"test_{metric}"]
+
+
+def read_columns(folder: Path, names: Sequence[str]) -> dict[str, list[float]]:
+    """Columns of a curve, NaN where a value is undefined or the column is not there; empty without a readable curve."""
     try:
         with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
-            return [float(row.get(f"test_{metric}") or math.nan) for row in rows]
+            rows = list(csv.DictReader(file))
+            return {name: [float(row.get(name) or math.nan) for row in rows] for name in names}
     except (OSError, ValueError, csv.Error):
-        return []
+        return {name: [] for name in names}

@@ -198,6 +198,7 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
         bags_per_batch=config.trainer.bags_per_batch,
         instances_per_batch=config.trainer.instances_per_batch,
         evaluate_every=config.trainer.evaluate_every,
+        test_in_curve=bool(config.protocol.get("test_in_curve")),
         instance_labels=instance_labels,
         seed=config.seed,
         num_workers=config.num_workers,

@@ -26,7 +26,8 @@ from llp.ops.segment import segment_sum
 class EpochMeasures(Callback):
     """Logs an epoch's measures: `test_auc` or `test_mse` and what goes with it, or those of what is held out.
 
-    Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out`, as `held_out_upm` and so on.
+    Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out`, as `held_out_upm` and so on; test
+    rows' measures stand beside them where the data module says so.
 
     Parameters
     ----------
@@ -83,11 +84,16 @@ class EpochMeasures(Callback):
                 found = criteria(bags, label_mean=pl_module.label_mean, label_kind=pl_module.label_kind)
                 for criterion, value in found.items():
                     pl_module.log(f"held_out_{criterion}", value)
+            data = trainer.datamodule  # type: ignore[attr-defined]
+            if data.test_in_curve:
+                _log_measures(pl_module, *score_test_rows(pl_module, data))
             return
-        scores = finite(torch.cat(self._scores))
-        measures = epoch_measures(scores, torch.cat(self._labels), pl_module.label_kind)
-        for name, value in measures.items():
-            pl_module.log(f"test_{name}", value)
+        _log_measures(pl_module, finite(torch.cat(self._scores)), torch.cat(self._labels))
+
+
+def _log_measures(method: LLPMethod, scores: Tensor, labels: Tensor) -> None:
+    for name, value in epoch_measures(scores, labels, method.label_kind).items():
+        method.log(f"test_{name}", value)
 
 
 def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:

@@ -87,6 +87,10 @@ VALUES = [
     ("protocol=holdout protocol.held_out=-0.1", "Invalid protocol.held_out=-0.1: expected a number >= 0 and < 1"),
     ("protocol=holdout protocol.held_out=0", "Invalid protocol.held_out=0.0: expected a number > 0 and < 1, such as"),
     (
+        "+protocol.test_in_curve=true",
+        "Invalid protocol.test_in_curve=true: expected nothing under protocol=paper, such",
+    ),
+    (
         "protocol.select_by=upm",
         "Invalid protocol.select_by='upm': expected test under protocol=paper, such as protocol=",
     ),

@@ -1,0 +1,69 @@
+"""How well an epoch is picked without test labels: by each criterion that `protocol.select_by` may name."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from llp.results.curves import read_columns
+from llp.results.formats import columns_of, heading
+from llp.results.table import MISSING, Cell, Table
+
+CRITERIA = {"bag_loss": "held_out_loss"} | {name: f"held_out_{name}" for name in ("upm", "debiased", "easy_llp")}
+"""What `protocol.select_by` may name, and its column in a run's curve: the least value picks."""
+
+NEAR = 0.005
+"""So far below the best AUC of the curve an epoch is a good pick."""
+
+
+def lost(curve: Mapping[str, Sequence[float]], criterion: str) -> float | None:
+    """What a criterion's pick has less than the best test AUC of a curve; None where the curve does not have both.
+
+    >>> lost({"test_auc": [0.5, 0.75, 0.625], "held_out_upm": [3.0, 2.0, 1.0]}, "upm")
+    0.125
+    """
+    auc, values = curve.get("test_auc", []), curve.get(CRITERIA[criterion], [])
+    pairs = zip(values, auc, strict=False)
+    both = [(value, area) for value, area in pairs if math.isfinite(value) and math.isfinite(area)]
+    if not both:
+        return None
+    best = max(area for _, area in both)
+    return best - min(both, key=lambda pair: pair[0])[1]  # of equal values the first, as a run picks
+
+
+def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
+    """How often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
+
+    Parameters
+    ----------
+    cells, runs : pl.DataFrame
+        See `llp.results.summary.summarize`, `llp.results.variants.name_variants`. Curves are read from the runs'
+        folders.
+
+    Returns
+    -------
+    Table or None
+        None where no curve has a test AUC beside what was held out (`protocol.test_in_curve=true` writes both).
+    """
+    losses: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for method, folder in runs.select("column", "folder").iter_rows():
+        curve = read_columns(Path(folder), ["test_auc", *CRITERIA.values()])
+        for criterion in CRITERIA:
+            if (one := lost(curve, criterion)) is not None:
+                losses[method, criterion].append(one)
+    if not losses:
+        return None
+    methods = [method for method in columns_of(cells) if any((method, criterion) in losses for criterion in CRITERIA)]
+    rows = [[Cell(name), *(_cell(losses.get((name, criterion), [])) for criterion in CRITERIA)] for name in methods]
+    title = f"{heading(cells)}: picks within {NEAR} of the best AUC of the curve"
+    notes = ["Runs whose epoch the criterion picks that well, of all; in brackets the mean AUC that its pick loses."]
+    return Table(title, ["method", *CRITERIA], rows, notes)
+
+
+def _cell(losses: Sequence[float]) -> Cell:
+    if not losses:
+        return Cell(MISSING)
+    good = sum(loss <= NEAR for loss in losses)
+    return Cell(f"{good} of {len(losses)} ({sum(losses) / len(losses):.4f})", value=good / len(losses))
