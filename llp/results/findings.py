@@ -3,10 +3,9 @@
 import polars as pl
 
 from llp.results import statistics
-from llp.results.formats import metric_title
+from llp.results.formats import BAG_KINDS, metric_title
 from llp.results.tables.significance import complete_rows
 
-_KINDS = {"feature": "feature bags", "fixed": "fixed-size feature bags", "random": "random bags"}
 PROTOCOLS = {
     "paper": "Protocol paper: the epoch is selected on the test rows, so the scores are optimistic.",
     "holdout": "Protocol holdout: the epoch is selected on bags that are held out of training.",
@@ -15,7 +14,7 @@ PROTOCOLS = {
 
 def findings(cells: pl.DataFrame) -> list[str]:
     """Sentences on the cells of one dataset, protocol and metric; the first says which method wins where."""
-    said = [sentence for kind in _KINDS if (sentence := _winners(cells.filter(pl.col("bag_kind") == kind), kind))]
+    said = [sentence for kind in BAG_KINDS if (sentence := _winners(cells.filter(pl.col("bag_kind") == kind), kind))]
     if not said:
         said = ["No bag dataset has two methods on bags with as many runs, so nothing can be compared yet."]
     ranks = _ranks(cells)
@@ -31,7 +30,7 @@ def _winners(cells: pl.DataFrame, kind: str) -> str | None:
     counts = won["column"].value_counts(sort=True)
     first, *others = counts.iter_rows()
     also = ", ".join(f"{name} on {n}" for name, n in others[:3])
-    where = f"{n_rows} dataset{'s' if n_rows > 1 else ''} of {_KINDS[kind]}"
+    where = f"{n_rows} dataset{'s' if n_rows > 1 else ''} of {BAG_KINDS[kind]}"
     return f"{first[0]} has the best test {metric_title(cells)} on {first[1]} of {where}{'; ' + also if also else ''}."
 
 

@@ -9,6 +9,15 @@ from llp.results.table import MISSING, Cell
 
 METRIC_TITLES = {"auc": "AUC", "mse": "MSE"}
 
+BAG_KINDS = {
+    "feature": "feature bags",
+    "fixed": "fixed-size feature bags",
+    "random": "random bags",
+    "prior": "curated bags",
+    "given": "given bags",
+}
+"""Kinds of grouping keys in words, in the order of rows, columns and sentences."""
+
 
 def cell_of(cell: dict[str, object] | None, decimals: int, *, mark: bool = True) -> Cell:
     """Mean ± std of a summarised cell, such as '0.6543 ± 0.0021', and the runs where they are not one per fold."""

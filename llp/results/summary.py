@@ -6,12 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from llp.results.formats import BAG_KINDS
+
 CELL = ("dataset", "protocol", "metric", "row", "column")
 _OF_THE_CELL = (
     *("grouping_key", "bag_kind", "bag_size", "method", "model", "mode", "label_kind", "instance_labels"),
     *("config", "setting"),
 )
-_KINDS = ("feature", "fixed", "random")  # of grouping keys, in the order of the rows
 
 
 def summarize(runs: pl.DataFrame) -> pl.DataFrame:
@@ -77,8 +78,10 @@ def _in_order(cells: pl.DataFrame) -> pl.DataFrame:
     cells = cells.with_columns(rank.alias("rank"))
     cells = cells.with_columns(pl.col("rank").mean().over("dataset", "protocol", "metric", "column"))
 
+    kinds = list(BAG_KINDS)
+
     def order(cell: dict[str, Any]) -> tuple[Any, ...]:
-        kind = _KINDS.index(cell["bag_kind"]) if cell["bag_kind"] in _KINDS else len(_KINDS)
+        kind = kinds.index(cell["bag_kind"]) if cell["bag_kind"] in kinds else len(kinds)
         rank = math.inf if cell["rank"] is None else cell["rank"]
         row = (cell["dataset"], cell["protocol"], cell["metric"], kind, _natural(cell["row"]))
         return (*row, not cell["instance_labels"], rank, cell["column"])

@@ -122,9 +122,9 @@ class RunRecord(_File):
     Attributes
     ----------
     bag_kind : str
-        Of the grouping key: feature, random, fixed.
+        Of the grouping key: feature, random, fixed, prior, given.
     bag_size : int or None
-        Of random and fixed-size bags.
+        Of random, fixed-size and curated bags.
     config : dict
         The resolved config groups that identify the run.
     config_hash : str

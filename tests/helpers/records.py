@@ -23,11 +23,11 @@ def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None 
     point |= {"protocol": "paper", "fold": 0, "seed": 0}
     point |= {name: changes.pop(name) for name in point if name in changes}
     kind = point["grouping_key"].split("_")[0]
-    kind = kind if kind in ("random", "fixed") else "feature"
+    kind = kind if kind in ("random", "fixed", "prior", "given") else "feature"
     fields = {
         "label_kind": "binary" if metric == "auc" else "real",
         "bag_kind": kind,
-        "bag_size": None if kind == "feature" else int(point["grouping_key"].split("_")[-1]),
+        "bag_size": None if kind in ("feature", "given") else int(point["grouping_key"].split("_")[-1]),
         "config": config_of(point, kind, **(config or {})),
         "config_hash": "0123abcd",
         "table": "6480d87da68555dd",

@@ -3,7 +3,7 @@
 import polars as pl
 
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
-from llp.results.formats import columns_of, decimals_of, heading
+from llp.results.formats import BAG_KINDS, columns_of, decimals_of, heading
 from llp.results.table import MISSING, Cell, Table
 
 _CLUSTERS = ("cluster_tail", "cluster_label_variation", "cluster_separation")
@@ -14,7 +14,7 @@ def wins(cells: pl.DataFrame) -> Table | None:
     won = cells.filter("best")
     if not len(won):
         return None
-    kinds = [kind for kind in ("feature", "fixed", "random") if kind in won["bag_kind"].to_list()]
+    kinds = [kind for kind in BAG_KINDS if kind in won["bag_kind"].to_list()]
     counts = won.group_by("column", "bag_kind").len()
     found = {(row["column"], row["bag_kind"]): row["len"] for row in counts.iter_rows(named=True)}
     contested = {kind: won.filter(pl.col("bag_kind") == kind)["row"].n_unique() for kind in kinds}

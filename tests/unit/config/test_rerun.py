@@ -23,6 +23,7 @@ SET = (
     "method=sim_llp", "method.first_stage.loss=mae", "model=mlp", "model.hidden=[8]", "optimizer=adam",
     "optimizer.lr=0.01", "trainer.max_epochs=2", "trainer.bags_per_batch=5", "protocol=holdout",
     "protocol.held_out=0.3", "fold=3", "seed=7", "grouping_key=fixed_C1_C23_32", "dataset.prepare.signal=2.0",
+    "noise=laplace", "noise.epsilon=5",
 )  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from llp.datasets.published import benchmark_keys
 from llp.results import contents, published
 from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
+from llp.results.findings import findings
+from llp.results.formats import BAG_KINDS
 from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
@@ -38,6 +40,21 @@ def test_wins_count_the_marked_rows(grid):
     table = winners.wins(grid.cells)
     assert table.columns == ["method", "feature (of 6)", "fixed (of 2)", "random (of 2)"]
     assert texts(table) == {"dllp_bce": ["6", "2", "2"]}  # methods on instance labels never compete
+
+
+def test_every_kind_of_bags_has_its_wins_its_place_and_its_words(tmp_path):
+    for key in ("given", "prior_64", "random_64", "month_dest", "fixed_month_64"):
+        for method, auc in (("upm", 0.7), ("dllp_bce", 0.6)):
+            write_run(tmp_path, auc, grouping_key=key, method=method)
+    cells = contents_of(tmp_path).cells
+    keys = ["month_dest", "fixed_month_64", "random_64", "prior_64", "given"]
+    assert cells["row"].unique(maintain_order=True).to_list() == keys
+    table = winners.wins(cells)
+    assert table.columns == ["method", *(f"{kind} (of 1)" for kind in BAG_KINDS)]
+    assert texts(table) == {"upm": ["1"] * 5}
+    assert {sentence.split(" of 1 dataset of ")[-1] for sentence in findings(cells)} >= {
+        f"{words}." for words in BAG_KINDS.values()
+    }
 
 
 def test_ranges_and_extremes_name_the_datasets(grid):
