@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 
@@ -17,17 +16,15 @@ class GridSweeper(BasicSweeper):
         """See `Sweeper.sweep`."""
         from llp.config.composition import CheckedLoader
         from llp.errors import InputError
-        from llp.runs.grid import points_to_launch
+        from llp.runs.grid import points_of, points_to_launch
 
         assert self.config is not None
         assert self.launcher is not None
         assert self.hydra_context is not None
         loader = self.hydra_context.config_loader
         assert isinstance(loader, CheckedLoader)
-        overrides = OverridesParser.create(config_loader=loader).parse_overrides([*self._parse_config(), *arguments])
-        [points] = self.split_arguments(overrides, None)
         try:
-            launched = points_to_launch(loader, self.config, points)
+            launched = points_to_launch(loader, self.config, points_of(loader, self.config))
         except InputError as error:
             sys.exit(str(error))
         returns: list[Sequence[Any]] = []

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from llp.datasets.published import BENCHMARKS, benchmark_keys
 from llp.errors import InputError, invalid, plain
 from llp.files import folder_name
 
-CHOICES: Mapping[str, Callable[[DictConfig], list[str]]] = {
-    "benchmark": lambda config: kept_keys(config),
+# of what a dataset's benchmark keeps
+CHOICES: Mapping[str, Callable[[Callable[[], list[str]]], list[str]]] = {
+    "benchmark": lambda kept: kept(),
     "benchmark_random": lambda _: [f"random_{size}" for size in BAG_SIZES],
-    "benchmark_fixed": lambda config: [f"fixed_{key}_{size}" for key in kept_keys(config) for size in BAG_SIZES],
+    "benchmark_fixed": lambda kept: [f"fixed_{key}_{size}" for key in kept() for size in BAG_SIZES],
 }
 
 
@@ -35,25 +37,44 @@ class BenchmarkKeys(Callback):
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Replace the choice in what is given on the command line and by an experiment."""
         try:
-            given, params = config.hydra.overrides.task, config.hydra.sweeper.get("params") or {}
-            for i, override in enumerate(given):
-                name, sign, value = override.partition("=")
-                if name == "grouping_key" and sign:
-                    given[i] = f"grouping_key={expand(value, config)}"
-            if "grouping_key" in params and not any(one.startswith("grouping_key=") for one in given):
-                params["grouping_key"] = expand(str(params["grouping_key"]), config)
+            expand_choices(config, analyze=True)
         except InputError as error:
             sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
 
 
-def expand(names: str, config: DictConfig) -> str:
+def expand_choices(config: DictConfig, *, analyze: bool) -> None:
+    """Write the keys that a choice stands for into a multirun's overrides.
+
+    Parameters
+    ----------
+    config : DictConfig
+        The multirun's config, with Hydra's node, which is changed.
+    analyze : bool
+        Whether an analysis that the choice needs is run where there is none.
+
+    Raises
+    ------
+    InputError
+        It cannot be known what the choice stands for.
+    """
+    given, params = config.hydra.overrides.task, config.hydra.sweeper.get("params") or {}
+    for i, override in enumerate(given):
+        name, sign, value = override.partition("=")
+        if name == "grouping_key" and sign:
+            given[i] = f"grouping_key={expand(value, config, analyze=analyze)}"
+    if "grouping_key" in params and not any(one.startswith("grouping_key=") for one in given):
+        params["grouping_key"] = expand(str(params["grouping_key"]), config, analyze=analyze)
+
+
+def expand(names: str, config: DictConfig, *, analyze: bool = True) -> str:
     """Comma-separated grouping keys, with those that a choice stands for in its place."""
     parts = names.split(",")
     if not set(parts) & set(CHOICES):
         return names
     if any(one.startswith("dataset=") and "," in one for one in config.hydra.overrides.task):
         raise invalid("grouping_key", names, "one dataset, whose keys it stands for", "dataset=flights")
-    keys = (key for part in parts for key in (map(_quoted, CHOICES[part](config)) if part in CHOICES else [part]))
+    kept = partial(kept_keys, config, analyze=analyze)
+    keys = (key for part in parts for key in (map(_quoted, CHOICES[part](kept)) if part in CHOICES else [part]))
     return ",".join(keys)
 
 
@@ -64,15 +85,18 @@ def _quoted(name: str) -> str:
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def kept_keys(config: DictConfig) -> list[str]:
+def kept_keys(config: DictConfig, *, analyze: bool) -> list[str]:
     """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps.
 
-    The analysis is run where there is none.
+    The analysis is run where there is none, if `analyze` says so.
     """
     if config.dataset.name in BENCHMARKS:
         return benchmark_keys(config.dataset.name)
     path = Path(config.outputs_dir) / "analysis" / folder_name(config.dataset.name) / "analysis.parquet"
     if not path.is_file():
+        if not analyze:
+            expected = f"{path}, which python -m llp.analyze dataset={config.dataset.name} writes"
+            raise InputError(f"Unknown keys of the benchmark of dataset {config.dataset.name}: expected {expected}")
         _analyze(config)
     try:
         rows = pl.read_parquet(path, columns=["grouping_key", "kind", "in_benchmark"])

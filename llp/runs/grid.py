@@ -7,18 +7,21 @@ points that differ in fold and seed alone from one of them. So a grid of thousan
 import copy
 import json
 import logging
+<<<<<<< HEAD
 import re
 from collections import defaultdict
+=======
+>>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.checks import check_config
+<<<<<<< HEAD
 from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import key_of
 from llp.config.points import Points, as_written, reads_hydra, reads_run
@@ -29,42 +32,107 @@ from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.build import check_input, open_table
 from llp.runs.identity import Run, keeps_weights
 from llp.runs.point import Point
+=======
+from llp.config.composition import CheckedLoader, compose_grid
+from llp.config.grouping_keys import grouping_key
+from llp.config.points import Points
+from llp.config.targets import GIVEN, check_targets
+from llp.data.table import InstanceTable
+from llp.errors import InputError, invalid
+from llp.runs.benchmark import expand_choices
+from llp.runs.build import check_input
+from llp.runs.cells import Cell, Overrides, Tables, cells_of
+from llp.runs.identity import Run, keeps_weights
+from llp.runs.record import RunRecord
+>>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 
 log = logging.getLogger(__name__)
 
-Overrides = list[str]
 
-_RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
+@dataclass(frozen=True)
+class AskedPoint:
+    """A point that a grid asks for.
 
-
-@dataclass
-class _Cell:
-    """Points that differ in fold and seed alone: the config of one, its plain content, and their places in the grid.
-
-    The content is None where it is known in a launched job only: such points are launched, and check themselves.
+    Attributes
+    ----------
+    dataset, grouping_key, method : str
+        Names, as a record has them.
+    fold, seed : int
+        The run's.
+    run : Run or None
+        Its place; None where the dataset's table is not prepared, or its options are known in a launched job only.
+    needs_weights : bool
+        Whether it is finished only with its best weights kept.
     """
 
-    config: DictConfig
-    content: dict[str, Any] | None
-    places: dict[int, dict[str, int]] = field(default_factory=dict)
+    dataset: str
+    grouping_key: str
+    method: str
+    fold: int
+    seed: int
+    run: Run | None
+    needs_weights: bool
+
+    @property
+    def record(self) -> RunRecord | None:
+        """The record that finishes it; None while there is none that can be used."""
+        try:
+            return None if self.run is None else self.run.finished(self.needs_weights, warn=False)
+        except InputError:  # of a later version of the program
+            return None
 
 
-class _Tables:
-    """The tables that are prepared, each opened once."""
+def asked_points(arguments: Sequence[str]) -> list[AskedPoint]:
+    """Every point that a grid asks for, in its order: nothing is trained, written or checked further.
 
-    def __init__(self) -> None:
-        self._opened: dict[str, InstanceTable | None] = {}
+    Parameters
+    ----------
+    arguments : sequence of str
+        What stands behind `python -m llp.train -m`, such as `["experiment=demo"]`.
 
-    def of(self, cell: _Cell) -> InstanceTable | None:
-        """A cell's table; None where it is missing or is refused, which is told when a point comes to it."""
-        assert cell.content is not None
-        key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
-        if key not in self._opened:
-            self._opened[key] = None
-            if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
-                with suppress(InputError, OSError):
-                    self._opened[key] = open_table(cell.config)
-        return self._opened[key]
+    Raises
+    ------
+    InputError
+        An argument is wrong, or it cannot be known what it stands for.
+    """
+    loader, master = compose_grid(arguments)
+    expand_choices(master, analyze=False)
+    tables, asked = Tables(), dict[int, AskedPoint]()
+    for cell in cells_of(Points(loader, master), points_of(loader, master)):
+        for place, run in cell.places.items():
+            asked[place] = _asked(cell, run, tables)
+    return [asked[place] for place in sorted(asked)]
+
+
+def _asked(cell: Cell, run: dict[str, int], tables: Tables) -> AskedPoint:
+    content = None if cell.content is None else cell.content | run
+    table = None if content is None else tables.of(cell)
+    return AskedPoint(
+        dataset=str(cell.config.dataset.name),
+        grouping_key=grouping_key(cell.config).name,
+        method=str(cell.config.method.name),
+        fold=run.get("fold", cell.config.fold),
+        seed=run.get("seed", cell.config.seed),
+        run=None if content is None or table is None else Run.of_content(content, table),
+        needs_weights=keeps_weights(cell.config),
+    )
+
+
+def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
+    """The points of a multirun: every combination of its options' values.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    given = [f"{name}={values}" for name, values in (master.hydra.sweeper.get("params") or {}).items()]
+    asked: Any = OmegaConf.to_container(master.hydra.overrides.task)  # each point resolves its interpolations
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides([*given, *asked])
+    [points] = BasicSweeper.split_arguments(parsed, None)
+    if not points:
+        raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
+    return points
 
 
 def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence[Overrides]) -> list[Overrides]:
@@ -82,12 +150,16 @@ def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence
     Raises
     ------
     InputError
-        There is no point, a point that is not finished cannot run, or points cannot run beside each other.
+        A point that is not finished cannot run, or points cannot run beside each other.
     """
+<<<<<<< HEAD
     if not points:
         raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
     cells, tables = _cells(Points(loader, master), points), _Tables()
     asked = [(cell.content, [*cell.places.values()]) for cell in cells if cell.content is not None]
+=======
+    cells, tables = cells_of(Points(loader, master), points), Tables()
+>>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
     for cell in cells:
         if cell.content is not None and not cell.content["force"]:
             table = tables.of(cell)
@@ -105,6 +177,7 @@ def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence
     return [list(points[place]) for place in launched]
 
 
+<<<<<<< HEAD
 def _cells(composer: Points, points: Sequence[Overrides]) -> list[_Cell]:
     cells: dict[tuple[str, ...], _Cell] = {}
     for place, overrides in enumerate(points):
@@ -164,6 +237,8 @@ def _compose(composer: Points, overrides: Overrides, points: Sequence[Overrides]
         raise
 
 
+=======
+>>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
     try:
         return Run.of_content(content, table).finished(keeps_weights(content), warn=False) is not None
@@ -171,7 +246,7 @@ def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
         return False
 
 
-def _check_configs(cells: Sequence[_Cell]) -> None:
+def _check_configs(cells: Sequence[Cell]) -> None:
     """Check each config, and each fold and seed with one of them."""
     seen: set[tuple[str, int]] = set()
     for cell in cells:
@@ -184,7 +259,7 @@ def _check_configs(cells: Sequence[_Cell]) -> None:
                 check_config(changed)
 
 
-def _check_side_by_side(runs_at_once: int, cells: Sequence[_Cell]) -> None:
+def _check_side_by_side(runs_at_once: int, cells: Sequence[Cell]) -> None:
     """Refuse points that cannot train in one process together."""
     contents = [cell.content for cell in cells if cell.content is not None]
     if any(content["runs_at_once"] != runs_at_once for content in contents):
@@ -198,7 +273,7 @@ def _check_side_by_side(runs_at_once: int, cells: Sequence[_Cell]) -> None:
         raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
 
 
-def _check_builds(cells: Sequence[_Cell], tables: _Tables) -> None:
+def _check_builds(cells: Sequence[Cell], tables: Tables) -> None:
     """Build each method with each model and optimizer once, or check their options where there is no table yet."""
     seen: set[str] = set()
     for cell in cells:

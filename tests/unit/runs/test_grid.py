@@ -7,18 +7,19 @@ import re
 import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
-from omegaconf import OmegaConf
 
-from hydra_plugins.llp_grid import GridSweeper
 from llp.bench.grid import METHODS, make_records, points
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
+<<<<<<< HEAD
 from llp.runs.asked import read_asked
 from llp.runs.grid import points_to_launch
 from llp.runs.point import Point
+=======
+from llp.runs.grid import asked_points, points_of, points_to_launch
+>>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 from llp.runs.run import run_one
 from tests.helpers.commands import TINY
 
@@ -32,13 +33,14 @@ def launched(tmp_path, data_dir):
         with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
             loader = GlobalHydra.instance().config_loader()
             named = {override.split("=")[0] for override in overrides}
-            given = [*(one for one in tiny if one.split("=")[0] not in named), *places, *overrides]
+            given = [
+                "hydra.sweeper.params=null",
+                *(one for one in tiny if one.split("=")[0] not in named),
+                *places,
+                *overrides,
+            ]
             master = loader.load_configuration("train", given, RunMode.MULTIRUN)
-            parsed = OverridesParser.create(config_loader=loader).parse_overrides(
-                OmegaConf.to_container(master.hydra.overrides.task)
-            )
-            [every] = GridSweeper.split_arguments(parsed, None)
-            return points_to_launch(loader, master, every)
+            return points_to_launch(loader, master, points_of(loader, master))
 
     return launch
 
@@ -136,3 +138,29 @@ def test_no_point_is_launched_where_one_cannot_run(launched, tmp_path, given):
 
 def test_point_without_a_table_leaves_the_others(launched):
     launched("dataset=synthetic,criteo_ctr", "method=dllp_bce", tiny=["grouping_key=random_64"])
+
+
+def test_points_that_a_grid_asks_for_are_known_with_their_places_and_records(tiny, tmp_path, data_dir):
+    places = [f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'outputs'}"]
+    record = run_one(tiny("method=group_prior", "fold=1", "seed=2"))
+    grid = [*TINY, *places, "method=group_prior,dllp_bce", "seed=2"]
+    asked = asked_points(grid)
+    assert [(one.method, one.fold) for one in asked] == [
+        (method, fold) for method in ("group_prior", "dllp_bce") for fold in range(5)
+    ]
+    assert {(one.dataset, one.grouping_key, one.seed) for one in asked} == {("synthetic", "random_64", 2)}
+    assert [one.record for one in asked] == [record if place == 1 else None for place in range(10)]
+    assert len({one.run.folder for one in asked}) == 10
+    kept = asked_points([*grid, "save_model=true", "fold=1"])
+    assert [one.record for one in kept] == [None, None]  # its weights were not kept
+
+
+def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
+    asked = asked_points(["experiment=paper_ctr_feature", f"data_dir={tmp_path}", f"outputs_dir={tmp_path}"])
+    assert len(asked) == 52 * 9 * 5
+    assert {(one.run, one.record) for one in asked} == {(None, None)}
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match=r"^Unknown keys of the benchmark of dataset flights: expected .*llp.analyze"):
+        asked_points(["experiment=paper_ctr_feature", "dataset=flights", f"outputs_dir={tmp_path}"])
+    with pytest.raises(InputError, match=r"^Invalid trainer.max_epoch=2: expected an option of trainer"):
+        asked_points(["trainer.max_epoch=2"])

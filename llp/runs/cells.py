@@ -1,0 +1,100 @@
+"""Points of a grid that differ in fold and seed alone, composed once, and the tables that they train on."""
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from llp.config.checks import check_config
+from llp.config.points import Points, as_written, reads_hydra, reads_run
+from llp.data.table import InstanceTable
+from llp.errors import InputError, choice
+from llp.runs.build import open_table
+
+Overrides = list[str]
+
+_RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
+
+
+@dataclass
+class Cell:
+    """Points that differ in fold and seed alone: the config of one, its plain content, and their places in the grid.
+
+    The content is None where it is known in a launched job only: such points are launched, and check themselves.
+    """
+
+    config: DictConfig
+    content: dict[str, Any] | None
+    places: dict[int, dict[str, int]] = field(default_factory=dict)
+
+
+class Tables:
+    """The tables that are prepared, each opened once."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, InstanceTable | None] = {}
+
+    def of(self, cell: Cell) -> InstanceTable | None:
+        """A cell's table; None where it is missing or is refused, which is told when a point comes to it."""
+        assert cell.content is not None
+        key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
+        if key not in self._opened:
+            self._opened[key] = None
+            if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
+                with suppress(InputError, OSError):
+                    self._opened[key] = open_table(cell.config)
+        return self._opened[key]
+
+
+def cells_of(composer: Points, points: Sequence[Overrides]) -> list[Cell]:
+    """Compose the points of a grid, by their overrides; a point's place is its number in the grid."""
+    cells: dict[tuple[str, ...], Cell] = {}
+    for place, overrides in enumerate(points):
+        numbers = [_RUN.fullmatch(override) for override in overrides]
+        run = {match[1]: int(match[2]) for match in numbers if match}
+        key = tuple(override for override, match in zip(overrides, numbers, strict=True) if not match)
+        cell = cells.get(key) or cells.get(tuple(overrides))
+        if cell is None:
+            config = _compose(composer, overrides, points)
+            texts = as_written(config)
+            content = None if reads_hydra(texts) else _content(config)
+            cell = cells[tuple(overrides) if reads_run(texts) else key] = Cell(config, content)
+        cell.places[place] = run
+    return list(cells.values())
+
+
+def _content(config: DictConfig) -> dict[str, Any]:
+    try:
+        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException:
+        check_config(config)  # says what is wrong
+        raise
+    assert isinstance(content, dict)
+    return {str(name): value for name, value in content.items()}
+
+
+def _compose(composer: Points, overrides: Overrides, points: Sequence[Overrides]) -> DictConfig:
+    """Compose a point; where one choice of a grid lacks another one's option, the error names both."""
+    try:
+        return composer.compose(overrides)
+    except InputError:
+        for override in overrides:
+            name = override.partition("=")[0]
+            group = name.partition(".")[0]
+            choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
+            if "." not in name or len(choices) < 2:
+                continue
+            has = {one: composer.has_option(point, name) for one, point in choices.items()}
+            if any(has.values()) and not all(has.values()):
+                having = [one for one in has if has[one]]
+                lacking = [one for one in has if not has[one]]
+                expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
+                value = override.partition("=")[2]
+                raise InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}") from None
+        raise
