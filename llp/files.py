@@ -55,6 +55,19 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         lock.release()
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process, or a thread of one, holds a lock; a lock that nobody ever took is held by none."""
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # another user's: it cannot be asked
+        return False
+
+
 @contextmanager
 def naming(place: Path) -> Iterator[None]:
     """Name a place in an error of the file system that names none: numpy tells its number, polars only its words.

@@ -23,7 +23,7 @@ def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
     config : DictConfig
         What Hydra composed for a command.
     command : str
-        'train', 'prepare', 'analyze' or 'report'.
+        'train', 'prepare', 'analyze', 'report' or another one.
 
     Returns
     -------

@@ -109,6 +109,15 @@ class ReportConfig(ConfigGroup):
     watch: bool
 
 
+class StatusConfig(ConfigGroup):
+    """`conf/status.yaml`."""
+
+    experiment: _Names
+    outputs_dir: Folder
+    data_dir: Folder
+    watch: bool
+
+
 class DashboardConfig(ConfigGroup):
     """`conf/dashboard.yaml`."""
 
@@ -144,6 +153,7 @@ COMMANDS: dict[str, type[ConfigGroup]] = {
     "prepare": PrepareConfig,
     "analyze": AnalyzeConfig,
     "report": ReportConfig,
+    "status": StatusConfig,
     "predict": PredictConfig,
     "export": ExportConfig,
     "dashboard": DashboardConfig,

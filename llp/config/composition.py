@@ -7,7 +7,6 @@ from typing import Any
 
 import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -20,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from llp.config import rerun
 from llp.config.commands import COMMANDS
 from llp.config.edited import ConfigFiles
-from llp.config.grouping_keys import CONF_DIR, GroupingKeySearchPath, GroupingKeySource, options, read_columns
+from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
 from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
 from llp.config.targets import check_preparation, check_targets
@@ -239,30 +238,6 @@ class CheckedLoader(ConfigLoaderImpl):
 def _line(error: Exception) -> str:
     cause = f" ({error.__cause__})" if isinstance(error.__cause__, OmegaConfBaseException) else ""
     return " ".join(f"{error}{cause}".split())
-
-
-def compose_grid(arguments: Sequence[str]) -> tuple[CheckedLoader, DictConfig]:
-    """Compose a grid of `llp.train` as its command would, and leave Hydra's own state as it is.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        What stands behind `python -m llp.train -m`.
-
-    Returns
-    -------
-    CheckedLoader, DictConfig
-        The loader of the points' configs, and the multirun's own config, with Hydra's node.
-
-    Raises
-    ------
-    CompositionError
-        An argument is wrong.
-    """
-    register()
-    loader = CheckedLoader(create_config_search_path(str(CONF_DIR)))
-    given = [*arguments, "hydra.job.name=train"]
-    return loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False)
 
 
 def install_loader() -> None:

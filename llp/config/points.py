@@ -11,13 +11,16 @@ import json
 import re
 from collections.abc import Sequence
 
+from hydra._internal.utils import create_config_search_path
+from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
-from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import grouping_key_node, read_columns
+from llp.config.composition import CheckedLoader, register
+from llp.config.grouping_keys import CONF_DIR, grouping_key_node, read_columns
 
 # names of keys that nobody has: what a composition changes in their nodes shows
 _PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983", "prior": "prior_999983"}
@@ -112,6 +115,35 @@ def _kind(name: str) -> str:
     if sized := re.fullmatch(r"(random|prior)_\d+", name):
         return sized[1]
     return "fixed" if re.fullmatch(r"fixed_.+_\d+", name) else "feature"
+
+
+def compose_grid(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> tuple[CheckedLoader, DictConfig]:
+    """Compose a grid of `llp.train` as its command would, and leave Hydra's own state as it is.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        What stands behind `python -m llp.train -m`, but for `--config-dir`.
+    config_dirs : sequence of str
+        What `--config-dir` names.
+
+    Returns
+    -------
+    CheckedLoader, DictConfig
+        The loader of the points' configs, and the multirun's own config, with Hydra's node.
+
+    Raises
+    ------
+    CompositionError
+        An argument is wrong.
+    """
+    register()
+    path = create_config_search_path(str(CONF_DIR))
+    for folder in config_dirs:
+        path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
+    loader = CheckedLoader(path)
+    given = [*arguments, "hydra.job.name=train"]
+    return loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False)
 
 
 def as_written(config: DictConfig) -> str:

@@ -28,7 +28,7 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
     Parameters
     ----------
     command : str
-        'train', 'prepare', 'analyze' or 'report'.
+        'train', 'prepare', 'analyze', 'report' or another one.
     config : DictConfig
         What Hydra composed, without its own node.
 

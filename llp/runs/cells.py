@@ -23,7 +23,7 @@ _RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
 
 
 @dataclass
-class Cell:
+class GridCell:
     """Points that differ in fold and seed alone: the config of one, its plain content, and their places in the grid.
 
     The content is None where it is known in a launched job only: such points are launched, and check themselves.
@@ -40,7 +40,7 @@ class Tables:
     def __init__(self) -> None:
         self._opened: dict[str, InstanceTable | None] = {}
 
-    def of(self, cell: Cell) -> InstanceTable | None:
+    def of(self, cell: GridCell) -> InstanceTable | None:
         """A cell's table; None where it is missing or is refused, which is told when a point comes to it."""
         assert cell.content is not None
         key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
@@ -52,9 +52,9 @@ class Tables:
         return self._opened[key]
 
 
-def cells_of(composer: Points, points: Sequence[Overrides]) -> list[Cell]:
+def cells_of(composer: Points, points: Sequence[Overrides]) -> list[GridCell]:
     """Compose the points of a grid, by their overrides; a point's place is its number in the grid."""
-    cells: dict[tuple[str, ...], Cell] = {}
+    cells: dict[tuple[str, ...], GridCell] = {}
     for place, overrides in enumerate(points):
         numbers = [_RUN.fullmatch(override) for override in overrides]
         run = {match[1]: int(match[2]) for match in numbers if match}
@@ -64,7 +64,7 @@ def cells_of(composer: Points, points: Sequence[Overrides]) -> list[Cell]:
             config = _compose(composer, overrides, points)
             texts = as_written(config)
             content = None if reads_hydra(texts) else _content(config)
-            cell = cells[tuple(overrides) if reads_run(texts) else key] = Cell(config, content)
+            cell = cells[tuple(overrides) if reads_run(texts) else key] = GridCell(config, content)
         cell.places[place] = run
     return list(cells.values())
 

@@ -7,13 +7,10 @@ points that differ in fold and seed alone from one of them. So a grid of thousan
 import copy
 import json
 import logging
-<<<<<<< HEAD
-import re
 from collections import defaultdict
-=======
->>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -21,30 +18,19 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
-<<<<<<< HEAD
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import key_of
-from llp.config.points import Points, as_written, reads_hydra, reads_run
-from llp.config.targets import GIVEN, check_targets
-from llp.data.table import InstanceTable
-from llp.errors import InputError, choice, invalid
-from llp.runs.asked import AskedGrid, write_asked
-from llp.runs.build import check_input, open_table
-from llp.runs.identity import Run, keeps_weights
-from llp.runs.point import Point
-=======
-from llp.config.composition import CheckedLoader, compose_grid
-from llp.config.grouping_keys import grouping_key
-from llp.config.points import Points
+from llp.config.grouping_keys import grouping_key, key_of
+from llp.config.points import Points, compose_grid
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError, invalid
+from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.benchmark import expand_choices
 from llp.runs.build import check_input
-from llp.runs.cells import Cell, Overrides, Tables, cells_of
+from llp.runs.cells import GridCell, Overrides, Tables, cells_of
 from llp.runs.identity import Run, keeps_weights
+from llp.runs.point import Point
 from llp.runs.record import RunRecord
->>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 
 log = logging.getLogger(__name__)
 
@@ -55,21 +41,15 @@ class AskedPoint:
 
     Attributes
     ----------
-    dataset, grouping_key, method : str
-        Names, as a record has them.
-    fold, seed : int
-        The run's.
+    point : Point
+        Its names.
     run : Run or None
         Its place; None where the dataset's table is not prepared, or its options are known in a launched job only.
     needs_weights : bool
         Whether it is finished only with its best weights kept.
     """
 
-    dataset: str
-    grouping_key: str
-    method: str
-    fold: int
-    seed: int
+    point: Point
     run: Run | None
     needs_weights: bool
 
@@ -82,20 +62,22 @@ class AskedPoint:
             return None
 
 
-def asked_points(arguments: Sequence[str]) -> list[AskedPoint]:
+def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[AskedPoint]:
     """Every point that a grid asks for, in its order: nothing is trained, written or checked further.
 
     Parameters
     ----------
     arguments : sequence of str
         What stands behind `python -m llp.train -m`, such as `["experiment=demo"]`.
+    config_dirs : sequence of str
+        What `--config-dir` names there.
 
     Raises
     ------
     InputError
         An argument is wrong, or it cannot be known what it stands for.
     """
-    loader, master = compose_grid(arguments)
+    loader, master = compose_grid(arguments, config_dirs)
     expand_choices(master, analyze=False)
     tables, asked = Tables(), dict[int, AskedPoint]()
     for cell in cells_of(Points(loader, master), points_of(loader, master)):
@@ -104,18 +86,14 @@ def asked_points(arguments: Sequence[str]) -> list[AskedPoint]:
     return [asked[place] for place in sorted(asked)]
 
 
-def _asked(cell: Cell, run: dict[str, int], tables: Tables) -> AskedPoint:
+def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> AskedPoint:
+    config = cell.config
+    names = str(config.dataset.name), grouping_key(config).name, str(config.method.name)
+    point = Point(*names, run.get("fold", config.fold), run.get("seed", config.seed))
     content = None if cell.content is None else cell.content | run
     table = None if content is None else tables.of(cell)
-    return AskedPoint(
-        dataset=str(cell.config.dataset.name),
-        grouping_key=grouping_key(cell.config).name,
-        method=str(cell.config.method.name),
-        fold=run.get("fold", cell.config.fold),
-        seed=run.get("seed", cell.config.seed),
-        run=None if content is None or table is None else Run.of_content(content, table),
-        needs_weights=keeps_weights(cell.config),
-    )
+    place = None if content is None or table is None else Run.of_content(content, table)
+    return AskedPoint(point, place, needs_weights=keeps_weights(config))
 
 
 def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
@@ -135,8 +113,10 @@ def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
     return points
 
 
-def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence[Overrides]) -> list[Overrides]:
-    """The points of a grid that are not finished, in their order, all of them checked; all are recorded as asked for.
+def points_to_launch(
+    loader: CheckedLoader, master: DictConfig, points: Sequence[Overrides], *, record: bool
+) -> list[Overrides]:
+    """The points of a grid that are not finished, in their order, all of them checked.
 
     Parameters
     ----------
@@ -146,20 +126,16 @@ def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence
         The multirun's config, with Hydra's node.
     points : sequence of list of str
         The points' overrides; every point has the same options.
+    record : bool
+        Whether all are recorded as asked for.
 
     Raises
     ------
     InputError
         A point that is not finished cannot run, or points cannot run beside each other.
     """
-<<<<<<< HEAD
-    if not points:
-        raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
-    cells, tables = _cells(Points(loader, master), points), _Tables()
-    asked = [(cell.content, [*cell.places.values()]) for cell in cells if cell.content is not None]
-=======
     cells, tables = cells_of(Points(loader, master), points), Tables()
->>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
+    asked = [(cell.content, [*cell.places.values()]) for cell in cells if cell.content is not None]
     for cell in cells:
         if cell.content is not None and not cell.content["force"]:
             table = tables.of(cell)
@@ -170,28 +146,12 @@ def points_to_launch(loader: CheckedLoader, master: DictConfig, points: Sequence
     _check_configs(known)
     _check_side_by_side(master.runs_at_once, known)
     _check_builds(known, tables)
-    _record(asked, master.hydra.runtime.choices.get("experiment"))
+    if record:
+        _record(asked, master.hydra.runtime.choices.get("experiment"))
     launched = sorted(place for cell in left for place in cell.places)
     if len(launched) < len(points):
         log.info("%s of %s points are finished", f"{len(points) - len(launched):,}", f"{len(points):,}")
     return [list(points[place]) for place in launched]
-
-
-<<<<<<< HEAD
-def _cells(composer: Points, points: Sequence[Overrides]) -> list[_Cell]:
-    cells: dict[tuple[str, ...], _Cell] = {}
-    for place, overrides in enumerate(points):
-        numbers = [_RUN.fullmatch(override) for override in overrides]
-        run = {match[1]: int(match[2]) for match in numbers if match}
-        key = tuple(override for override, match in zip(overrides, numbers, strict=True) if not match)
-        cell = cells.get(key) or cells.get(tuple(overrides))
-        if cell is None:
-            config = _compose(composer, overrides, points)
-            texts = as_written(config)
-            content = None if reads_hydra(texts) else _content(config)
-            cell = cells[tuple(overrides) if reads_run(texts) else key] = _Cell(config, content)
-        cell.places[place] = run
-    return list(cells.values())
 
 
 def _record(asked: Sequence[tuple[dict[str, Any], list[dict[str, int]]]], experiment: str | None) -> None:
@@ -206,39 +166,6 @@ def _record(asked: Sequence[tuple[dict[str, Any], list[dict[str, int]]]], experi
         write_asked(Path(outputs_dir), AskedGrid.of(experiment, named))
 
 
-def _content(config: DictConfig) -> dict[str, Any]:
-    try:
-        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException:
-        check_config(config)  # says what is wrong
-        raise
-    assert isinstance(content, dict)
-    return {str(name): value for name, value in content.items()}
-
-
-def _compose(composer: Points, overrides: Overrides, points: Sequence[Overrides]) -> DictConfig:
-    """Compose a point; where one choice of a grid lacks another one's option, the error names both."""
-    try:
-        return composer.compose(overrides)
-    except InputError:
-        for override in overrides:
-            name = override.partition("=")[0]
-            group = name.partition(".")[0]
-            choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
-            if "." not in name or len(choices) < 2:
-                continue
-            has = {one: composer.has_option(point, name) for one, point in choices.items()}
-            if any(has.values()) and not all(has.values()):
-                having = [one for one in has if has[one]]
-                lacking = [one for one in has if not has[one]]
-                expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
-                value = override.partition("=")[2]
-                raise InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}") from None
-        raise
-
-
-=======
->>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
 def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
     try:
         return Run.of_content(content, table).finished(keeps_weights(content), warn=False) is not None
@@ -246,7 +173,7 @@ def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
         return False
 
 
-def _check_configs(cells: Sequence[Cell]) -> None:
+def _check_configs(cells: Sequence[GridCell]) -> None:
     """Check each config, and each fold and seed with one of them."""
     seen: set[tuple[str, int]] = set()
     for cell in cells:
@@ -259,7 +186,7 @@ def _check_configs(cells: Sequence[Cell]) -> None:
                 check_config(changed)
 
 
-def _check_side_by_side(runs_at_once: int, cells: Sequence[Cell]) -> None:
+def _check_side_by_side(runs_at_once: int, cells: Sequence[GridCell]) -> None:
     """Refuse points that cannot train in one process together."""
     contents = [cell.content for cell in cells if cell.content is not None]
     if any(content["runs_at_once"] != runs_at_once for content in contents):
@@ -273,7 +200,7 @@ def _check_side_by_side(runs_at_once: int, cells: Sequence[Cell]) -> None:
         raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
 
 
-def _check_builds(cells: Sequence[Cell], tables: Tables) -> None:
+def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
     """Build each method with each model and optimizer once, or check their options where there is no table yet."""
     seen: set[str] = set()
     for cell in cells:

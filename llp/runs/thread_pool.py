@@ -3,19 +3,17 @@
 A small run leaves most of a GPU idle, and threads share what processes have to hold each: CUDA's context, compiled
 kernels, the table. Hydra's basic launcher calls the task of one point after the other. With `runs_at_once` above 1
 the task hands its point to a pool and returns once the pool has taken it, so that Hydra goes on to the next; when it
-is through, the callback waits for the pool and reports failures as Hydra would have.
+is through, the sweeper waits for the pool.
 """
 
 import sys
 import threading
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from typing import Any
 
-from hydra._internal.utils import run_and_report
 from hydra.core.utils import JobReturn, JobStatus, configure_log
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
@@ -75,10 +73,7 @@ def run(task: Task, config: DictConfig) -> "float | Future[float]":
 
 
 class SideBySide(Callback):
-    """Opens the pool of a multirun with `runs_at_once` above 1, and ends the command when all its runs are done."""
-
-    def __init__(self) -> None:
-        self._jobs: list[JobReturn] = []
+    """Opens the pool of a multirun with `runs_at_once` above 1; its sweeper waits for the runs, see `settle`."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Refuse what does not go together with threads, and open the pool."""
@@ -99,34 +94,22 @@ class SideBySide(Callback):
         signals.listen(raising=False)
         _pool = Pool(config.runs_at_once)
 
-    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
-        """Note what has been handed to the pool."""
-        self._jobs.append(job_return)
 
-    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Wait for the runs; the first point that failed decides how the command ends, as in a serial grid."""
-        if _pool is None:
-            return
-        _pool.wait()
-        for job in self._jobs:
+def settle(jobs: Sequence[JobReturn]) -> None:
+    """Wait for the multirun's pool where it has one, and put what became of each run into its place in `jobs`."""
+    if _pool is None:
+        return
+    _pool.wait()
+    for job in jobs:
+        if job.status == JobStatus.COMPLETED:
             error = job.return_value.exception()
-            if error is not None:
-                job.status, job.return_value = JobStatus.FAILED, error
-                _report(job)
-
-
-def _report(job: JobReturn) -> None:
-    """End the command with Hydra's message about a failed job."""
-    try:
-        run_and_report(lambda: job.return_value)
-    except Exception:  # with HYDRA_FULL_ERROR=1; Hydra turns a callback's exceptions into warnings
-        traceback.print_exc()
-        sys.exit(1)
+            job.status = JobStatus.COMPLETED if error is None else JobStatus.FAILED
+            job.return_value = job.return_value.result() if error is None else error
 
 
 def _problem(config: DictConfig) -> str | None:
     hydra = config.hydra
-    if not hydra.sweeper._target_.endswith((".BasicSweeper", ".GridSweeper")):
+    if not hydra.sweeper._target_.endswith(".GridSweeper"):
         return f"hydra/sweeper={hydra.runtime.choices['hydra/sweeper']}, which waits for the value of each point"
     if not hydra.launcher._target_.endswith(".BasicLauncher"):
         return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which starts processes"

@@ -33,7 +33,7 @@ from llp.training.resume import ResumeCheckpoint, ResumeFile
 
 # Lightning's advice for interactive use says nothing about a run of a grid
 logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-for _message in (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*"):
+for _message in (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*", ".*srun.*"):
     warnings.filterwarnings("ignore", _message)
 
 log = logging.getLogger(__name__)

@@ -13,13 +13,9 @@ from llp.bench.grid import METHODS, make_records, points
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
-<<<<<<< HEAD
 from llp.runs.asked import read_asked
-from llp.runs.grid import points_to_launch
-from llp.runs.point import Point
-=======
 from llp.runs.grid import asked_points, points_of, points_to_launch
->>>>>>> b413810 (Name the points that a grid asks for, with their places and records, without launching anything)
+from llp.runs.point import Point
 from llp.runs.run import run_one
 from tests.helpers.commands import TINY
 
@@ -40,7 +36,7 @@ def launched(tmp_path, data_dir):
                 *overrides,
             ]
             master = loader.load_configuration("train", given, RunMode.MULTIRUN)
-            return points_to_launch(loader, master, points_of(loader, master))
+            return points_to_launch(loader, master, points_of(loader, master), record=True)
 
     return launch
 
@@ -145,11 +141,13 @@ def test_points_that_a_grid_asks_for_are_known_with_their_places_and_records(tin
     record = run_one(tiny("method=group_prior", "fold=1", "seed=2"))
     grid = [*TINY, *places, "method=group_prior,dllp_bce", "seed=2"]
     asked = asked_points(grid)
-    assert [(one.method, one.fold) for one in asked] == [
-        (method, fold) for method in ("group_prior", "dllp_bce") for fold in range(5)
+    assert [(one.point.fold, one.point.method) for one in asked] == [
+        (fold, method) for fold in range(5) for method in ("group_prior", "dllp_bce")
     ]
-    assert {(one.dataset, one.grouping_key, one.seed) for one in asked} == {("synthetic", "random_64", 2)}
-    assert [one.record for one in asked] == [record if place == 1 else None for place in range(10)]
+    assert {(one.point.dataset, one.point.grouping_key, one.point.seed) for one in asked} == {
+        ("synthetic", "random_64", 2)
+    }
+    assert [one.record for one in asked] == [record if place == 2 else None for place in range(10)]
     assert len({one.run.folder for one in asked}) == 10
     kept = asked_points([*grid, "save_model=true", "fold=1"])
     assert [one.record for one in kept] == [None, None]  # its weights were not kept

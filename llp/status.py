@@ -1,0 +1,136 @@
+"""How far grids are: `python -m llp.status experiment=demo`, or of every grid of an outputs folder without a name."""
+
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from rich.console import Console
+from rich.markup import escape
+
+from llp.command import command, told_in_a_line
+from llp.config.checks import check_config
+from llp.config.composition import install_loader
+from llp.config.grouping_keys import CONF_DIR
+from llp.errors import InputError
+from llp.results.progress import (
+    PointState,
+    RunState,
+    asked_states,
+    each_once,
+    folder_states,
+    of_experiment,
+    rate,
+    recorded_grids,
+    seconds_left,
+)
+from llp.results.table import Cell, Table, show
+
+WATCH_SECONDS = 10
+LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
+
+install_loader()
+# registered in the ConfigStore: with conf/ on the search path, experiment=NAME would select a YAML file
+ConfigStore.instance().store("status", OmegaConf.load(CONF_DIR / "status.yaml"))
+
+
+class GridProgress(NamedTuple):
+    """What became of each point, and the grids of which that cannot be told, with the reason."""
+
+    points: list[PointState]
+    problems: list[str]
+
+
+@command
+@hydra.main(config_path=None, config_name="status", version_base="1.3")
+def main(config: DictConfig) -> None:
+    """Show how far grids are."""
+    with told_in_a_line():
+        check_config(config, "status")
+        named = config.experiment
+        names = None if named is None else list(map(str, named if isinstance(named, ListConfig) else [named]))
+        while True:
+            console = Console(soft_wrap=True)
+            found = progress(Path(config.outputs_dir), Path(config.data_dir), names)
+            if config.watch:
+                console.clear()
+            show_progress(found, console)
+            if not config.watch:
+                return
+            time.sleep(WATCH_SECONDS)
+
+
+def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:
+    """What became of the points of experiments, or of all grids and runs of a folder.
+
+    Raises
+    ------
+    InputError
+        There is no such folder or experiment.
+    """
+    if experiments is None and not outputs_dir.is_dir():
+        raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; start a grid: python -m llp.train -m")
+    states, problems, grids = list[PointState](), list[str](), recorded_grids(outputs_dir)
+    if experiments is not None:
+        grids = [grid for name in experiments for grid in of_experiment(name, grids)]
+    for grid in grids:
+        places = (f"outputs_dir={outputs_dir}", f"data_dir={data_dir}")
+        try:
+            states += asked_states(replace(grid, arguments=(*grid.arguments, *places)))
+        except InputError as error:
+            if experiments is not None:
+                raise
+            problems.append(f"{' '.join(grid.arguments)}: {error}")
+    if experiments is None:
+        states += folder_states(outputs_dir)
+    return GridProgress(each_once(states), problems)
+
+
+def show_progress(progress: GridProgress, console: Console) -> None:
+    """Print the counts per method and bag dataset, the rate, the time that is left, and why runs failed."""
+    points = progress.points
+    show(_table(points), console)
+    counts = Counter(one.state for one in points)
+    told = [f"{counts[state]:,} {state}" for state in RunState if counts[state] or state == RunState.DONE]
+    lines = [f"Points: {len(points):,}, of which {', '.join(told)}"]
+    if (measured := rate(points)) is not None:
+        lines.append(f"Lately {measured.per_hour:,.0f} runs an hour ended, {measured.at_once:.1f} at once")
+        left = seconds_left(points, measured.at_once)
+        if left is not None and counts[RunState.DONE] < len(points):
+            lines.append(f"Time left at this rate, by what runs took: {timedelta(seconds=round(left))}")
+    lines += [f"  failed: {one.point}: {one.reason} ({one.folder})" for one in points if one.state == RunState.FAILED]
+    reasons = Counter(one.reason for one in points if one.state == RunState.MISSING and one.reason)
+    lines += [f"  missing: {count:,} × {reason}" for reason, count in reasons.items()]
+    lines += [f"  left out: {problem}" for problem in progress.problems]
+    console.print(escape("\n".join(lines)), highlight=False, soft_wrap=True)
+
+
+def _table(points: Sequence[PointState]) -> Table:
+    cells: dict[tuple[str, str, str], Counter[RunState]] = {}
+    for one in points:
+        cells.setdefault(one.point[:3], Counter())[one.state] += 1
+    notes, shown = [], cells
+    if len(cells) > LONG_TABLE:
+        shown = {name: counts for name, counts in cells.items() if set(counts) != {RunState.DONE}}
+        notes = [f"{len(cells) - len(shown):,} of {len(cells):,} rows, which are done, are left out"]
+    rows = [
+        [Cell(" ".join(name)), *(Cell(str(counts[state] or "")) for state in RunState)]
+        for name, counts in shown.items()
+    ]
+    return Table("Points by bag dataset and method", ["", *RunState], rows, notes)
+
+
+if __name__ == "__main__":
+    main()
+    signals.ignore()
