@@ -35,6 +35,8 @@ def read(path: Path) -> list[RunRecord]:
 def table_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, for each grouping key mean ± sample standard deviation and epochs.
 
+    The deviation is left out where there is one run.
+
     Methods stand in the order of the first key's mean, the best first.
     """
     cells: dict[str, dict[str, list[RunRecord]]] = defaultdict(dict)
@@ -67,7 +69,8 @@ def _cell(records: Sequence[RunRecord]) -> tuple[str, str]:
     values = _values(records)
     stages = zip(*([stage.epochs for stage in record.stages] for record in records), strict=True)
     epochs = " + ".join(f"{statistics.mean(of_one):.0f}" for of_one in stages)
-    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}", "" if epochs == "0" else epochs
+    spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.4f}{spread}", "" if epochs == "0" else epochs
 
 
 def with_tables(text: str) -> str:

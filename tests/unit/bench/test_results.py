@@ -33,3 +33,9 @@ def test_a_table_is_means_and_deviations_over_folds(tmp_path):
         "| `group_prior` | 0.5000 ± 0.0000 |  |\n"
         "\n6 runs; seeds 0, folds 0, 1; code of commit 01234567, unknown.\n"
     )
+
+
+def test_a_table_of_one_fold_has_no_deviations(tmp_path):
+    write_folds(tmp_path, [0.5], method="upm")
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    assert "| `upm` | 0.5000 | 4 |\n" in table_of(read(tmp_path / "kept.jsonl"))
