@@ -7,7 +7,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
 
-FOLDERS = ("tests/end_to_end/", "tests/unit/training/", "tests/unit/runs/")
+FOLDERS = ("tests/end_to_end/", "tests/unit/api/", "tests/unit/runs/", "tests/unit/scoring/", "tests/unit/training/")
 
 
 def pytest_collection_modifyitems(items):
