@@ -1,7 +1,7 @@
 """Row-wise passes of the exact Adam on the CPU, compiled: each reads and writes a touched row once.
 
-Every pass works on a range of rows or instances and each of these is computed by itself, in a fixed order: ranges
-can run side by side without changing a bit of the result.
+Every pass works on a range of rows and each of these is computed by itself: ranges can run side by side without
+changing a bit of the result.
 """
 
 import math
@@ -85,24 +85,6 @@ def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, positio
 
 
 @_compiled
-def sum_rows(first: int, stop: int, weight: Floats, rows: Ints, out: Floats) -> bool:
-    """Sum the rows of each instance ``first … stop − 1``: ``out[i] = Σ_f weight[rows[i, f]]``.
-
-    Returns whether every row number is in 0 … N − 1; ``weight`` is N × D, ``rows`` n × F, ``out`` n × D.
-    """
-    for i in range(first, stop):
-        for d in range(weight.shape[1]):
-            out[i, d] = 0
-        for f in range(rows.shape[1]):
-            row = rows[i, f]
-            if row < 0 or row >= len(weight):
-                return False
-            for d in range(weight.shape[1]):
-                out[i, d] += weight[row, d]
-    return True
-
-
-@_compiled
 def _push(
     row: int, weight: Floats, m: Floats, v: Floats, t0: int, k: int, sums: Floats, window: int, n_blocks: int,
     eps: float, log_beta1: float, log_beta2: float,
@@ -157,30 +139,21 @@ def catch_up(
 
 @_compiled
 def update(
-    first: int, stop: int, rows: Ints, start: Ints, position: Ints, n_columns: int, gradient: Floats,
+    first: int, stop: int, rows: Ints, gradient: Floats,
     weight: Floats, m: Floats, v: Floats, last: Ints, step: int, lr: float, beta1: float, beta2: float, eps: float,
 ) -> None:  # fmt: skip
-    """Sum the gradient of each of the distinct ``rows[first:stop]`` and take Adam's step with it.
+    """Take Adam's step for the distinct ``rows[first:stop]``, with ``gradient[i]`` (D) for row ``rows[i]``.
 
-    ``gradient`` (n × D) is that of the sums of rows: row ``rows[i]`` gets ``Σ gradient[position // n_columns]`` over
-    its positions. The rows are current as of ``step − 1``; ``step`` is the one being taken, from 1.
+    The rows are current as of ``step − 1``; ``step`` is the one being taken, from 1.
     """
-    D = weight.shape[1]
-    g = np.empty(D, weight.dtype)
     c = np.empty(7, weight.dtype)
     c[0], c[1], c[2], c[3] = beta1, 1 - beta1, beta2, 1 - beta2
     c[4], c[5], c[6] = lr / (1 - beta1**step), 1 / math.sqrt(1 - beta2**step), eps
     keep1, new1, keep2, new2, rate, inverse_root, epsilon = c[0], c[1], c[2], c[3], c[4], c[5], c[6]
     for i in range(first, stop):
         row = rows[i]
-        for d in range(D):
-            g[d] = 0
-        for p in range(start[i], start[i + 1]):
-            instance = position[p] // n_columns
-            for d in range(D):
-                g[d] += gradient[instance, d]
-        for d in range(D):
-            m[row, d] = keep1 * m[row, d] + new1 * g[d]
-            v[row, d] = keep2 * v[row, d] + new2 * g[d] * g[d]
+        for d in range(weight.shape[1]):
+            m[row, d] = keep1 * m[row, d] + new1 * gradient[i, d]
+            v[row, d] = keep2 * v[row, d] + new2 * gradient[i, d] * gradient[i, d]
             weight[row, d] -= rate * m[row, d] / (np.sqrt(v[row, d]) * inverse_root + epsilon)
         last[row] = step

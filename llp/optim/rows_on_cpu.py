@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F
 
 from llp.optim import compiled
 from llp.optim.catch_up import PushSums
@@ -66,10 +67,9 @@ class RowsOnCpu:
         if not self._all_current:
             index = self._index(row_numbers)
             self._catch_up(index.distinct)
-        total = torch.empty(len(rows), self._weight.shape[1], dtype=self._weight.dtype)
-        in_range = self._in_ranges(compiled.sum_rows, len(rows), self._weights(), row_numbers, total.numpy())
-        if not all(in_range):
+        if rows.numel() and not (rows.min() >= 0 and rows.max() < len(self._weight)):
             raise self._out_of_range()
+        total = F.embedding_bag(rows, torch.from_numpy(self._weights()), mode="sum")
         return total, (row_numbers, index)  # the token: the update need not search the distinct rows again
 
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
@@ -93,11 +93,11 @@ class RowsOnCpu:
         if whole is not None:  # a loss that read the whole table gives every row a gradient
             every_row = np.arange(len(whole), dtype=np.int32)[:, None]
             kept.append((every_row, None, whole.contiguous().numpy()))
-        index, n_columns, gradient = self._indexed(kept)
+        index, gradient = self._summed(kept)
         self._catch_up(index.distinct)  # a gradient may come from a forward pass before the last step
         step = int(self._state["step"]) + 1
         self._in_ranges(
-            compiled.update, len(index.distinct), *index, n_columns, gradient,
+            compiled.update, len(index.distinct), index.distinct, gradient,
             self._weights(), *self._moments(), step, lr, *self._betas, self._eps,
         )  # fmt: skip
         self._add_step(step, lr)
@@ -144,17 +144,20 @@ class RowsOnCpu:
         compiled.group_positions(flat, self._mark, distinct, start, position)
         return _Index(distinct, start, position)
 
-    def _indexed(self, kept: list[_Kept]) -> tuple[_Index, int, NDArray[Any]]:
-        """The distinct rows of all gradients kept, the columns per row of the gradient, and the gradient."""
+    def _summed(self, kept: list[_Kept]) -> tuple[_Index, NDArray[Any]]:
+        """The U distinct rows of all gradients kept, and the sum (U, D) of what each of them got."""
         if len(kept) == 1:
             row_numbers, index, gradient = kept[0]
-            return index or self._index(row_numbers), row_numbers.shape[1], gradient
-        index = self._index(np.concatenate([rows.reshape(-1) for rows, _, _ in kept]))
-        columns = np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _, _ in kept])
-        # minibatches may differ in their number of columns: each position points to its row of the joint gradient
-        owner = np.repeat(np.arange(len(columns), dtype=np.int32), columns)
-        gradient = np.concatenate([part for _, _, part in kept])
-        return index._replace(position=owner[index.position]), 1, gradient
+            index = index or self._index(row_numbers)
+            owner = index.position // row_numbers.shape[1]
+        else:
+            index = self._index(np.concatenate([rows.reshape(-1) for rows, _, _ in kept]))
+            columns = np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _, _ in kept])
+            # minibatches may differ in their number of columns: each position points to its row of the joint gradient
+            owner = np.repeat(np.arange(len(columns), dtype=np.int32), columns)[index.position]
+            gradient = np.concatenate([part for _, _, part in kept])
+        owner, summands, start = (torch.from_numpy(part) for part in (owner, gradient, index.start))
+        return index, F.embedding_bag(owner, summands, start, mode="sum", include_last_offset=True).numpy()
 
     def _out_of_range(self) -> IndexError:
         return IndexError(f"a row number is not in 0 … {len(self._weight) - 1}")
@@ -171,12 +174,14 @@ class RowsOnCpu:
         self._push.add_step(self._state["sums"].numpy(), step, lr)
         self._state["step"].fill_(step)
 
-    def _in_ranges(self, run: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
+    def _in_ranges(self, run: Callable[..., None], count: int, *arguments: Any) -> None:
         threads = torch.get_num_threads()  # each takes a range of distinct rows, so no two write the same one
         if threads == 1:
-            return [run(0, count, *arguments)]
+            run(0, count, *arguments)
+            return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(threads)
         bounds = [count * i // threads for i in range(threads + 1)]
         tasks = [self._pool.submit(run, first, stop, *arguments) for first, stop in pairwise(bounds)]
-        return [task.result() for task in tasks]
+        for task in tasks:
+            task.result()
