@@ -63,6 +63,44 @@ def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
 
 
 @_compiled
+def find_lagging(rows: Ints, last: Ints, step: int, mark: Ints, lagging: Ints) -> int:
+    """List the distinct rows that have moments and are not current as of ``step``.
+
+    Parameters
+    ----------
+    rows : ndarray, int (P)
+        Row number at each position.
+    last : ndarray, int32 (N)
+        The step to which each row is current; 0 where it has no moments.
+    step : int
+        The step to be current at.
+    mark : ndarray, int32 (N)
+        Scratch, all −1 before and after.
+    lagging : ndarray, int32 (P)
+        Out: the U rows, in the order of their first position.
+
+    Returns
+    -------
+    int
+        U, or −1 where a row number is not in 0 … N − 1.
+    """
+    n_lagging = 0
+    valid = True
+    for p in range(len(rows)):
+        row = rows[p]
+        if row < 0 or row >= len(last):
+            valid = False
+            break
+        if 0 < last[row] < step and mark[row] < 0:
+            mark[row] = 0
+            lagging[n_lagging] = row
+            n_lagging += 1
+    for i in range(n_lagging):
+        mark[lagging[i]] = -1
+    return n_lagging if valid else -1
+
+
+@_compiled
 def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, position: Ints) -> None:
     """Group the positions by row, rising within a row: a counting sort.
 

@@ -18,8 +18,8 @@ from torch.nn import functional as F
 class TouchedRows(Protocol):
     """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device."""
 
-    def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
-        """Bring rows (n, F) up to date and sum them to (n, D); the second value goes to `add_gradient`."""
+    def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
+        """Bring rows (n, F) up to date and sum them to (n, D); the second value goes to `add_gradient`, if anything."""
 
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
         """Keep the gradient (n, D) of the sums; several add up until `discard`."""
@@ -94,7 +94,7 @@ class _SumRows(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, rows: Tensor, touched: TouchedRows) -> Tensor:
-        total, ctx.token = touched.gather(rows)
+        total, ctx.token = touched.gather(rows, for_gradient=True)
         ctx.touched = touched
         return total
 
@@ -128,5 +128,7 @@ def sum_rows(weight: Tensor, rows: Tensor) -> Tensor:
         if weight.is_cuda and torch.are_deterministic_algorithms_enabled():
             return F.embedding(rows, weight).sum(dim=1)  # the gradient of embedding_bag has no fixed order there
         return F.embedding_bag(rows, weight, mode="sum")
+    if not torch.is_grad_enabled():
+        return touched.gather(rows, for_gradient=False)[0]
     total: Tensor = _SumRows.apply(weight, rows, touched)  # type: ignore[no-untyped-call]
     return total

@@ -60,14 +60,15 @@ class RowsOnCpu:
         self._all_current = bool(((last == 0) | (last == self._state["step"])).all())
         self._pool: ThreadPoolExecutor | None = None
 
-    def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
+    def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
         """Bring rows (n, F) up to date and sum them to (n, D)."""
         row_numbers = rows.contiguous().numpy()
-        index = None  # without lagging rows it is only needed for the update, and a mere evaluation has none
+        index = None
         if not self._all_current:
-            index = self._index(row_numbers)
-            self._catch_up(index.distinct)
-        if rows.numel() and not (rows.min() >= 0 and rows.max() < len(self._weight)):
+            if for_gradient:
+                index = self._index(row_numbers)
+            self._catch_up(self._lagging(row_numbers) if index is None else index.distinct)
+        elif rows.numel() and not (rows.min() >= 0 and rows.max() < len(self._weight)):
             raise self._out_of_range()
         total = F.embedding_bag(rows, torch.from_numpy(self._weights()), mode="sum")
         return total, (row_numbers, index)  # the token: the update need not search the distinct rows again
@@ -131,6 +132,16 @@ class RowsOnCpu:
 
     def _moments(self) -> list[NDArray[Any]]:
         return [self._state[name].numpy() for name in ("exp_avg", "exp_avg_sq", "last")]
+
+    def _lagging(self, row_numbers: NDArray[Any]) -> NDArray[np.int32]:
+        """The distinct rows that are to be brought up to date, rising."""
+        flat = row_numbers.reshape(-1)
+        found = np.empty(flat.size, dtype=np.int32)
+        last, step = self._state["last"].numpy(), int(self._state["step"])
+        n_found = compiled.find_lagging(flat, last, step, self._mark, found)
+        if n_found < 0:
+            raise self._out_of_range()
+        return np.sort(found[:n_found])
 
     def _index(self, row_numbers: NDArray[Any]) -> _Index:
         flat = row_numbers.reshape(-1)

@@ -43,7 +43,7 @@ class RowsOnGpu:
         self._all_current = bool(((last == 0) | (last == self._state["step"])).all())
         self._steps_at_most = int(self._state["step"])
 
-    def gather(self, rows: Tensor) -> tuple[Tensor, Any]:
+    def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
         """Bring rows (n, F) up to date and sum them to (n, D)."""
         rows = rows.contiguous()
         if not self._all_current:

@@ -241,6 +241,8 @@ def test_a_row_number_outside_the_table_is_refused():
         with pytest.raises(IndexError, match="0 … 29"):
             net(torch.tensor(rows, dtype=torch.int32))
     train(net, optimizer, random_batches(30, 3))  # the refusal left nothing behind
+    with torch.no_grad(), pytest.raises(IndexError, match="0 … 29"):
+        net(torch.tensor([[0], [30]], dtype=torch.int32))
     optimizer.catch_up_all()
     with pytest.raises(IndexError, match="0 … 29"):
         net(torch.tensor([[30]], dtype=torch.int32))

@@ -44,12 +44,12 @@ def run(rows_on_device, weight, state, device, steps):
     totals = []
     for step in steps:
         rows, gradient = minibatch(step, 4, weight.dtype)
-        total, token = table.gather(rows.to(device))
+        total, token = table.gather(rows.to(device), for_gradient=True)
         totals.append(total.cpu())
         table.add_gradient(token, gradient.to(device))
         if step % 3 == 0:  # gradients of two passes add up
             rows, gradient = minibatch(10_000 + step, 2, weight.dtype)
-            table.add_gradient(table.gather(rows.to(device))[1], gradient.to(device))
+            table.add_gradient(table.gather(rows.to(device), for_gradient=True)[1], gradient.to(device))
         table.update(LR if step < 5 else LR / 3, None)
         table.discard()
     table.catch_up_all()
@@ -101,7 +101,7 @@ def test_sums_of_early_and_late_steps_equal_those_of_the_cpu():
             state["step"].fill_(step - 1)
             state["sums"].copy_(before)
             rows, gradient = minibatch(step, 1, torch.float64)
-            table.add_gradient(table.gather(rows.to(DEVICE))[1], gradient.to(DEVICE))
+            table.add_gradient(table.gather(rows.to(DEVICE), for_gradient=True)[1], gradient.to(DEVICE))
             table.update(LR, None)
             table.discard()
             np.testing.assert_allclose(state["sums"].cpu().numpy(), sums, rtol=1e-9, atol=1e-15)
@@ -118,7 +118,7 @@ def test_ordered_sums_of_long_runs():
     try:
         for rows_on_device, weight, state, device in ((RowsOnCpu, w_cpu, cpu, "cpu"), (RowsOnGpu, w_gpu, gpu, DEVICE)):
             table = rows_on_device(weight, {weight: state}, betas=BETAS, eps=EPS)
-            table.add_gradient(table.gather(rows.to(device))[1], gradient.to(device))
+            table.add_gradient(table.gather(rows.to(device), for_gradient=True)[1], gradient.to(device))
             table.update(LR, None)
     finally:
         torch.use_deterministic_algorithms(False)
