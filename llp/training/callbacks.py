@@ -63,7 +63,10 @@ class BestWeights(Callback):
         if self.epoch < 0 or self.monitor.better(value, self.value):
             self.value, self.epoch = value, trainer.current_epoch
             assert isinstance(pl_module, LLPMethod)
-            self.weights = {name: w.detach().clone() for name, w in pl_module.model.state_dict().items()}
+            for name, weight in pl_module.model.state_dict().items():
+                if name not in self.weights:
+                    self.weights[name] = torch.empty_like(weight)
+                self.weights[name].copy_(weight)  # in place: two copies of a large first layer would be held for a time
 
     def state_dict(self) -> dict[str, Any]:
         """State for a checkpoint."""
