@@ -31,9 +31,10 @@ from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError, invalid
 from llp.seeding import keyed_seed
 
-EVALUATION_ROWS = 16_384  # instances of an evaluation batch: large enough to be quick, small enough for any memory
+EVALUATION_ROWS = 4096  # instances of an evaluation batch: large enough to be quick, small enough for any memory
 EVALUATION_ROWS_ON_GPU = 2**18
-PER_CHUNK = 64  # minibatches of one step of Lightning where the table is on the device
+PER_CHUNK = 8  # minibatches of one step of Lightning: few enough that a signal is answered within seconds
+PER_CHUNK_ON_GPU = 64
 
 Loader = DataLoader[Any] | ResidentBatches
 
@@ -112,7 +113,7 @@ class LLPDataModule(L.LightningDataModule):
         self._instance_labels = instance_labels
         n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
         self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed, look_every=evaluate_every)
-        self._num_workers = num_workers
+        self.num_workers = num_workers
         self._pin = False
         self._resident: ResidentTable | None = None
 
@@ -145,7 +146,7 @@ class LLPDataModule(L.LightningDataModule):
     def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
         if self._resident is not None:
-            return Chunks(self._train, self._train_minibatches, PER_CHUNK)
+            return Chunks(self._train, self._train_minibatches, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
         dataset = (
             InstanceDataset(self.table, self.train_bags.rows)
             if self._instance_labels
@@ -182,8 +183,11 @@ class LLPDataModule(L.LightningDataModule):
 
     def test_dataloader(self) -> Loader:
         """The test rows with their labels."""
-        on_gpu = self._resident is not None and self._resident.label.is_cuda
-        return self._instances(self.test_rows, EVALUATION_ROWS_ON_GPU if on_gpu else EVALUATION_ROWS)
+        return self._instances(self.test_rows, EVALUATION_ROWS_ON_GPU if self._on_gpu else EVALUATION_ROWS)
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self._resident is not None and self._resident.label.is_cuda
 
     def _instances(self, rows: Rows, batch_size: int) -> Loader:
         minibatches = Minibatches(len(rows), batch_size, seed=None)
@@ -201,7 +205,7 @@ class LLPDataModule(L.LightningDataModule):
             dataset,
             batch_size=None,
             sampler=minibatches,
-            num_workers=self._num_workers,
+            num_workers=self.num_workers,
             collate_fn=_as_it_is,
             pin_memory=self._pin,
             generator=torch.Generator(),  # for its workers' seeds: it would draw from the generator of the models

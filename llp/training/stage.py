@@ -20,7 +20,6 @@ from llp import signals
 from llp.config.schema import Hardware, SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
-from llp.data.table import InstanceTable
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import main_metric
 from llp.metrics.on_device import epoch_measures
@@ -87,11 +86,13 @@ def device_of(hardware: Hardware) -> torch.device:
     return torch.device("cpu") if found is None else torch.device(found.type, 0)
 
 
-def keeps_on(device: torch.device, hardware: Hardware, table: InstanceTable, method: LLPMethod) -> bool:
-    """Whether the table is to live on the device."""
-    if hardware.features_on == "auto":
-        return device.type == "cuda" and not own_hooks(type(method)) and fits_on(table, device)
-    return hardware.features_on == "device"
+def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, method: LLPMethod) -> bool:
+    """Whether minibatches are gathered where the training is, in chunks."""
+    if hardware.features_on != "auto":
+        return hardware.features_on == "device"
+    on_cpu = device.type == "cpu" and data.num_workers == 0  # whoever asks for workers wants them to gather
+    on_gpu = device.type == "cuda" and fits_on(data.table, device)
+    return (on_cpu or on_gpu) and not own_hooks(type(method))
 
 
 def without_effect(device: torch.device, hardware: Hardware, method: LLPMethod, *, resident: bool) -> list[str]:
@@ -147,7 +148,7 @@ def train_stage(
     resume = ResumeCheckpoint(files.checkpoint, 60 * checkpoint_minutes)
     resume_file = ResumeFile()
     device = device_of(hardware)
-    resident = keeps_on(device, hardware, data.table, method)
+    resident = keeps_on(device, hardware, data, method)
     for line in without_effect(device, hardware, method, resident=resident):
         log.warning(line)
     measures_of_epoch = EpochMeasures(held_out=data.protocol == "holdout")

@@ -25,7 +25,7 @@ from llp.data.on_device import ResidentBags, ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.runs.build import build_method, check_build, open_table
+from llp.runs.build import build_data, build_method, check_build, open_table
 from llp.training import cuda_graphs
 from llp.training.chunks import ONCE_AN_EPOCH, ChunkTraining, PlainStep, own_hooks
 from llp.training.cuda_graphs import CapturedStep, capacity_for
@@ -35,6 +35,7 @@ from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
 CPU = torch.device("cpu")
+DEVICES = (CPU, torch.device("cuda"))
 
 
 def assert_same(first, second):
@@ -139,17 +140,24 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
     monkeypatch.setattr("llp.training.stage.fits_on", lambda table, device: True)
     auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
     host, device = tiny("hardware.features_on=host"), tiny("hardware.features_on=device")
-    table, cuda = open_table(host), torch.device("cuda")
-    method = build_method(host, table)
-    assert keeps_on(cuda, auto, table, method)
+    table = open_table(host)
+    method, data = build_method(host, table), build_data(host, table, instance_labels=False)
+    assert all(keeps_on(place, auto, data, method) for place in DEVICES)
     check_build(device, table)
     for hook in ("on_train_batch_start", "backward", "optimizer_step", "configure_optimizers", "all_gather"):
         with monkeypatch.context() as patch:
             patch.setattr(type(method), hook, lambda *args, hook=hook: getattr(LLPMethod, hook)(*args), raising=False)
-            assert not keeps_on(cuda, auto, table, method)
+            assert not any(keeps_on(place, auto, data, method) for place in DEVICES)
             check_build(host, table)
             with pytest.raises(InputError, match=rf" its own {hook}: .*, such as hardware.features_on=host$"):
                 check_build(device, table)
+
+
+def test_workers_that_are_asked_for_gather(tiny):
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
+    config = tiny("num_workers=1")
+    table = open_table(config)
+    assert not keeps_on(CPU, auto, build_data(config, table, instance_labels=False), build_method(config, table))
 
 
 def calls_of_hooks(config, folder, monkeypatch, place):
