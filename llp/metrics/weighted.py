@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
 
 from llp.data.table import LabelKind
 
@@ -21,6 +20,8 @@ def weighted_measures(
         binary: weighted_auc, weighted_log_loss; real: weighted_mse. NaN where no instance has a weight, or those that
         have one are all of one class.
     """
+    from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score  # a second that few runs need
+
     counted = weight > 0
     z, y, w = (np.asarray(values[counted], np.float64) for values in (scores, labels, weight))
     if label_kind == "real":

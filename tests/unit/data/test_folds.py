@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold
 
-from llp.data.folds import N_FOLDS, fold_positions
+from llp.data.folds import FOLD_SEED, N_FOLDS, fold_positions
 
 
 @given(st.integers(5, 300))
@@ -16,6 +17,20 @@ def test_test_parts_partition_the_rows_and_train_is_the_rest(n):
         np.testing.assert_array_equal(train, np.setdiff1d(np.arange(n), test))
         assert len(test) in (n // 5, n // 5 + 1)
         assert (np.diff(test) > 0).all()
+
+
+@given(st.integers(5, 300))
+def test_folds_are_scikit_learns(n):
+    splits = KFold(N_FOLDS, shuffle=True, random_state=FOLD_SEED).split(np.empty(n))
+    for fold, expected in enumerate(splits):
+        for ours, theirs in zip(fold_positions(n, fold), expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+            assert ours.dtype == theirs.dtype
+
+
+def test_fewer_rows_than_folds_are_refused():
+    with pytest.raises(ValueError, match="5 folds need as many rows, got 4"):
+        fold_positions(4, 0)
 
 
 @pytest.mark.parametrize("fold", [-1, 5])
