@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-triton test-browser lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-triton test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -16,7 +16,7 @@ setup: $(READY)  ## Create .venv with the pinned dependencies and the project in
 $(READY): pyproject.toml constraints.txt
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dashboard,dev]'
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dashboard,slurm,ray,optuna,dev]'
 	touch $(READY)
 
 demo: $(READY)  ## Train a small grid on real data and show its table and figures (outputs/)
@@ -59,6 +59,10 @@ test-triton: $(READY)  ## Run the Triton kernels in Triton's interpreter (needs 
 test-browser: $(READY)  ## Look at the report's page in Chromium (installs Debian's chromium, as root)
 	test -x /usr/bin/chromedriver || { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(RUN) -m pytest -m browser
+
+test-slurm: $(READY)  ## Run grids on a Slurm of this machine alone (installs Debian's slurm-wlm, as root)
+	command -v slurmctld >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends slurm-wlm; }
+	$(RUN) -m pytest -m slurm --timeout 3600
 
 lint: $(READY)  ## Check style, types and what depends on what
 	$(RUN) -m ruff check .

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.utils import JobReturn
+from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
 
 
@@ -17,29 +17,57 @@ class GridSweeper(BasicSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """See `Sweeper.sweep`."""
-        from llp.config.composition import CheckedLoader
         from llp.errors import InputError
         from llp.runs.failures import end_of_grid
         from llp.runs.grid import points_of, points_to_launch
         from llp.runs.thread_pool import settle
 
         assert self.config is not None
-        assert self.launcher is not None
         assert self.hydra_context is not None
-        loader = self.hydra_context.config_loader
-        assert isinstance(loader, CheckedLoader)
+        loader: Any = self.hydra_context.config_loader
         try:
             launched = points_to_launch(loader, self.config, points_of(loader, self.config), record=True)
+            jobs = self._launch(launched)
+            settle(jobs)
+            self._look_for_lost(launched, jobs)
         except InputError as error:
             sys.exit(str(error))
-        jobs: list[JobReturn] = []
-        if launched:
-            folder = Path(self.config.hydra.sweep.dir)
-            folder.mkdir(parents=True, exist_ok=True)
-            OmegaConf.save(self.config, folder / "multirun.yaml")
-            for batch in self.split_overrides_to_chunks(launched, self.max_batch_size):
-                jobs += self.launcher.launch(batch, initial_job_idx=len(jobs))
-        settle(jobs)
         if end := end_of_grid(launched, jobs):
             sys.exit(end)
         return [jobs]
+
+    def _launch(self, points: list[list[str]]) -> list[JobReturn]:
+        from llp.errors import InputError
+        from llp.runs.batches import lost
+        from llp.runs.failures import reason
+
+        assert self.config is not None
+        assert self.launcher is not None
+        jobs: list[JobReturn] = []
+        if points:
+            folder = Path(self.config.hydra.sweep.dir)
+            folder.mkdir(parents=True, exist_ok=True)
+            OmegaConf.save(self.config, folder / "multirun.yaml")
+        for batch in self.split_overrides_to_chunks(points, self.max_batch_size) if points else ():
+            try:
+                jobs += self.launcher.launch(batch, initial_job_idx=len(jobs))
+            except InputError:
+                raise
+            except Exception as error:  # joblib's, when one of its workers was killed
+                jobs += lost(batch, reason(error))
+        return jobs
+
+    def _look_for_lost(self, points: list[list[str]], jobs: list[JobReturn]) -> None:
+        """Find the points that finished all the same, of those whose worker left no outcome."""
+        from llp.runs.batches import LostPointError
+        from llp.runs.grid import points_to_launch
+
+        assert self.hydra_context is not None
+        assert self.config is not None
+        lost = [i for i, job in enumerate(jobs) if isinstance(job._return_value, LostPointError)]
+        if lost:
+            loader: Any = self.hydra_context.config_loader
+            left = points_to_launch(loader, self.config, [points[i] for i in lost], record=False)
+            for i in lost:
+                if points[i] not in left:
+                    jobs[i].status = JobStatus.COMPLETED

@@ -12,14 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
 
 from llp import signals
+from llp.errors import invalid
 
 log = logging.getLogger(__name__)
 
 SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kilobytes
 YAML_DEPTH = 50
+LEASE_SECONDS = 60.0
 NAME_BYTES = 150  # of a folder: file systems take 255, and endings and digests are added
 
 
@@ -37,10 +39,29 @@ def is_intact(path: Path) -> bool:
         return False
 
 
+def lock_of(path: Path) -> BaseFileLock:
+    """The lock behind a path: the file system's own, or with LLP_LOCKS=lease a marker beside it.
+
+    The file system's (flock) ends with its process. A lease works where that does not reach other machines; its holder
+    refreshes the marker, and that of a killed one counts for `LEASE_SECONDS` more.
+
+    Raises
+    ------
+    InputError
+        LLP_LOCKS is something else.
+    """
+    kind = os.environ.get("LLP_LOCKS", "flock")
+    if kind not in ("flock", "lease"):
+        raise invalid("LLP_LOCKS", kind, "flock or lease", "lease")
+    if kind == "flock":
+        return FileLock(path)
+    return SoftFileLease(path.with_name(f"{path.name}.lease"), lease_duration=LEASE_SECONDS)
+
+
 @contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock among processes and threads; one that has to wait for it says that it is `busy`."""
-    lock = FileLock(path)
+    lock = lock_of(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -56,11 +77,12 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process, or a thread of one, holds a lock; a lock that nobody ever took is held by none."""
-    if not path.exists():
+    """Whether a process, or a thread of one, holds a lock."""
+    lock = lock_of(path)
+    if not Path(lock.lock_file).exists():
         return False
     try:
-        with FileLock(path, timeout=0):
+        with lock.acquire(timeout=0):
             return False
     except Timeout:
         return True

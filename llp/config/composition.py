@@ -20,6 +20,7 @@ from llp.config import rerun
 from llp.config.commands import COMMANDS
 from llp.config.edited import ConfigFiles
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
+from llp.config.launchers import forget_namesakes
 from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
 from llp.config.targets import check_preparation, check_targets
@@ -229,10 +230,8 @@ class CheckedLoader(ConfigLoaderImpl):
         added = next((one for one in self._parse(overrides) if one.is_add()), None)
         if added is None:
             return None
-        name = added.key_or_group
-        return invalid(
-            f"+{name}", added.value(), "no + before an option that is there", f"{name}={plain(added.value())}"
-        )
+        name, value = added.key_or_group, added.value()
+        return invalid(f"+{name}", value, "no + before an option that is there", f"{name}={plain(value)}")
 
 
 def _line(error: Exception) -> str:
@@ -249,5 +248,6 @@ def register() -> None:
     """Make grouping keys, resolvers and the loader known to Hydra; every command calls it before `hydra.main`."""
     for plugin in (GroupingKeySource, GroupingKeySearchPath, OwnDatasetSource, OwnDatasetSearchPath):
         Plugins.instance().register(plugin)
+    forget_namesakes()
     OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
     install_loader()

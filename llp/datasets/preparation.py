@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -15,7 +15,7 @@ from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
 from llp.data.table_place import check_replaceable, remove_unfinished, table_folder, unfinished
 from llp.errors import InputError, first_line
-from llp.files import locked, naming
+from llp.files import lock_of, locked, naming
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def _open(folder: Path, dataset: Mapping[str, Any]) -> None:
 def _tidy(folder: Path, lock: Path) -> None:
     """Remove what a process left beside a table that is in place, unless one is at work on it."""
     if unfinished(folder):
-        with suppress(Timeout, OSError), FileLock(lock, timeout=0):
+        with suppress(Timeout, OSError), lock_of(lock).acquire(timeout=0):
             remove_unfinished(folder)
 
 

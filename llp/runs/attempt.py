@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from llp.errors import InputError
-from llp.files import read_small, remove_unwritten, write_atomically
+from llp.files import lock_of, read_small, remove_unwritten, write_atomically
 from llp.runs.record import FailureRecord
 from llp.signals import Stopped
 
@@ -89,7 +89,7 @@ def tidy(folder: Path) -> None:
     """Remove what a killed attempt left beside a finished run's record, unless another attempt is at work."""
     checkpoint, successor = folder / "checkpoints" / "resume.ckpt", folder / "successor"
     if checkpoint.exists() or successor.exists():
-        with suppress(Timeout, OSError), FileLock(folder / ".lock", timeout=0):
+        with suppress(Timeout, OSError), lock_of(folder / ".lock").acquire(timeout=0):
             checkpoint.unlink(missing_ok=True)
             shutil.rmtree(successor, ignore_errors=True)
 

@@ -1,6 +1,7 @@
 """What is read back from a folder is bounded, and what names a folder stays inside it."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llp.files import SMALL_FILE, folder_name, read_small, read_yaml
+from llp import files
+from llp.errors import InputError
+from llp.files import SMALL_FILE, folder_name, is_locked, locked, read_small, read_yaml
 from tests.helpers.hostile import BOMB
 
 
@@ -118,3 +121,43 @@ def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path, how):
     assert done.stdout == ("own\n" if how == "own" else f"[Errno 27] File too large: '{path}'\n")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+HOLDER = """
+import socket, sys, time
+socket.gethostname = lambda: sys.argv[2]
+from llp import files
+from pathlib import Path
+files.LEASE_SECONDS = 1.0
+with files.locked(Path(sys.argv[1]), "busy"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.run
+@pytest.mark.parametrize(("kind", "machine"), [("flock", "here"), ("lease", "here"), ("lease", "elsewhere")])
+def test_lock_of_a_killed_process_is_free_again(tmp_path, monkeypatch, kind, machine):
+    monkeypatch.setenv("LLP_LOCKS", kind)
+    monkeypatch.setattr(files, "LEASE_SECONDS", 1.0)
+    path = tmp_path / ".lock"
+    assert not is_locked(path)
+    host = machine if machine == "elsewhere" else socket.gethostname()
+    with subprocess.Popen([sys.executable, "-c", HOLDER, path, host], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        time.sleep(2)  # the holder refreshes its lease
+        assert is_locked(path)
+        holder.kill()
+    begin = time.monotonic()
+    with locked(path, "busy"):
+        assert time.monotonic() - begin < 10
+        assert is_locked(path)
+    assert not is_locked(path)
+
+
+def test_other_kinds_of_locks_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("LLP_LOCKS", "nfs")
+    with pytest.raises(
+        InputError, match=r"^Invalid LLP_LOCKS='nfs': expected flock or lease, such as LLP_LOCKS=lease$"
+    ):
+        is_locked(tmp_path / ".lock")

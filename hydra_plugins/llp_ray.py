@@ -1,0 +1,106 @@
+"""Hydra's launcher of this project for Ray: each point is a task that a worker of the cluster runs."""
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.core.utils import JobReturn, configure_log
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+log = logging.getLogger(__name__)
+
+_TAKEN_ALONG = (
+    "LLP_",
+    "WANDB_",
+    "OMP_NUM_THREADS",
+    "PYTHONPATH",
+)  # environment variables of the command, by their start
+
+
+class RayLauncher(Launcher):
+    """Runs points as tasks of a Ray cluster.
+
+    Parameters
+    ----------
+    address : str or None
+        Of a running cluster; None starts one on this machine, which ends with the command.
+    num_cpus : int or None
+        CPU cores of a cluster that is started here.
+    cpus_per_run, gpus_per_run : float
+        What a point takes; GPUs by fractions too.
+    retries : int
+        How often a point is started again whose worker was killed.
+    """
+
+    def __init__(
+        self, address: str | None, num_cpus: int | None, cpus_per_run: float, gpus_per_run: float, retries: int
+    ) -> None:
+        self._options: dict[str, Any] = {"address": address, "num_cpus": num_cpus, "cpus_per_run": cpus_per_run}
+        self._options |= {"gpus_per_run": gpus_per_run, "retries": retries}
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """See `Launcher.setup`."""
+        self.hydra_context = hydra_context
+        self.task_function = task_function
+        self.config = config
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        """See `Launcher.launch`."""
+        from llp.runs.batches import PointTask, numbered, sweep_folder
+
+        configure_log(self.config.hydra.hydra_logging, self.config.hydra.verbose)
+        ray = self._ray()
+        sweep_folder(self.config)
+        points = numbered(job_overrides, initial_job_idx)
+        try:
+            task = ray.put(PointTask.of(self))
+            cpus, gpus = self._options["cpus_per_run"], self._options["gpus_per_run"]
+            run = ray.remote(_run).options(num_cpus=cpus, num_gpus=gpus, max_retries=self._options["retries"])
+            results = [run.remote(task, point) for point in points]
+            return [
+                self._outcome(ray, result, overrides) for result, (_, overrides) in zip(results, points, strict=True)
+            ]
+        finally:
+            ray.shutdown()
+
+    def _ray(self) -> Any:
+        """Ray, connected to the cluster."""
+        from llp.config.launchers import RayOptions, check_plugin
+        from llp.errors import InputError
+
+        check_plugin("hydra.launcher", RayOptions, self._options)
+        os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # lines of different runs are alike
+        try:
+            import ray
+        except ImportError:
+            raise InputError(
+                "hydra/launcher=ray needs Ray, which is not installed: pip install 'llp-bench[ray]'"
+            ) from None
+        environment = {name: value for name, value in os.environ.items() if name.startswith(_TAKEN_ALONG)}
+        address = self._options["address"]
+        own: dict[str, Any] = {} if address else {"num_cpus": self._options["num_cpus"], "include_dashboard": False}
+        try:
+            ray.init(address or "local", runtime_env={"env_vars": environment}, **own)
+        except ConnectionError as error:
+            raise InputError(f"hydra.launcher.address={address}: {error}") from None
+        return ray
+
+    @staticmethod
+    def _outcome(ray: Any, result: Any, overrides: list[str]) -> JobReturn:
+        """Wait for a point; one whose workers were killed more often than it is started again is lost."""
+        from llp.runs.batches import lost
+        from llp.runs.failures import reason
+
+        try:
+            job: JobReturn = ray.get(result)
+            return job
+        except ray.exceptions.RayError as error:
+            return lost([overrides], reason(error))[0]
+
+
+def _run(task: Any, point: Any) -> JobReturn:
+    job: JobReturn = task.run([point])[0]
+    return job

@@ -1,0 +1,76 @@
+"""Options of this project's launchers and of its search, which are in Hydra's node: that has no checks of its own."""
+
+from typing import Annotated, Any, get_type_hints
+
+from hydra.core.config_store import ConfigStore
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from llp.config.options import check_value
+from llp.config.schema import ConfigGroup
+
+_Memory = Annotated[str, Field(description="memory as Slurm writes it", pattern=r"^\d+[KMGT]?B?$", examples=["8GB"])]
+
+
+class SlurmOptions(ConfigGroup):
+    """`conf/hydra/launcher/submitit_slurm.yaml`."""
+
+    points_per_job: PositiveInt
+    array_parallelism: PositiveInt
+    time: PositiveInt
+    signal_delay_s: PositiveInt
+    max_num_timeout: NonNegativeInt
+    job_name: str
+    partition: str | None
+    account: str | None
+    qos: str | None
+    constraint: str | None
+    exclude: str | None
+    comment: str | None
+    cpus_per_task: PositiveInt
+    mem: _Memory | None
+    gpus_per_node: PositiveInt | None
+    gres: str | None
+    setup: list[str] | None
+    additional_parameters: dict[str, str | int | float | bool]
+
+
+class RayOptions(ConfigGroup):
+    """`conf/hydra/launcher/ray.yaml`."""
+
+    address: str | None
+    num_cpus: PositiveInt | None
+    cpus_per_run: PositiveFloat
+    gpus_per_run: NonNegativeFloat
+    retries: NonNegativeInt
+
+
+class SearchOptions(ConfigGroup):
+    """`conf/hydra/sweeper/optuna.yaml`."""
+
+    n_trials: PositiveInt
+    at_once: PositiveInt
+    seed: NonNegativeInt
+    startup_trials: PositiveInt
+    prune: bool
+    storage: Annotated[str, Field(min_length=1, description="a file", examples=["outputs/optuna.journal"])]
+
+
+def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) -> None:
+    """Refuse options of `hydra.launcher` or `hydra.sweeper` that are not what their model says.
+
+    Raises
+    ------
+    InputError
+        Says what was given and what is expected.
+    """
+    for name, hint in get_type_hints(model, include_extras=True).items():
+        if name in options:
+            check_value(f"{group}.{name}", options[name], hint)
+
+
+def forget_namesakes() -> None:
+    """Make Hydra forget other plugins of these names, where they are installed: they would be the schemas of ours."""
+    known = ConfigStore.instance().repo.get("hydra", {})
+    for group, names in (("launcher", ("submitit_slurm", "ray")), ("sweeper", ("optuna",))):
+        for name in names:
+            known.get(group, {}).pop(f"{name}.yaml", None)

@@ -1,0 +1,121 @@
+"""Points of a grid in a worker process that a launcher started somewhere: one after the other, for one import."""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.core.singleton import Singleton
+from hydra.core.utils import JobReturn, JobStatus, filter_overrides, run_job, setup_globals
+from hydra.errors import CompactHydraException
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from llp import signals
+from llp.command import outlive_readers
+from llp.runs.failures import reason
+
+log = logging.getLogger(__name__)
+
+Numbered = tuple[int, list[str]]
+
+
+class LostPointError(CompactHydraException):
+    """The worker of a point ended without an outcome of it."""
+
+
+@dataclass(frozen=True)
+class PointTask:
+    """What a worker needs to run points of a grid: what Hydra gives a launcher.
+
+    Attributes
+    ----------
+    hydra_context : HydraContext
+        With the loader of the points' configs.
+    config : DictConfig
+        The multirun's config.
+    task_function : callable
+        What runs a point.
+    singletons : dict
+        State of Hydra in the process of the command.
+    folder : str
+        Where the command was started, which relative paths mean.
+    """
+
+    hydra_context: HydraContext
+    config: DictConfig
+    task_function: TaskFunction
+    singletons: dict[Any, Any]
+    folder: str
+
+    @classmethod
+    def of(cls, launcher: Any) -> "PointTask":
+        """The task of a launcher that has been set up."""
+        parts = (launcher.hydra_context, launcher.config, launcher.task_function)
+        return cls(*parts, Singleton.get_state(), os.getcwd())
+
+    def run(self, points: Sequence[Numbered]) -> list[JobReturn]:
+        """Run points, by number and overrides, one after the other in this process, and tell what became of each.
+
+        A signal ends the process with the run that it finds; that run goes on from its checkpoint when it is started
+        again.
+        """
+        with suppress(FileNotFoundError):
+            os.chdir(self.folder)
+        Singleton.set_state(self.singletons)
+        setup_globals()
+        outlive_readers()
+        signals.listen(raising=True)
+        return [self._run(number, overrides) for number, overrides in points]
+
+    def _run(self, number: int, overrides: list[str]) -> JobReturn:
+        config = self.hydra_context.config_loader.load_sweep_config(self.config, overrides)
+        with open_dict(config.hydra.job):
+            config.hydra.job.id = config.hydra.job.num = number
+        job = run_job(
+            hydra_context=self.hydra_context,
+            task_function=self.task_function,
+            config=config,
+            job_dir_key="hydra.sweep.dir",
+            job_subdir_key="hydra.sweep.subdir",
+        )
+        job.cfg = job.hydra_cfg = None  # two configs a point, which nobody reads
+        if job.status == JobStatus.FAILED:  # an exception of a user's class may not survive the way back
+            job.return_value = CompactHydraException(reason(job._return_value))
+        return job
+
+
+def numbered(points: Sequence[Sequence[str]], first: int) -> list[Numbered]:
+    """Points with their numbers in the grid, which are told."""
+    found = [(first + place, list(overrides)) for place, overrides in enumerate(points)]
+    for number, overrides in found:
+        log.info("\t#%d : %s", number, " ".join(filter_overrides(overrides)))
+    return found
+
+
+def chunks(points: Sequence[Numbered], size: int) -> Iterator[list[Numbered]]:
+    """Batches of points, in their order.
+
+    >>> [len(one) for one in chunks([(0, []), (1, []), (2, [])], 2)]
+    [2, 1]
+    """
+    for start in range(0, len(points), size):
+        yield list(points[start : start + size])
+
+
+def lost(points: Sequence[Sequence[str]], why: str) -> list[JobReturn]:
+    """What became of points whose worker left no outcome."""
+    return [
+        JobReturn(overrides=list(overrides), status=JobStatus.FAILED, _return_value=LostPointError(why))
+        for overrides in points
+    ]
+
+
+def sweep_folder(config: DictConfig) -> Path:
+    """A multirun's folder for what its launcher writes."""
+    folder = Path(str(OmegaConf.select(config, "hydra.sweep.dir"))).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

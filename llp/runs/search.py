@@ -1,0 +1,126 @@
+"""A search for options: what is searched is read from a multirun's overrides, and each trial is some of its runs."""
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep
+
+from llp.errors import InputError, invalid, plain
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+REPEATED = ("fold", "seed")
+"""What a trial trains all values of."""
+
+# held-out losses of different bags or kinds do not compare
+_NOT_SEARCHED = ("dataset", "grouping_key", "bag_dataset", "protocol", "noise")
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search is about.
+
+    Attributes
+    ----------
+    space : dict
+        Optuna's distribution of each option that is searched.
+    fixed : list of str
+        Overrides that all trials share.
+    repeats : list of list of str
+        Overrides of each run of a trial: its fold and seed.
+    """
+
+    space: "dict[str, BaseDistribution]"
+    fixed: list[str]
+    repeats: list[list[str]]
+
+    @classmethod
+    def of(cls, overrides: Sequence[Override]) -> "Search":
+        """Read the overrides of a multirun; a later one of an option counts.
+
+        Raises
+        ------
+        InputError
+            Nothing is searched, or what cannot be.
+        """
+        given = {one.get_key_element(): one for one in overrides}
+        space, fixed = {}, []
+        repeated: list[list[str]] = []
+        for name, one in given.items():
+            if name in REPEATED:
+                repeated.append([f"{name}={value}" for value in _values(one)])
+            elif one.is_sweep_override():
+                if name.partition(".")[0] in _NOT_SEARCHED:
+                    what = "one value in a search, as held-out losses of different bags do not compare"
+                    raise InputError(f"Invalid {one.input_line}: expected {what}")
+                space[name] = _distribution(one)
+            else:
+                fixed.append(f"{name}={one.get_value_element_as_str()}")
+        if not space:
+            example = "optimizer.lr=tag(log,interval(1e-4,1e-1))"
+            raise InputError(f"Nothing to search: expected an option with several values, such as '{example}'")
+        return cls(space, fixed, [list(run) for run in itertools.product(*repeated)])
+
+    @property
+    def name(self) -> str:
+        """Eight hexadecimal digits of all that makes it this search."""
+        space = {name: repr(distribution) for name, distribution in self.space.items()}
+        text = json.dumps([sorted(self.fixed), space, self.repeats], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def run(self, params: Mapping[str, Any], repeat: int) -> list[str]:
+        """The overrides of one run of a trial."""
+        return [*self.fixed, *written_params(params), *self.repeats[repeat]]
+
+
+def written_params(params: Mapping[str, Any]) -> list[str]:
+    """A trial's options as they are written on the command line.
+
+    >>> written_params({"optimizer.lr": 1e-05, "method.reduction": "sum"})
+    ['optimizer.lr=1e-05', 'method.reduction=sum']
+    """
+    return [f"{name}={plain(value)}" for name, value in params.items()]
+
+
+def _values(override: Override) -> list[str]:
+    if not override.is_sweep_override():
+        return [override.get_value_element_as_str()]
+    if not override.is_discrete_sweep():
+        raise invalid(str(override.key_or_group), str(override.input_line), "values that all trials train", "fold=0,1")
+    return list(override.sweep_string_iterator())
+
+
+def _distribution(override: Override) -> "BaseDistribution":
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    sweep: Any = override.value()
+    log = "log" in getattr(sweep, "tags", ())
+    try:
+        if isinstance(sweep, IntervalSweep):
+            low, high = _ends(sweep)
+            whole = isinstance(low, int) and isinstance(high, int)
+            return IntDistribution(low, high, log=log) if whole else FloatDistribution(low, high, log=log)
+        steps: Any = sweep.range() if isinstance(sweep, RangeSweep) else None
+        if isinstance(steps, range) and steps.step > 0:
+            return IntDistribution(steps[0], steps[-1], step=steps.step)
+        if isinstance(sweep, ChoiceSweep | RangeSweep):
+            return CategoricalDistribution(list(override.sweep_string_iterator()))  # as they are written
+    except (ValueError, IndexError) as error:
+        raise InputError(f"Invalid {override.input_line}: {error}") from None
+    raise InputError(f"Invalid {override.input_line}: expected an interval, a range or values with commas")
+
+
+def _ends(sweep: IntervalSweep) -> tuple[Any, Any]:
+    return sweep.start, sweep.end
+
+
+def mean_value(values: Sequence[Any]) -> float | None:
+    """The mean of what a trial's runs reached; None where one of them failed or is undefined."""
+    numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
+    return sum(numbers) / len(numbers) if values and len(numbers) == len(values) else None

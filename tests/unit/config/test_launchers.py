@@ -1,0 +1,94 @@
+"""Options of launchers and the search: YAML and model agree; wrong values and missing packages are told in a line."""
+
+import shutil
+import sys
+
+import pytest
+from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
+
+from hydra_plugins.llp_optuna import OptunaSweeper
+from hydra_plugins.llp_ray import RayLauncher
+from hydra_plugins.llp_slurm import SlurmLauncher
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.config.launchers import RayOptions, SearchOptions, SlurmOptions, check_plugin
+from llp.errors import InputError
+
+FILES = {
+    "launcher/submitit_slurm": (SlurmOptions, {"_target_"}),
+    "launcher/ray": (RayOptions, {"_target_"}),
+    "sweeper/optuna": (SearchOptions, {"_target_", "params"}),
+}
+
+
+def options_of(name):
+    node = OmegaConf.load(CONF_DIR / "hydra" / f"{name}.yaml")
+    node = OmegaConf.merge({"outputs_dir": "outputs"}, node)
+    options = OmegaConf.to_container(node, resolve=True)
+    return {name: value for name, value in options.items() if name != "outputs_dir"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_option_has_a_model_and_a_value(name):
+    model, others = FILES[name]
+    options = options_of(name)
+    assert set(options) == set(model.model_fields) | others
+    check_plugin("hydra.launcher", model, options)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "told"),
+    [
+        (
+            "launcher/submitit_slurm",
+            "points_per_job",
+            0,
+            r"^Invalid hydra.launcher.points_per_job=0: expected an integer",
+        ),
+        ("launcher/submitit_slurm", "mem", "much", r"^Invalid hydra.launcher.mem='much': expected memory as Slurm"),
+        (
+            "launcher/submitit_slurm",
+            "setup",
+            "module load",
+            r"^Invalid hydra.launcher.setup='module load': expected a l",
+        ),
+        ("launcher/ray", "gpus_per_run", -1, r"^Invalid hydra.launcher.gpus_per_run=-1: expected a number >= 0"),
+        ("launcher/ray", "retries", "x", r"^Invalid hydra.launcher.retries='x': expected an integer >= 0"),
+        ("sweeper/optuna", "at_once", 0, r"^Invalid hydra.launcher.at_once=0: expected an integer > 0"),
+    ],
+)
+def test_wrong_values_are_refused(name, option, value, told):
+    with pytest.raises(InputError, match=told):
+        check_plugin("hydra.launcher", FILES[name][0], options_of(name) | {option: value})
+
+
+def made(kind, name):
+    return kind(**{option: value for option, value in options_of(name).items() if option != "_target_"})
+
+
+def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
+    for name in ("submitit", "ray", "optuna"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match=r"needs submitit, which is not installed: pip install 'llp-bench\[slurm\]'$"):
+        made(SlurmLauncher, "launcher/submitit_slurm")._executor(tmp_path)
+    with pytest.raises(InputError, match=r"needs Ray, which is not installed: pip install 'llp-bench\[ray\]'$"):
+        made(RayLauncher, "launcher/ray")._ray()
+    with pytest.raises(InputError, match=r"needs Optuna, which is not installed: pip install 'llp-bench\[optuna\]'$"):
+        made(OptunaSweeper, "sweeper/optuna")._check()
+
+
+def test_slurm_without_its_commands_is_told(monkeypatch, tmp_path):
+    pytest.importorskip("submitit")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(InputError, match=r"needs Slurm's commands, but there is no sbatch here$"):
+        made(SlurmLauncher, "launcher/submitit_slurm")._executor(tmp_path)
+
+
+def test_other_plugins_of_these_names_are_left_out():
+    store = ConfigStore.instance()
+    store.store(group="hydra/launcher", name="submitit_slurm", node={"_target_": "other.Launcher"})
+    store.store(group="hydra/launcher", name="another", node={"_target_": "other.Launcher"})
+    register()
+    assert {"another.yaml"} == set(store.repo["hydra"]["launcher"]) & {"another.yaml", "submitit_slurm.yaml"}
+    del store.repo["hydra"]["launcher"]["another.yaml"]
