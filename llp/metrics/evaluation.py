@@ -49,14 +49,17 @@ def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], lab
     """
     measures = epoch_measures(scores, labels, label_kind)
     z, label = (torch.from_numpy(np.asarray(values, np.float64)) for values in (scores, labels))
-    prediction = torch.sigmoid(z) if label_kind == "binary" else z
-    measures |= binary_measures(prediction, label) if label_kind == "binary" else real_measures(prediction, label)
+    # scipy's, since torch's vectorized sigmoid may give equal scores probabilities that differ in their last bit
+    prediction = torch.from_numpy(expit(z.numpy())) if label_kind == "binary" else z
+    measures |= binary_measures(z, prediction, label) if label_kind == "binary" else real_measures(prediction, label)
     return {**measures, "mean_prediction_over_mean_label": float(prediction.mean() / label.mean())}
 
 
-def binary_measures(prediction: Tensor, label: Tensor) -> dict[str, float]:
-    """Average precision, log loss (clipped at 1e-7), Brier score and calibration error of predictions h (n,) float64.
+def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, float]:
+    """Average precision, log loss (clipped at 1e-7), Brier score and calibration error.
 
+    Of scores z and predictions h = sigmoid(z), both (n,) float64. Average precision goes by the order of z, of which
+    large scores still have one when their predictions are all 1.
     The calibration error is the mean over 15 equal bins of |mean prediction - label rate|, weighed by their instances.
     """
     nan = float("nan")
@@ -64,7 +67,8 @@ def binary_measures(prediction: Tensor, label: Tensor) -> dict[str, float]:
     if not torch.isfinite(prediction).all():
         return measures
     if 0 < float(label.sum()) < len(label):
-        measures["average_precision"] = float(binary_average_precision(prediction, label.long()))
+        rank = torch.unique(z, return_inverse=True)[1]
+        measures["average_precision"] = float(binary_average_precision(rank.double() / len(rank), label.long()))
     clipped = prediction.clamp(LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
     measures["log_loss"] = float(F.binary_cross_entropy(clipped, label))
     measures["brier"] = float(mean_squared_error(prediction, label))

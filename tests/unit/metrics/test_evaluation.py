@@ -76,6 +76,19 @@ def test_epoch_measures_are_those_of_the_end():
         assert main_metric(kind)[0] in full
 
 
+@pytest.mark.parametrize("n", [5, 1000, 65_470])
+@pytest.mark.parametrize("level", [-1.17, 0.0, 40.0])
+def test_average_precision_goes_by_the_order_of_scores(n, level):
+    """Equal scores are a tie in any number, and scores beyond the sigmoid's resolution none."""
+    labels = (RNG.random(n) < 0.24).astype(np.float32)
+    labels[:2] = 0, 1
+    constant = np.full(n, level, np.float32)
+    assert all_measures(constant, labels, "binary")["average_precision"] == pytest.approx(labels.mean(), rel=1e-6)
+    varied = (constant + RNG.integers(0, 4, n)).astype(np.float32)
+    expected = metrics.average_precision_score(labels, varied)
+    assert all_measures(varied, labels, "binary")["average_precision"] == pytest.approx(expected, rel=1e-6)
+
+
 def test_larger_auc_and_smaller_mse_are_better():
     assert main_metric("binary") == ("auc", "max")
     assert main_metric("real") == ("mse", "min")
