@@ -98,7 +98,7 @@ class RayLauncher(Launcher):
             job: JobReturn = ray.get(result)
             return job
         except ray.exceptions.RayError as error:
-            return lost([overrides], reason(error))[0]
+            return lost([overrides], reason(getattr(error, "cause", None) or error))[0]
 
 
 def _run(task: Any, point: Any) -> JobReturn:

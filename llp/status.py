@@ -123,7 +123,8 @@ def _table(points: Sequence[PointState]) -> Table:
     notes, shown = [], cells
     if len(cells) > LONG_TABLE:
         shown = {name: counts for name, counts in cells.items() if set(counts) != {RunState.DONE}}
-        notes = [f"{len(cells) - len(shown):,} of {len(cells):,} rows, which are done, are left out"]
+        if len(shown) < len(cells):
+            notes = [f"{len(cells) - len(shown):,} of {len(cells):,} rows, which are done, are left out"]
     rows = [
         [Cell(" ".join(name)), *(Cell(str(counts[state] or "")) for state in RunState)]
         for name, counts in shown.items()

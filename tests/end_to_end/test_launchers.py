@@ -175,7 +175,10 @@ def kill_worker():
 
 @pytest.mark.slurm
 @needs_slurm[1]
-def test_slurm_job_that_is_put_into_the_queue_again_goes_on_from_its_checkpoint(launched, slurm):
+@pytest.mark.parametrize(
+    "how", [("scontrol", "requeue"), ("scancel", "--signal=USR2")], ids=["preempted", "time is up"]
+)
+def test_slurm_job_that_goes_back_into_the_queue_goes_on_from_its_checkpoint(launched, slurm, how):
     long = ("-m", *TINY, "method=dllp_bce", "fold=0,1", "trainer.max_epochs=40", "trainer.patience=40",
             "checkpoint_minutes=0")  # fmt: skip
     grid, expected = launched("slurm", long)
@@ -183,7 +186,9 @@ def test_slurm_job_that_is_put_into_the_queue_again_goes_on_from_its_checkpoint(
     node = slurm()
     node.wait_for(lambda: list(grid.outputs_dir.rglob("resume.ckpt")), 120)
     [job] = node.jobs("RUNNING")
-    node.run("scontrol", "requeue", job)
+    node.run(*how, job)
+    node.wait_for(lambda: job in node.jobs("PENDING"), 60)
+    node.run("scontrol", "update", f"JobId={job}", "StartTime=now")  # Slurm waits for two minutes otherwise
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert contents(grid.outputs_dir) == expected
