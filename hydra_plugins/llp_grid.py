@@ -1,6 +1,7 @@
 """Hydra's plugin of this project: it loads sweepers from this namespace only."""
 
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -37,25 +38,34 @@ class GridSweeper(BasicSweeper):
         return [jobs]
 
     def _launch(self, points: list[list[str]]) -> list[JobReturn]:
-        from llp.errors import InputError
-        from llp.runs.batches import lost
-        from llp.runs.failures import reason
-
         assert self.config is not None
-        assert self.launcher is not None
         jobs: list[JobReturn] = []
         if points:
             folder = Path(self.config.hydra.sweep.dir)
             folder.mkdir(parents=True, exist_ok=True)
             OmegaConf.save(self.config, folder / "multirun.yaml")
         for batch in self.split_overrides_to_chunks(points, self.max_batch_size) if points else ():
-            try:
-                jobs += self.launcher.launch(batch, initial_job_idx=len(jobs))
-            except InputError:
-                raise
-            except Exception as error:  # joblib's, when one of its workers was killed
-                jobs += lost(batch, reason(error))
+            jobs += self._launch_batch(batch, len(jobs))
         return jobs
+
+    def _launch_batch(self, points: list[list[str]], first: int) -> list[JobReturn]:
+        """Launch points; where one of them breaks joblib's workers, halves of them, until it stands alone."""
+        from llp.errors import InputError
+        from llp.runs.batches import lost
+        from llp.runs.failures import reason
+
+        assert self.launcher is not None
+        try:
+            return list(self.launcher.launch(points, initial_job_idx=first))
+        except InputError:
+            raise
+        except BrokenProcessPool as error:
+            if len(points) == 1:
+                return lost(points, reason(error))
+        except Exception as error:
+            return lost(points, reason(error))
+        half = len(points) // 2  # finished points are skipped
+        return [*self._launch_batch(points[:half], first), *self._launch_batch(points[half:], first + half)]
 
     def _look_for_lost(self, points: list[list[str]], jobs: list[JobReturn]) -> None:
         """Find the points that finished all the same, of those whose worker left no outcome."""
