@@ -1,0 +1,262 @@
+"""Every method as its YAML file builds it, with each option's other values, against its formula bag by bag."""
+
+import numpy as np
+import pytest
+import torch
+
+from llp.methods.mixbag import draw_mix, mixed_bag_losses
+from tests.helpers import formulas
+from tests.helpers.every_method import TRAIN, batch_of, prepare
+
+SIZES, COUNTS = [3, 5, 2, 6, 4, 1, 3], [1.0, 2.0, 0.0, 6.0, 2.0, 1.0, 2.0]
+P = sum(TRAIN["binary"][1]) / sum(TRAIN["binary"][0])
+BCE, SQUARED, ABSOLUTE = ({"loss": loss} for loss in ("bce", "mse", "mae"))
+
+# method, options on the command line, formula, what the formula is told
+FORMULAS = [
+    ("dllp_bce", "", formulas.dllp, BCE),
+    ("dllp_bce", "reduction=sum", formulas.dllp, BCE | {"reduction": "sum"}),
+    ("dllp_mse", "", formulas.dllp, SQUARED),
+    ("dllp_mse", "reduction=sum", formulas.dllp, SQUARED | {"reduction": "sum"}),
+    ("dllp_mse", "target=sum", formulas.dllp, SQUARED | {"target": "sum"}),
+    ("dllp_mae", "", formulas.dllp, ABSOLUTE),
+    ("dllp_mae", "reduction=sum", formulas.dllp, ABSOLUTE | {"reduction": "sum"}),
+    ("dllp_mae", "target=sum", formulas.dllp, ABSOLUTE | {"target": "sum"}),
+    ("count", "", formulas.count, {}),
+    ("debiased", "", formulas.debiased, {}),
+    ("debiased", "centre=minibatch", formulas.debiased, {"centre": "minibatch"}),
+    ("debiased", "absolute=true", formulas.debiased, {"absolute": True}),
+    ("dsq", "", formulas.dsq, {}),
+    ("easy_llp", "", formulas.easy_llp, {}),
+    ("easy_llp", "clip=0.3", formulas.easy_llp, {"clip": 0.3}),
+    ("easy_llp", "clip=null", formulas.easy_llp, {"clip": None}),
+    ("ot_llp", "", formulas.ot_llp, {}),
+    ("ot_llp", "solver=pot", formulas.ot_llp, {}),
+    ("soft_erot_llp", "", formulas.erot_llp, {"pseudo_labels": "soft"}),
+    ("soft_erot_llp", "reg=0.7", formulas.erot_llp, {"pseudo_labels": "soft", "reg": 0.7}),
+    ("hard_erot_llp", "", formulas.erot_llp, {"pseudo_labels": "hard"}),
+    ("rot", "", formulas.rot, {}),
+    ("rot", "weight=0.1", formulas.rot, {"weight": 0.1}),
+    ("rot", "pseudo_labels=soft", formulas.rot, {"pseudo_labels": "soft"}),
+    ("rot", "pseudo_labels=soft method.reg=0.3", formulas.rot, {"pseudo_labels": "soft", "reg": 0.3}),
+    ("upm", "", formulas.upm, {}),
+    ("upm", "detach=true", formulas.upm, {}),
+    ("llp_mm", "", formulas.llp_mm, {}),
+    ("llp_mm", "max_order=2", formulas.llp_mm, {"max_order": 2}),
+    ("llp_mm", "smoothing=0.3", formulas.llp_mm, {"smoothing": 0.3}),
+    ("llpfc", "", formulas.llpfc, {}),
+    ("llpfc", "noisy_prior=approx", formulas.llpfc, {"noisy_prior": "approx"}),
+]
+
+
+def built(name, options, tables, kind="binary"):
+    overrides = [f"method.{options}"] if options and not options.startswith("method.") else [options] * bool(options)
+    return prepare(name, kind, tables, torch.float64, " ".join(overrides).split())
+
+
+def minibatch(tables, kind="binary", sizes=SIZES, counts=COUNTS, seed=0):
+    batch = batch_of(tables[kind], sizes, counts)
+    scores = torch.from_numpy(np.random.default_rng(seed).normal(0.2, 1.4, sum(sizes)))
+    return batch._replace(label_sum=batch.label_sum.double(), numeric=batch.numeric.double()), scores
+
+
+def split(values, sizes=SIZES):
+    return np.split(np.asarray(values), np.cumsum(sizes)[:-1])
+
+
+@pytest.mark.parametrize(("name", "options", "formula", "told"), FORMULAS, ids=[f"{c[0]} {c[1]}" for c in FORMULAS])
+def test_loss_of_the_yaml_file_is_its_formula(name, options, formula, told, tables):
+    method = built(name, options, tables)
+    for seed in (0, 1):
+        batch, scores = minibatch(tables, seed=seed)
+        expected = formula(split(scores), COUNTS, P, **told)
+        assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("dllp_mse", "", SQUARED),
+        ("dllp_mae", "", ABSOLUTE),
+        ("dllp_mse", "target=sum", SQUARED | {"target": "sum"}),
+    ],
+)
+def test_loss_of_real_labels_is_its_formula(name, options, told, tables):
+    counts = [3.0, -2.5, 0.0, 14.0, 2.0, 7.0, 1.0]
+    batch, scores = minibatch(tables, "real", counts=counts)
+    expected = formulas.dllp(split(scores), counts, None, real=True, **told)
+    assert float(built(name, options, tables, "real").bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("detach", ["false", "true"])
+def test_upms_excess_has_a_gradient_unless_it_is_detached(detach, tables):
+    batch, scores = minibatch(tables)
+    scores.requires_grad_()
+    built("upm", f"detach={detach}", tables).bag_loss(scores, batch).backward()
+    values, step, numeric = scores.detach().numpy(), 1e-6, []
+    bags, h = split(values), formulas.sigmoid(values)
+
+    def with_fixed_excess(z):  # δ as it is at the scores
+        total = 0.0
+        for b, own in enumerate(split(z)):
+            others = np.concatenate([formulas.sigmoid(bags[o]) for o in range(len(bags)) if o != b])
+            excess, alpha = others.mean() - P, COUNTS[b] / len(own)
+            total += len(own) * (alpha - formulas.sigmoid(own).mean() + excess) ** 2 + excess**2
+        return total / len(bags)
+
+    loss = with_fixed_excess if detach == "true" else lambda z: formulas.upm(split(z), COUNTS, P)
+    for i in range(len(h)):
+        up, down = values.copy(), values.copy()
+        up[i] += step
+        down[i] -= step
+        numeric.append((loss(up) - loss(down)) / (2 * step))
+    np.testing.assert_allclose(scores.grad, numeric, atol=1e-7)
+
+
+def test_dsqs_average_keeps_the_share_that_decay_says(tables):
+    method = built("dsq", "decay=0.9", tables)
+    (batch, first), (_, second) = minibatch(tables, seed=0), minibatch(tables, seed=1)
+    method.bag_loss(first, batch)
+    method.after_step()
+    mean = 0.9 * formulas.sigmoid(first.numpy()).mean() + 0.1 * formulas.sigmoid(second.numpy()).mean()
+    expected = formulas.dsq(split(second), COUNTS, P, mean=mean)
+    assert float(method.bag_loss(second, batch)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["binary", "real"])
+@pytest.mark.parametrize(
+    "options",
+    ["", "covariance=reference", "covariance=tetrahedron", "residual=mean", "residual=sum", "block_size=3", "draws=7"],
+)
+def test_genbags_combines_the_bags_of_its_blocks(options, kind, tables):
+    method = built("genbags", options, tables, kind)
+    batch, scores = minibatch(tables, kind)
+    given = dict([options.split("=")]) if options else {}
+    residual = given.get("residual", "sum" if kind == "binary" else "mean")
+    covariance = given.get("covariance", "tetrahedron" if kind == "binary" else "reference")
+    h = formulas.sigmoid(scores.numpy()) if kind == "binary" else scores.numpy()
+    error = np.array([own.sum() - y for own, y in zip(split(h), COUNTS, strict=True)])
+    error = error / SIZES if residual == "mean" else error
+    shape = (len(SIZES), int(given.get("draws", 60)))
+    normal = torch.randn(*shape, generator=method.generator("bag weights"), dtype=torch.float64).numpy()
+    expected = formulas.genbags(error, normal, block_size=int(given.get("block_size", 4)), covariance=covariance)
+    assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["binary", "real"])
+@pytest.mark.parametrize("options", ["", "squash=sigmoid", "weighting=row_mean", "bag_weight=0.5"])
+def test_sim_llp_is_the_similarity_of_pairs_and_the_weighted_bag_loss(options, kind, tables):
+    method = built("sim_llp", options, tables, kind)
+    method._metric[0].double()
+    batch, scores = minibatch(tables, kind)
+    given = dict([options.split("=")]) if options else {}
+    h = formulas.sigmoid(scores.numpy()) if kind == "binary" else scores.numpy()
+    bag_loss = np.mean([(own.mean() - y / len(own)) ** 2 for own, y in zip(split(h), COUNTS, strict=True)])
+    compared = formulas.sigmoid(h) if "squash" in given else h
+    r = method.representation(batch.categorical, batch.numeric).numpy()
+    expected = formulas.similarity(compared, r, weighting=given.get("weighting", "pairwise"))
+    expected += float(given.get("bag_weight", 2.0)) * bag_loss
+    assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_sim_llp_compares_at_most_400_instances(tables):
+    method = prepare("sim_llp", "binary", tables)
+    batch = batch_of(tables["binary"], [300, 201], [100.0, 30.0])
+    scores = torch.randn(501, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    method.bag_weight = 0.0
+    method.bag_loss(scores, batch).backward()
+    assert int((scores.grad != 0).sum()) == 400
+
+
+@pytest.mark.parametrize("options", ["", "probability=0.9", "tail=0.3", "band=none", "band=authors_code"])
+def test_mixbag_replaces_the_drawn_bags_by_mixed_ones(options, tables):
+    method = built("mixbag", options, tables)
+    batch, scores = minibatch(tables, sizes=[30, 50, 20, 60], counts=[3.0, 20.0, 19.0, 22.0])
+    given = dict([options.split("=")]) if options else {}
+    generator = method.generator("mixbag")
+    replaced = torch.rand(4, generator=generator).numpy() < float(given.get("probability", 0.5))
+    mix = draw_mix(batch, generator)
+    how = {"tail": float(given.get("tail", 0.005)), "band": given.get("band", "weighted")}
+    mixed = mixed_bag_losses(scores, batch, mix, **how)[0].numpy()
+    bags = zip(split(scores, [30, 50, 20, 60]), [3, 20, 19, 22], strict=True)
+    own = [formulas.cross_entropy(y / len(z), formulas.sigmoid(z).mean()) for z, y in bags]
+    assert replaced.any()
+    expected = np.where(replaced, mixed, own).mean()
+    assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("options", ["", "radius=0.5", "weight=3", "ramp_epochs=0", "ramp_epochs=4"])
+def test_llp_vat_adds_the_risen_weight_of_the_divergence(options, tables):
+    method = built("llp_vat", options, tables)
+    batch, _ = minibatch(tables)
+    given = dict([options.split("=")]) if options else {}
+    for _ in range(1):
+        method.after_step()
+    model = method.model
+    layer = model.first_layer(batch.categorical, batch.numeric)
+    scores = model.score_from_first_layer(layer)
+    (gradient,) = torch.autograd.grad(scores.sum(), layer, retain_graph=True)
+    coin = torch.randint(2, (len(scores), 1), generator=method.generator("adversarial direction"))
+    direction = (2 * coin - 1) * gradient / gradient.norm(dim=1, keepdim=True)
+    length = float(given.get("radius", 0.1)) * layer.square().sum(dim=1).mean().sqrt()
+    h = torch.sigmoid(scores)
+    moved = torch.sigmoid(model.score_from_first_layer(layer + length * direction))
+    divergence = (h * (h / moved).log() + (1 - h) * ((1 - h) / (1 - moved)).log()).mean()
+    steps = float(given.get("ramp_epochs", 2.0))  # an epoch of the split has one minibatch
+    risen = np.exp(-5 * (1 - min(1, 1 / steps)) ** 2) if steps else 1.0
+    expected = formulas.dllp(split(scores.detach()), COUNTS, P, loss="bce")
+    expected += float(given.get("weight", 1.0)) * risen * divergence.item()
+    assert float(method.batch_loss(batch)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("options", ["", "l2=0.5", "model.bias=true"])
+def test_mean_map_is_the_likelihood_given_the_mean_operator(options, tables):
+    table, (sizes, counts) = tables["binary"], TRAIN["binary"]
+    overrides = [options] if options.startswith("model.") else [f"method.{options}"] * bool(options)
+    method = prepare("mean_map", "binary", tables, torch.float64, overrides)
+    hot = [np.eye(size)[table.categorical[:, j]] for j, size in enumerate(table.vocab_sizes)]
+    multi_hot = np.concatenate([*hot, table.numeric], axis=1).astype(float)
+    rows = np.arange(sum(sizes))
+    mean = formulas.mean_operator(multi_hot, np.split(rows, np.cumsum(sizes)[:-1]), counts, rows)
+    first = method.model.first
+    theta = torch.cat([first.weight[:, 0], first.numeric.weight[0]]).detach().numpy()
+    batch, _ = minibatch(tables)
+    if first.bias is not None:
+        first.bias.data.fill_(0.3)
+    bias = 0.0 if first.bias is None else 0.3
+    scores = method(batch.categorical, batch.numeric)
+    f = multi_hot[: sum(SIZES)] @ theta + bias
+    np.testing.assert_allclose(scores.detach(), f, atol=1e-9)
+    expected = np.logaddexp(f, -f).sum() - len(f) * (mean @ theta + bias)
+    expected += (0.5 if "l2" in options else 0.0) * theta @ theta
+    assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
+    np.testing.assert_allclose(method.predict(scores).detach(), formulas.sigmoid(2 * f), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("instance_bce", "binary"), ("instance_mse", "binary"), ("instance_mse", "real")]
+)
+def test_instance_methods_are_the_mean_over_labelled_instances(name, kind, tables):
+    from llp.data.minibatches import gather_instances
+
+    method, table = prepare(name, kind, tables), tables[kind]
+    batch = gather_instances(table, np.arange(50))
+    z = method(batch.categorical, batch.numeric).detach().double().numpy()
+    h, y = formulas.sigmoid(z) if kind == "binary" else z, table.label[:50]
+    expected = np.mean(formulas.cross_entropy(y, h) if name == "instance_bce" else (h - y) ** 2)
+    assert float(method.batch_loss(batch)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["binary", "real"])
+def test_what_is_counted_beside_the_loss(kind, tables):
+    """The bag-level error of an epoch, and the loss of held-out bags: both are of the predictions, not of the loss."""
+    method = prepare("dllp_mae", kind, tables, torch.float64)
+    batch, scores = minibatch(tables, kind)
+    h = formulas.sigmoid(scores.numpy()) if kind == "binary" else scores.numpy()
+    means, alpha = np.array([own.mean() for own in split(h)]), np.array(COUNTS) / SIZES
+    expected = formulas.cross_entropy(alpha, means) if kind == "binary" else (means - alpha) ** 2
+    np.testing.assert_allclose(method.held_out_loss(scores, batch), expected, rtol=1e-6)
+    method._count_bag_error(scores, batch)
+    assert method.epoch_means.values()["bag_error"] == pytest.approx(np.abs(means - alpha).mean(), rel=1e-6)
+    loss = method.minibatch_loss(batch)
+    assert method.epoch_means.values()["train_loss"] == pytest.approx(loss.item(), rel=1e-6)
