@@ -52,6 +52,9 @@ test-slow: $(READY)  ## Run the tests that need longer
 test-docs: $(READY)  ## Run every command and code block of README.md and docs/, as they are written
 	$(RUN) -m pytest -n 2 --dist worksteal -m docs
 
+test-mutants: $(READY)  ## Change the code in some two hundred places, one at a time, and see that a test notices
+	$(RUN) -m tests.mutants
+
 test-triton: $(READY)  ## Run the Triton kernels in Triton's interpreter (needs no GPU; installs Triton, 1 GB)
 	$(RUN) -c "import triton" 2>/dev/null || $(RUN) -m pip install --quiet --disable-pip-version-check triton==3.9.0
 	$(RUN) -m pytest tests/unit/optim/test_exact_adam_triton.py

@@ -1,0 +1,139 @@
+"""What is drawn is a fair draw, and another one wherever it is meant to be: by seed, fold, epoch, step and purpose."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from llp.data.bags import GroupingKey
+from llp.data.build_bags import build_all, build_fold
+from llp.data.datamodule import split_bags
+from llp.data.minibatches import Minibatches
+from llp.methods.generators import StepGenerators
+from llp.models.dense import dense
+from llp.models.embedding_mlp import EmbeddingMLP
+from llp.models.multi_hot import MultiHot
+from llp.runs.build import build_model
+from llp.seeding import keyed_seed
+from tests.helpers.every_method import composed
+from tests.helpers.tables import make_table
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return make_table(tmp_path_factory.mktemp("draws") / "t", n=2000, sizes=(40, 30, 3))
+
+
+def all_differ(draws):
+    return all(not np.array_equal(a, b) for a, b in itertools.combinations(draws, 2))
+
+
+def test_a_steps_draws_differ_by_seed_purpose_epoch_and_step_and_are_the_same_again():
+    def draw(seed=0, purpose="a", epoch=0, step=0):
+        return torch.rand(8, generator=StepGenerators(seed).generator(purpose, CPU, epoch=epoch, step=step)).numpy()
+
+    assert all_differ([draw(), draw(seed=1), draw(purpose="b"), draw(epoch=1), draw(step=1)])
+    assert np.array_equal(draw(epoch=3, step=5), draw(epoch=3, step=5))
+    generators = StepGenerators(0)
+    first = torch.rand(8, generator=generators.generator("a", CPU, epoch=0, step=0)).numpy()
+    generators.reseed(epoch=2, step=7)
+    assert np.array_equal(torch.rand(8, generator=generators.by_purpose["a"]).numpy(), draw(epoch=2, step=7))
+    assert np.array_equal(first, draw())
+
+
+def test_a_key_of_a_draw_is_all_of_its_parts():
+    keys = [keyed_seed(0, "a"), keyed_seed(1, "a"), keyed_seed(0, "b"), keyed_seed(0, "a", 0), keyed_seed(0, "a", 0, 0),
+            keyed_seed(0, "a", 1), keyed_seed(0, "a", 0, 1), keyed_seed(0, "a", 1, 0)]  # fmt: skip
+    assert len(set(keys)) == len(keys)
+    assert all(0 <= key < 2**63 for key in keys)
+
+
+def test_order_of_the_bags_is_shuffled_anew_in_every_epoch_and_for_every_seed():
+    def order(seed, epoch):
+        minibatches = Minibatches(200, 8, seed=seed)
+        minibatches.set_look(epoch)
+        return np.concatenate([*minibatches])
+
+    orders = [order(seed, epoch) for seed in (0, 1) for epoch in (0, 1, 2)]
+    assert all_differ([np.arange(200), *orders])
+    for one in orders:
+        assert np.array_equal(np.sort(one), np.arange(200))
+        assert np.abs(stats.spearmanr(one, np.arange(200)).statistic) < 0.25
+    assert np.array_equal(np.concatenate([*Minibatches(20, 8, seed=None)]), np.arange(20))
+
+
+def is_shuffled(rows):
+    """Whether neighbours are the table's by chance alone: not in rows that were only rotated or reversed."""
+    return np.mean(np.abs(np.diff(rows)) == 1) < 0.02
+
+
+@pytest.mark.parametrize("kind", ["random", "fixed"])
+def test_bags_of_a_size_are_a_fair_shuffle_and_another_one_in_every_fold_and_for_every_seed(table, kind):
+    columns = ("a", "b") if kind == "fixed" else ()
+
+    def order(fold, seed):
+        key = GroupingKey(kind, columns, bag_size=10, seed=seed)
+        return build_fold(table, key, fold).train.rows
+
+    first, other_fold, other_seed = order(0, 0), order(1, 0), order(0, 1)
+    common = np.intersect1d(first, other_fold)  # the rows of both train parts, in the order of each
+    assert len(common) == 1200
+    assert not np.array_equal(first[np.isin(first, common)], other_fold[np.isin(other_fold, common)])
+    place = {name: np.argsort(rows[np.isin(rows, common)]) for name, rows in (("0", first), ("1", other_fold))}
+    assert abs(stats.spearmanr(place["0"], place["1"]).statistic) < 0.15
+    assert not np.array_equal(first, other_seed)
+    assert is_shuffled(first)
+    whole = build_all(table, GroupingKey(kind, columns, bag_size=10, seed=0)).rows
+    assert is_shuffled(whole)
+    assert not np.array_equal(whole, build_all(table, GroupingKey(kind, columns, bag_size=10, seed=1)).rows)
+
+
+def test_random_bags_are_told_from_rotated_rows():
+    assert not is_shuffled(np.roll(np.arange(2000), 700))
+    assert not is_shuffled(np.arange(2000)[::-1])
+
+
+def test_held_out_bags_are_a_fair_share_that_follows_from_the_seed(table):
+    bags = build_fold(table, GroupingKey("random", bag_size=10, seed=0), 0).train
+    held = {}
+    for seed in range(40):
+        kept, out = split_bags(bags, 0.1, seed)
+        assert (len(kept), len(out)) == (144, 16)
+        assert np.array_equal(np.sort(np.concatenate([kept.rows, out.rows])), np.sort(bags.rows))
+        held[seed] = np.flatnonzero(np.isin(bags.rows[bags.offsets[:-1]], out.rows))
+        assert (np.diff(held[seed]) > 0).all()
+    assert all_differ(held.values())
+    times = np.bincount(np.concatenate([*held.values()]), minlength=160)
+    assert times.max() <= 14  # of 40, at a tenth each
+    assert [len(split_bags(bags, share, 0)[1]) for share in (0.0, 1e-6, 0.003, 0.0097, 0.5)] == [0, 1, 1, 2, 80]
+
+
+def test_weights_follow_glorots_law_or_kerass_for_embeddings_and_biases_are_zero():
+    torch.manual_seed(0)
+    layer, first = dense(300, 200), MultiHot(vocab_sizes=[400, 300], n_numeric=0, width=200, bias=True)
+    model = EmbeddingMLP(vocab_sizes=[400, 300], n_numeric=0, embedding_dim=16, hidden=[8])
+    for weight, bound in (
+        (layer.weight, (6 / 500) ** 0.5),
+        (first.weight, (6 / 900) ** 0.5),
+        (model.embedding, 0.05),
+    ):
+        values = weight.detach().numpy().ravel()
+        assert 0.99 * bound < np.abs(values).max() <= bound
+        assert stats.kstest(values, stats.uniform(-bound, 2 * bound).cdf).pvalue > 1e-4
+    for bias in (layer.bias, first.bias, model.first.bias, model.score.bias):
+        assert not bias.detach().numpy().any()
+
+
+def test_a_model_follows_from_the_seed_and_from_nothing_else(table):
+    def weights(seed):
+        model = build_model(composed("dllp_bce", f"seed={seed}"), table)
+        return np.concatenate([weight.detach().numpy().ravel() for weight in model.parameters()])
+
+    first = weights(0)
+    torch.rand(3)
+    assert np.array_equal(first, weights(0))
+    assert not np.array_equal(first, weights(1))
