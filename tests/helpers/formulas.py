@@ -114,6 +114,15 @@ def rot(bags, y, p, *, weight=0.6, reg=1.0, pseudo_labels="hard"):
     return weight * dllp(bags, y, p, loss="bce") + (1 - weight) * instances
 
 
+def llp_dc(bags, y, p, *, weight=0.5, threshold=0.6):
+    total, n = 0.0, sum(map(len, bags))
+    for z, number in zip(bags, y, strict=True):
+        label, h = highest(z, number), sigmoid(z)
+        sure = np.where(label == 1, h, 1 - h) >= threshold
+        total += cross_entropy(label, h)[sure].sum()
+    return dllp(bags, y, p, loss="bce") + weight * total / n
+
+
 def upm(bags, y, p):
     """arXiv 2505.05355."""
     h, values = [sigmoid(z) for z in bags], []

@@ -106,6 +106,8 @@ MUTANTS = [
     ),
     *in_file("methods/count", of("count"), ("return -log_count_probability", "return log_count_probability"),
              ("batch.size, count).mean()", "batch.size, count).sum()")),
+    *in_file("methods/llp_dc", of("llp_dc"), ("label > 0.5, h, 1 - h", "label > 0.5, 1 - h, h"), ("+ self.weight * instance_loss", "+ instance_loss"),
+             ("threshold=self.threshold)", "threshold=0.6)"), ('reduction="none") * counts', 'reduction="none")')),
     *in_file(
         "methods/llp_mm", of("llp_mm"),
         ("range(1, max_order + 1)", "range(1, max_order)"),

@@ -40,6 +40,7 @@ SETTINGS = {
     "method/ot_llp": (BENCHMARK, {"solver": "closed_form"}),
     "method/instance_bce": (BENCHMARK, {"loss": "bce"}),
     "method/instance_mse": (BENCHMARK, {"loss": "mse"}),
+    "method/llp_dc": ("public code TianhaoMa5/CVPR2026_Findings_LLP_DC", {"weight": 0.5, "threshold": 0.6}),
     "method/llp_mm": ("public code TianhaoMa5/LLP-MM", {"max_order": 8, "smoothing": 1e-4}),
     "method/llp_vat": (OWN, {"radius": 0.1, "weight": 1.0, "ramp_epochs": 2.0}),
     "method/llpfc": (OWN, {"noisy_prior": "uniform"}),
@@ -65,6 +66,7 @@ SETTINGS = {
         "Kingma & Ba, 2015, and torch's defaults",
         {"lr": "${dataset.learning_rate}", "betas": [0.9, 0.999], "eps": 1e-8},
     ),
+    "optimizer/embedding_sgd": (OWN, {"lr": "${dataset.learning_rate}", "embedding_l2": 0.5}),
     "trainer/default": (
         BENCHMARK,
         {
@@ -77,7 +79,7 @@ SETTINGS = {
         },
     ),
     "protocol/paper": (BENCHMARK, {"held_out": 0.0, "select_by": "test"}),
-    "protocol/holdout": (OWN, {"held_out": 0.1, "select_by": "bag_loss"}),
+    "protocol/holdout": (OWN, {"held_out": 0.1, "select_by": "bag_loss", "test_in_curve": False}),
     "model/autoint": (
         "Song et al., CIKM 2019, and the benchmark's paper",
         {
@@ -95,6 +97,9 @@ SETTINGS = {
     "grouping_key/feature": (BENCHMARK, {"kind": "feature", "columns": "???", "low_thresh": 50, "high_thresh": 2500}),
     "grouping_key/fixed": (BENCHMARK, {"kind": "fixed", "columns": "???", "bag_size": 256, "seed": 0}),
     "grouping_key/random": (BENCHMARK, {"kind": "random", "bag_size": 256, "seed": 0}),
+    "grouping_key/prior": (OWN, {"kind": "prior", "column": None, "scores": None, "bag_size": 256, "seed": 0}),
+    "noise/gaussian": (OWN, {"mechanism": "gaussian", "epsilon": 1.0, "delta": 1e-6, "sensitivity": 1.0, "seed": 0}),
+    "noise/laplace": (OWN, {"mechanism": "laplace", "epsilon": 1.0, "delta": 0.0, "sensitivity": 1.0, "seed": 0}),
     "grouping_key/given": (OWN, {"kind": "given", "n_folds": 5}),
 }
 # of files whose other options are no published settings
