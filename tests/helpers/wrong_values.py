@@ -39,7 +39,7 @@ VALUES = [
     ("hardware.cuda_graphs=maybe", "Invalid hardware.cuda_graphs='maybe': expected true or false, such as"),
     ("hardware.deterministic=1", "Invalid hardware.deterministic=1: expected true or false, such as"),
     ("~trainer.patience", "Missing trainer.patience: expected an integer > 0, such as patience: 1 in its YAML file"),
-    ("~optimizer", "Invalid optimizer=null: expected adam or exact_adam, such as optimizer=exact_adam"),
+    ("~optimizer", "Invalid optimizer=null: expected adam, embedding_sgd or exact_adam, such as opt"),
     ("data_dir=null", "Invalid data_dir=null: expected a folder, such as data_dir=FOLDER"),
     ("outputs_dir=", "Invalid outputs_dir='': expected a folder, such as outputs_dir=FOLDER"),
     ("outputs_dir=[a,b]", "Invalid outputs_dir=['a','b']: expected a folder, such as outputs_dir=FOLDER"),
