@@ -101,7 +101,7 @@ VALUES = [
     ("grouping_key=feature grouping_key.columns=C1", "Invalid grouping_key.columns='C1': expected a list, each of it"),
     ("model=1", "Invalid model='1': expected autoint, embedding_mlp, linear or mlp, such as model="),
     ("model=null", "Invalid model=null: expected autoint, embedding_mlp, linear or mlp, such as model=autoint"),
-    ("dataset=null", "Invalid dataset=null: expected criteo_ctr, criteo_sscl, files, "),
+    ("dataset=null", "Invalid dataset=null: expected criteo_ctr, criteo_sscl, diamonds, "),
     ("method=[dllp_bce,sim_llp]", "Invalid method=['dllp_bce','sim_llp']: expected count, debiased, dllp_bce, "),
     ("~dataset.prepare", "Missing dataset.prepare: expected a group of options, such as prepare: {_target_: "),
     ("~dataset.prepare._target_", "Missing dataset.prepare._target_: expected a dotted path, such as _target_: "),
