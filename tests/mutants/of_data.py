@@ -10,8 +10,8 @@ ANALYSIS = "tests/unit/analysis/test_clusters.py tests/unit/analysis/test_hardne
 MUTANTS = [
     *in_file(
         "data/folds", FOLDS,
-        ("FOLD_SEED = 42", "FOLD_SEED = 43"), ("shuffle=True, random_state=FOLD_SEED", "shuffle=False"),
-        ("return train, test", "return test, train"), ("if k == fold:", "if k == 4 - fold:"),
+        ("FOLD_SEED = 42", "FOLD_SEED = 43"), ("    np.random.RandomState(FOLD_SEED).shuffle(order)\n", ""),
+        ("np.flatnonzero(~in_test), np.flatnonzero(in_test)", "np.flatnonzero(in_test), np.flatnonzero(~in_test)"), ("np.array_split(order, N_FOLDS)[fold]", "np.array_split(order, N_FOLDS)[4 - fold]"),
     ),
     *in_file(
         "data/build_bags", f"{BAGS} {DRAWS}",
@@ -55,7 +55,7 @@ MUTANTS = [
         ("return not math.isnan(value)", "return False"),
         ("self.value, self.epoch = value, trainer.current_epoch", "self.value, self.epoch = value, trainer.current_epoch + 1"),
         ('"held_out_loss" if of_rows else f"held_out_{select_by}", "min"', '"held_out_loss" if of_rows else f"held_out_{select_by}", "max"'),
-        ("w.detach().clone()", "w.detach()"),
+        ("self.weights[name].copy_(weight)", "pass"),
     ),
     *in_file(
         "training/stage", TRAINING,

@@ -32,7 +32,6 @@ MUTANTS = [
         ('("auc", "max") if', '("auc", "min") if'), ('else ("mse", "min")', 'else ("mse", "max")'),
         ("CALIBRATION_BINS = 15", "CALIBRATION_BINS = 10"), ("LOG_LOSS_CLIP = 1e-7", "LOG_LOSS_CLIP = 1e-4"),
         ("prediction.mean() / label.mean()", "label.mean() / prediction.mean()"),
-        ("torch.sigmoid(z) if label_kind", "z if label_kind"),
         ("float(np.mean(np.square(", "float(np.median(np.square("),
     ),
     *in_file(
@@ -58,7 +57,6 @@ MUTANTS = [
         ("beta1, 1 - beta1, beta2, 1 - beta2", "beta2, 1 - beta2, beta1, 1 - beta1"),
         ("t0, step - t0, sums", "t0, step - t0 - 1, sums"), ("if 0 < t0 < step:", "if 0 < t0 < step - 1:"),
         ("decay1, decay2 = math.exp(k * log_beta1), math.exp(k * log_beta2)", "decay1, decay2 = math.exp(k * log_beta1), 1.0"),
-        ("instance = position[p] // n_columns", "instance = position[p] // (n_columns + 1)"),
     ),
     *in_file(
         "optim/catch_up", ADAM,
