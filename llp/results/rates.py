@@ -26,8 +26,8 @@ def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     """Keep, of runs that differ in `optimizer.lr` alone, those of the rate with the least mean held-out loss.
 
     Rates are compared on the folds and seeds that all of them have; so a search on one fold chooses for all. Runs
-    whose rates cannot be compared that way stay: of protocol=paper, of methods that train nothing, or with no fold in
-    common.
+    whose rates cannot be compared that way stay: of protocol=paper, or with no fold in common. A method that trains
+    nothing is the same at every rate: that with the most runs stays.
 
     Returns
     -------
@@ -42,11 +42,15 @@ def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
         rest = frozenset((path, value) for path, value in config.items() if path != RATE)
         if RATE in config:
             alike[rest][config[RATE]] = number
+    untrained = set(collected.runs.filter(pl.col("best_epoch") == -1)["config"])
     dropped, chosen = set[int](), list[Chosen]()
     for rates in alike.values():
         losses = {rate: _losses(collected.runs, number) for rate, number in rates.items()}
         places = [{place for place, loss in one.items() if loss is not None} for one in losses.values()]
         common = set.intersection(*places)
+        if untrained.issuperset(rates.values()):
+            most = max(rates, key=lambda rate: (len(losses[rate]), -float(rate)))
+            dropped |= {number for rate, number in rates.items() if rate != most}
         if len(rates) < 2 or not common:
             continue
         means = {rate: sum(one[place] or 0.0 for place in common) / len(common) for rate, one in losses.items()}

@@ -18,7 +18,7 @@ def stage(**changes: Any) -> StageRecord:
 
 def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None = None, **changes: Any) -> RunRecord:
     """A finished run's record; `changes` replaces fields, `config` is merged into the groups of its configuration."""
-    held_out = changes.pop("held_out", None)
+    held_out, best_epoch = changes.pop("held_out", None), changes.pop("best_epoch", 2)
     point = {"dataset": "flights", "grouping_key": "month_dest", "method": "dllp_bce", "model": "mlp"}
     point |= {"protocol": "paper", "fold": 0, "seed": 0}
     point |= {name: changes.pop(name) for name in point if name in changes}
@@ -35,7 +35,7 @@ def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None 
             name=metric,
             mode="max" if metric == "auc" else "min",
             best=best,
-            best_epoch=2,
+            best_epoch=best_epoch,
             last=best,
             untrained=0.5,
             held_out=held_out,

@@ -5,6 +5,7 @@ import pytest
 from llp.report import report
 from llp.results.collect import collect
 from llp.results.rates import at_held_out_rates
+from llp.results.variants import name_variants
 from tests.helpers.records import write_run
 
 HOLDOUT = {"protocol": "holdout", "grouping_key": "random_64"}
@@ -55,6 +56,24 @@ def test_more_folds_are_averaged(tmp_path):
             write(tmp_path, rate, 0.6, loss, fold=fold)
     _, [chosen] = at_held_out_rates(collect(tmp_path))
     assert (chosen.rate, chosen.held_out, chosen.n_runs) == ("0.001", 0.6, 2)
+
+
+def test_method_that_trains_nothing_stays_once(tmp_path):
+    for rate, folds in ((1e-4, 1), (1e-3, 2)):
+        for fold in range(folds):
+            write(tmp_path, rate, 0.61, None, method="group_prior", fold=fold, best_epoch=-1)
+    kept, chosen = at_held_out_rates(collect(tmp_path))
+    assert len(kept.runs) == 2
+    assert kept.runs["config"].n_unique() == 1
+    assert chosen == []
+
+
+def test_methods_of_other_rates_share_a_row(outputs):
+    kept, _ = at_held_out_rates(collect(outputs))
+    runs = name_variants(kept.runs, kept.configs).filter(protocol="holdout")
+    assert runs.select("row", "column").unique().sort("column").rows() == [
+        ("random_64", "dllp_bce"), ("random_64", "upm"),
+    ]  # fmt: skip
 
 
 def test_report_shows_the_chosen_rates_runs_alone(outputs, capsys):
