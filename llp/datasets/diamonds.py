@@ -1,7 +1,8 @@
 """Prices of 53,940 round cut diamonds: real data with a real label that installs with pip.
 
 The table of the package `plotnine` (MIT licence, `plotnine/data/diamonds.csv`; it comes from ggplot2, MIT too), read
-without importing the package. The label is the base-2 logarithm of the price in dollars.
+without importing the package. The label is the base-2 logarithm of the price in
+thousands of dollars.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ def prepare(*, folder: Path, made_by: Mapping[str, Any], bins: PositiveInt) -> N
     """
     path = data_file()
     diamonds = pl.read_csv(path)
-    label = np.log2(diamonds["price"].to_numpy()).astype(np.float32)
+    label = np.log2(diamonds["price"].to_numpy() / 1000).astype(np.float32)
     coded = {name: encode_column(diamonds[name], rare_at_most=0) for name in CATEGORICAL}
     binned = {name: quantile_bins(diamonds[name], bins=bins) for name in NUMERIC}
     columns = [Column(name, "categorical", len(known) + 1, "categories") for name, (_, known) in coded.items()]

@@ -11,7 +11,7 @@ from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option
 
-POINTS = {"suite": 8 * 22 * 5 * 2, "suite_real": 3 * 6 * 5 * 2, "study": 3 * 3 * 8 * 5}
+POINTS = {"suite": 8 * 22 * 5 * 2, "suite_real": 3 * 6 * 5 * 2, "study": 3 * 3 * 8 * 2}
 
 
 def checked(experiment, *overrides):
@@ -75,7 +75,7 @@ def test_bag_datasets_are_told_by_their_names():
     assert {*found} == {*options("bag_dataset")}
     assert len(set(found.values())) == len(found)
     assert found["delay_random_64"] == ("flights_delay", "random_64", "real")
-    assert found["made_c1_c23"] == ("synthetic", "C1_C23", "binary")
+    assert found["made_c1_c11"] == ("synthetic", "C1_C11", "binary")
 
 
 def test_grouping_key_beside_a_bag_dataset_wins():

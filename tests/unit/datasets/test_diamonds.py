@@ -12,7 +12,7 @@ from llp.datasets import diamonds
 from llp.errors import InputError
 
 ROWS = [
-    f'{0.2 + i / 100},"{("Ideal", "Fair")[i % 2]}","{"EDF"[i % 3]}","SI2",61.5,55,{2 ** (i % 4)},3.9,3.8,2.4'
+    f'{0.2 + i / 100},"{("Ideal", "Fair")[i % 2]}","{"EDF"[i % 3]}","SI2",61.5,55,{1000 * 2 ** (i % 4)},3.9,3.8,2.4'
     for i in range(40)
 ]
 
