@@ -1,8 +1,7 @@
 """Prices of 53,940 round cut diamonds: real data with a real label that installs with pip.
 
-The table of the package `plotnine` (MIT licence, `plotnine/data/diamonds.csv`; it comes from ggplot2, MIT too), read
-without importing the package. The label is the base-2 logarithm of the price in
-thousands of dollars.
+The table `plotnine/data/diamonds.csv` of the package `plotnine` (MIT licence), read without importing the package. The
+label is the base-2 logarithm of the price in thousands of dollars.
 """
 
 import hashlib
