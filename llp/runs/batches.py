@@ -1,4 +1,4 @@
-"""Points of a grid in a worker process that a launcher started somewhere: one after the other, for one import."""
+"""Points of a grid in a worker process that a launcher started somewhere: several of them, for one import."""
 
 import logging
 import os
@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from llp import signals
 from llp.command import outlive_readers
 from llp.runs.failures import reason
+from llp.runs.thread_pool import open_pool, settle
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,9 @@ class PointTask:
         return cls(*parts, Singleton.get_state(), os.getcwd())
 
     def run(self, points: Sequence[Numbered]) -> list[JobReturn]:
-        """Run points, by number and overrides, one after the other in this process, and tell what became of each.
+        """Run points, by number and overrides, in this process, and tell what became of each.
+
+        They run one after the other, or with `runs_at_once` above 1 side by side in threads.
 
         A signal ends the process with the run that it finds; that run goes on from its checkpoint when it is started
         again.
@@ -68,24 +71,29 @@ class PointTask:
         Singleton.set_state(self.singletons)
         setup_globals()
         outlive_readers()
-        signals.listen(raising=True)
-        return [self._run(number, overrides) for number, overrides in points]
+        if self.config.runs_at_once == 1:
+            signals.listen(raising=True)
+        else:
+            open_pool(self.config)
+        jobs = [self._run(number, overrides) for number, overrides in points]
+        settle(jobs)
+        for job in jobs:
+            job.cfg = job.hydra_cfg = None  # two configs a point, which nobody reads
+            if job.status == JobStatus.FAILED:  # an exception of a user's class may not survive the way back
+                job.return_value = CompactHydraException(reason(job._return_value))
+        return jobs
 
     def _run(self, number: int, overrides: list[str]) -> JobReturn:
         config = self.hydra_context.config_loader.load_sweep_config(self.config, overrides)
         with open_dict(config.hydra.job):
             config.hydra.job.id = config.hydra.job.num = number
-        job = run_job(
+        return run_job(
             hydra_context=self.hydra_context,
             task_function=self.task_function,
             config=config,
             job_dir_key="hydra.sweep.dir",
             job_subdir_key="hydra.sweep.subdir",
         )
-        job.cfg = job.hydra_cfg = None  # two configs a point, which nobody reads
-        if job.status == JobStatus.FAILED:  # an exception of a user's class may not survive the way back
-            job.return_value = CompactHydraException(reason(job._return_value))
-        return job
 
 
 def numbered(points: Sequence[Sequence[str]], first: int) -> list[Numbered]:

@@ -76,8 +76,7 @@ class SideBySide(Callback):
     """Opens the pool of a multirun with `runs_at_once` above 1; its sweeper waits for the runs, see `settle`."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Refuse what does not go together with threads, and open the pool."""
-        global _pool
+        """Refuse what does not go together with threads, and open the pool; on Slurm each job opens its own."""
         if config.runs_at_once == 1:
             return
         try:
@@ -87,12 +86,19 @@ class SideBySide(Callback):
         problem = _problem(config)
         if problem is not None:
             sys.exit(str(invalid("runs_at_once", config.runs_at_once, f"1 with {problem}", 1)))
-        # Hydra sets logging up again before and after each job, closing the handlers of the runs under way
-        configure_log(config.hydra.job_logging, config.hydra.verbose)
-        config.hydra.hydra_logging.root = None
-        config.hydra.overrides.hydra.append("hydra.job_logging.root=null")
-        signals.listen(raising=False)
-        _pool = Pool(config.runs_at_once)
+        if _starts_here(config):
+            open_pool(config)
+
+
+def open_pool(config: DictConfig) -> None:
+    """Have the points that run in this process from now on go to a pool, until `settle` is called."""
+    global _pool
+    # Hydra sets logging up again before and after each job, closing the handlers of the runs under way
+    configure_log(config.hydra.job_logging, config.hydra.verbose)
+    config.hydra.hydra_logging.root = None
+    config.hydra.overrides.hydra.append("hydra.job_logging.root=null")
+    signals.listen(raising=False)
+    _pool = Pool(config.runs_at_once)
 
 
 def settle(jobs: Sequence[JobReturn]) -> None:
@@ -111,8 +117,12 @@ def _problem(config: DictConfig) -> str | None:
     hydra = config.hydra
     if not hydra.sweeper._target_.endswith(".GridSweeper"):
         return f"hydra/sweeper={hydra.runtime.choices['hydra/sweeper']}, which waits for the value of each point"
-    if not hydra.launcher._target_.endswith(".BasicLauncher"):
+    if not _starts_here(config) and not hydra.launcher._target_.endswith(".SlurmLauncher"):
         return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which starts processes"
     if hydra.job.chdir or hydra.job.env_set:
         return "hydra.job.chdir and hydra.job.env_set, which change the whole process"
     return None
+
+
+def _starts_here(config: DictConfig) -> bool:
+    return str(config.hydra.launcher._target_).endswith(".BasicLauncher")

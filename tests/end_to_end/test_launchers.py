@@ -28,6 +28,7 @@ LAUNCHERS = {
     "threads": ("runs_at_once=2",),
     "ray": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2"),
     "slurm": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8"),
+    "slurm, threads": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8", "runs_at_once=2"),
 }
 SLOW = [pytest.param("joblib", marks=pytest.mark.slow), pytest.param("threads", marks=pytest.mark.slow)]
 OTHERS = [
@@ -99,13 +100,13 @@ def launched(data_dir, tmp_path_factory, slurm):
             basic = Launched("basic", grid, data_dir, tmp_path_factory.mktemp("basic"), None)
             basic.end()
             expected[grid] = contents(basic.outputs_dir)
-        node = slurm() if launcher == "slurm" else None
+        node = slurm() if launcher.startswith("slurm") else None
         return Launched(launcher, grid, data_dir, tmp_path_factory.mktemp(launcher), node), expected[grid]
 
     return make
 
 
-@pytest.mark.parametrize("launcher", OTHERS)
+@pytest.mark.parametrize("launcher", [*OTHERS, pytest.param("slurm, threads", marks=needs_slurm)])
 def test_small_grid_ends_as_one_run_after_the_other(launched, launcher):
     grid, expected = launched(launcher, SMALL)
     grid.end()
