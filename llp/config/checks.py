@@ -80,6 +80,11 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
     if protocol.name == "paper" and protocol.test_in_curve is not None:
         example = f"protocol=holdout protocol.test_in_curve={plain(protocol.test_in_curve)}"
         raise invalid("protocol.test_in_curve", protocol.test_in_curve, "nothing under protocol=paper", example)
+    if protocol.name == "paper" and protocol.refit is not None:
+        example = f"protocol=holdout protocol.refit={plain(protocol.refit)}"
+        raise invalid("protocol.refit", protocol.refit, "nothing under protocol=paper, which holds no bag out", example)
+    if protocol.name == "holdout" and protocol.refit is None:
+        raise missing("protocol.refit", "auto, true or false", "auto")
     fits = ["bag_loss", "upm"] if label_kind == "real" else ["bag_loss", "upm", "debiased", "easy_llp"]
     if protocol.name == "holdout" and protocol.select_by not in fits:
         expected = f"{', '.join(fits[:-1])} or {fits[-1]} for {label_kind} labels under protocol=holdout"

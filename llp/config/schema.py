@@ -170,12 +170,13 @@ SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
 
 
 class ProtocolConfig(ConfigGroup):
-    """`conf/protocol`."""
+    """`conf/protocol`; `test_in_curve` and `refit` are for what holds bags out."""
 
     name: Literal["paper", "holdout"]
     held_out: Annotated[float, Field(ge=0, lt=1)]
     select_by: SelectBy
     test_in_curve: bool | None = None
+    refit: Literal["auto"] | bool | None = None
 
 
 class CSVLogger(ConfigGroup):

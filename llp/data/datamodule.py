@@ -100,6 +100,7 @@ class LLPDataModule(L.LightningDataModule):
             expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
             raise invalid("protocol.held_out", held_out, expected, 0.1)
         # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
+        self.held_out_bags_measure = not len(self.test_rows) and fold_bags.test_bags is None
         of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
         self.test_bags = None if len(self.test_rows) else of_bags
         if self.test_bags is not None and protocol == "paper":
@@ -142,6 +143,10 @@ class LLPDataModule(L.LightningDataModule):
     def set_look(self, look: int) -> None:
         """Choose the look (from 0) up to which the train minibatches come next."""
         self._train_minibatches.set_look(look)
+
+    def stop_after(self, steps: int) -> None:
+        """End the training after a number of minibatches."""
+        self._train_minibatches.stop_after(steps)
 
     def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""

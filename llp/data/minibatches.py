@@ -87,10 +87,15 @@ class Minibatches(Sampler[Ids]):
         self._look = 0
         self.per_epoch = -(-n_items // batch_size)
         self._per_look = max(min(1, self.per_epoch), round(self.per_epoch * look_every))
+        self._last: int | None = None
 
     def set_look(self, look: int) -> None:
         """Choose the look (from 0) whose minibatches come next."""
         self._look = look
+
+    def stop_after(self, n: int) -> None:
+        """End after n minibatches in all: a look may then hold fewer than the length says."""
+        self._last = n
 
     def _order(self, epoch: int) -> Ids:
         order = np.arange(self._n_items)
@@ -100,7 +105,8 @@ class Minibatches(Sampler[Ids]):
 
     def __iter__(self) -> Iterator[Ids]:
         order = None
-        for position in range(self._look * self._per_look, (self._look + 1) * self._per_look):
+        end = (self._look + 1) * self._per_look
+        for position in range(self._look * self._per_look, end if self._last is None else min(end, self._last)):
             epoch, in_epoch = divmod(position, self.per_epoch)
             if order is None or not in_epoch:
                 order = self._order(epoch)

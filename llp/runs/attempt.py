@@ -17,7 +17,7 @@ from llp.signals import Stopped
 log = logging.getLogger(__name__)
 
 # what a run leaves beside its record, which comes last
-_FILES = ("config.yaml", "metrics.csv", "checkpoints/best.pt")
+_FILES = ("config.yaml", "metrics.csv", "checkpoints/best.pt", "checkpoints/chosen.pt")
 
 
 @contextmanager
@@ -80,17 +80,27 @@ def work_folder(folder: Path, result: Path, *, anew: bool) -> Path:
     """
     work = folder / "successor" if result.is_file() else folder
     if anew:
-        (folder / "checkpoints" / "resume.ckpt").unlink(missing_ok=True)
+        remove_checkpoints(folder)
         shutil.rmtree(folder / "successor", ignore_errors=True)
     return work
 
 
+def _checkpoints(folder: Path) -> list[Path]:
+    return list((folder / "checkpoints").glob("*.ckpt"))
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove what only an attempt that goes on needs."""
+    for path in _checkpoints(folder):
+        path.unlink(missing_ok=True)
+
+
 def tidy(folder: Path) -> None:
     """Remove what a killed attempt left beside a finished run's record, unless another attempt is at work."""
-    checkpoint, successor = folder / "checkpoints" / "resume.ckpt", folder / "successor"
-    if checkpoint.exists() or successor.exists():
+    successor = folder / "successor"
+    if _checkpoints(folder) or successor.exists():
         with suppress(Timeout, OSError), lock_of(folder / ".lock").acquire(timeout=0):
-            checkpoint.unlink(missing_ok=True)
+            remove_checkpoints(folder)
             shutil.rmtree(successor, ignore_errors=True)
 
 

@@ -179,8 +179,10 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
         log.debug("building failed: %s", error)
 
 
-def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: bool) -> "LLPDataModule":
-    """The data module of the composed grouping key, fold and protocol."""
+def build_data(
+    config: DictConfig, table: InstanceTable, *, instance_labels: bool, all_bags: bool = False
+) -> "LLPDataModule":
+    """The data module of the composed grouping key, fold and protocol; with `all_bags` nothing is held out."""
     from llp.data.build_bags import build_fold
     from llp.data.datamodule import LLPDataModule
     from llp.metrics.held_out import LEAST_BAGS
@@ -194,7 +196,7 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
         key=key,
         fold_bags=fold_bags,
         protocol=config.protocol.name,
-        held_out=config.protocol.held_out,
+        held_out=0.0 if all_bags else config.protocol.held_out,
         bags_per_batch=config.trainer.bags_per_batch,
         instances_per_batch=config.trainer.instances_per_batch,
         evaluate_every=config.trainer.evaluate_every,
@@ -204,7 +206,7 @@ def build_data(config: DictConfig, table: InstanceTable, *, instance_labels: boo
         num_workers=config.num_workers,
     )
     estimated = config.protocol.select_by not in ("test", "bag_loss") and not instance_labels
-    if estimated and len(data.held_out_bags) < LEAST_BAGS:
+    if estimated and not all_bags and len(data.held_out_bags) < LEAST_BAGS:
         expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {len(data.held_out_bags)}"
         raise invalid("protocol.select_by", config.protocol.select_by, expected, "bag_loss")
     return data

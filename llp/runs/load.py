@@ -16,8 +16,17 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
     from llp.methods.base import LLPMethod
 
 
-def load_weights(model: "nn.Module", folder: Path) -> None:
+def load_weights(model: "nn.Module", folder: Path, name: str = "best.pt") -> None:
     """Put the kept weights of a finished run into a model of the same columns and options.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Takes them over.
+    folder : Path
+        The run's.
+    name : str
+        The file in its `checkpoints`.
 
     Raises
     ------
@@ -26,7 +35,7 @@ def load_weights(model: "nn.Module", folder: Path) -> None:
     """
     import torch
 
-    path, again = _weights_path(folder), "train that run again with force=true save_model=true"
+    path, again = _weights_path(folder, name), "train that run again with force=true save_model=true"
     if not is_intact(path):
         raise InputError(f"{path} is damaged; {again}")
     try:
@@ -41,10 +50,10 @@ def load_weights(model: "nn.Module", folder: Path) -> None:
         raise InputError(f"{path} holds weights that are not finite; {again}")
 
 
-def _weights_path(folder: Path) -> Path:
-    path = folder / "checkpoints" / "best.pt"
+def _weights_path(folder: Path, name: str = "best.pt") -> Path:
+    path = folder / "checkpoints" / name
     if not is_whole(path):
-        raise InputError(f"{folder} holds no kept weights (checkpoints/best.pt): train that run with save_model=true")
+        raise InputError(f"{folder} holds no kept weights (checkpoints/{name}): train that run with save_model=true")
     return path
 
 

@@ -11,9 +11,8 @@ from omegaconf import DictConfig
 
 from llp.config.grouping_keys import grouping_key
 from llp.data.datamodule import LLPDataModule
-from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import main_metric
-from llp.runs.record import MetricRecord, RunRecord, StageRecord
+from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
 from llp.training.stage import StageResult
 
 VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
@@ -24,7 +23,6 @@ def run_record(
     identity: dict[str, Any],
     config_hash: str,
     *,
-    method: LLPMethod,
     data: LLPDataModule,
     stage: StageResult,
     first_stages: list[StageRecord],
@@ -40,14 +38,15 @@ def run_record(
         The composed config.
     identity, config_hash
         What of it identifies the run, resolved, and the digest of that.
-    method, data, stage
-        What was trained, on what, and what it came to.
+    data, stage
+        On what a method was trained, and what it came to.
     first_stages : list of StageRecord
         The stages that came before, from the run that trained them.
     attempt, started, seconds
         See `RunRecord`.
     """
-    key = grouping_key(config)
+    method = stage.method
+    key, chosen = grouping_key(config), stage.chosen
     name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
@@ -67,11 +66,12 @@ def run_record(
             name=name,
             mode=mode,
             best=stage.measures[name],
-            best_epoch=stage.best_epoch,
-            last=stage.rows[-1].get(f"test_{name}") if stage.rows else None,
-            untrained=stage.untrained,
-            held_out=stage.held_out,
+            best_epoch=chosen.epoch,
+            last=chosen.rows[-1].get(f"test_{name}") if chosen.rows else None,
+            untrained=chosen.untrained,
+            held_out=chosen.held_out,
         ),
+        refit=None if stage.refitted is None else RefitRecord(**stage.refitted._asdict()),
         measures=stage.measures,
         stages=[*first_stages, _stage_record(config.method.name, stage)],
         n_train_bags=len(data.train_bags),
@@ -88,11 +88,12 @@ def run_record(
 
 
 def _stage_record(method: str, stage: StageResult) -> StageRecord:
-    rates = [row["instances_per_second"] for row in stage.rows]
+    chosen = stage.chosen
+    rates = [row["instances_per_second"] for row in chosen.rows]
     return StageRecord(
         method=method,
-        epochs=len(stage.rows),
-        early_stopped=stage.early_stopped,
+        epochs=len(chosen.rows),
+        early_stopped=chosen.early_stopped,
         seconds=stage.seconds,
         instances_per_second=sum(rates) / len(rates) if rates else None,
     )

@@ -73,7 +73,7 @@ class MetricRecord(_Part):
     name, mode : str
         Such as auc; whether larger ('max') or smaller ('min') is better.
     best : float or None
-        At the chosen epoch.
+        At the chosen epoch, or of the model that was trained anew as long as up to it.
     best_epoch : int
         The chosen epoch, -1 where nothing is trained.
     last, untrained : float or None
@@ -90,6 +90,22 @@ class MetricRecord(_Part):
     last: MeasuredValue
     untrained: MeasuredValue
     held_out: MeasuredValue = None
+
+
+class RefitRecord(_Part):
+    """How the final model was trained anew once the epoch was chosen.
+
+    Attributes
+    ----------
+    steps : int
+        Optimizer steps, as many as up to the chosen epoch.
+    bags, instances : int
+        Train bags, the held-out ones among them, and their instances.
+    """
+
+    steps: NaturalNumber
+    bags: NaturalNumber
+    instances: NaturalNumber
 
 
 class StageRecord(_Part):
@@ -131,8 +147,10 @@ class RunRecord(_File):
         Digest of `config` and `table`; name of the run's folder.
     table : str
         Fingerprint of the prepared table.
+    refit : RefitRecord or None
+        Of the kept model, where it was trained anew on all train bags.
     measures : dict
-        Every measure on the test rows at the chosen epoch.
+        Every measure on the test rows of the kept model, or on bags; held-out bags measure that of the chosen epoch.
     stages : list of StageRecord
         In order; the last one's outcome is the run's.
     instance_labels : bool
@@ -160,6 +178,7 @@ class RunRecord(_File):
     config_hash: str
     table: str
     metric: MetricRecord
+    refit: RefitRecord | None = None
     measures: Mapping[str, MeasuredValue]
     stages: Annotated[list[StageRecord], Field(min_length=1)]
     n_train_bags: NaturalNumber

@@ -14,7 +14,7 @@ import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -25,11 +25,11 @@ from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.files import is_intact, locked, write_atomically
-from llp.runs.attempt import error_file, log_file, next_attempt, take_over, tidy, work_folder
-from llp.runs.build import build_data, build_method, build_model, check_input, open_table, resolved
+from llp.runs.attempt import error_file, log_file, next_attempt, remove_checkpoints, take_over, tidy, work_folder
+from llp.runs.build import check_input, open_table, resolved
 from llp.runs.identity import Run, describe, keeps_weights
-from llp.runs.load import load_weights
 from llp.runs.record import RunRecord, StageRecord
+from llp.runs.start import CHOSEN, FINAL, refits, start
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.training.callbacks import Row
@@ -94,17 +94,11 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     attempt = next_attempt(run.folder)
     # beside an earlier result, which stays whole until the new one takes its place
     work = work_folder(run.folder, run.result_path, anew=config.force)
-    checkpoint = work / "checkpoints" / "resume.ckpt"
     keep = keep or run.weights_path.is_file()  # as the result that this one replaces
     write_atomically(work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
-    first_stages, first_weights = _first_stage(config, table)
+    first_stages, first = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
-    method = build_method(config, table)
-    if first_weights is not None:
-        first_model = build_model(config, table)
-        load_weights(first_model, first_weights)
-        method.start_from(first_model)
-    data = build_data(config, table, instance_labels=method.sees_instance_labels)
+    method, data = start(config, table, first, refit=False)
     point = [config.dataset.name, grouping_key(config).name, config.method.name]
     metric_name, better = main_metric(method.label_kind)
     log.info(
@@ -133,7 +127,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         stage = train_stage(
             method,
             data,
-            StageFiles(work / "metrics.csv", checkpoint),
+            StageFiles(work / "metrics.csv", work / "checkpoints"),
             max_epochs=config.trainer.max_epochs,
             patience=config.trainer.patience,
             select_by=config.protocol.select_by,
@@ -141,14 +135,16 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
             name=describe(run),
+            again=(lambda: start(config, table, first, refit=True)) if refits(config) else None,
         )
         if keep:
-            write_atomically(work / "checkpoints" / "best.pt", lambda path: torch.save(method.model.state_dict(), path))
+            _keep(work, FINAL, stage.method.model.state_dict())
+            if stage.refitted is not None and method.trains:
+                _keep(work, CHOSEN, stage.chosen.weights)
         record = run_record(
             config,
             run.config,
             run.hash,
-            method=method,
             data=data,
             stage=stage,
             first_stages=first_stages,
@@ -160,7 +156,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     # result.json last: cut off before it, the run goes on from its checkpoint; after it, there is only to tidy up
     take_over(run.folder, work)
     record.write(run.result_path)
-    checkpoint.unlink(missing_ok=True)
+    remove_checkpoints(run.folder)
     if work != run.folder:
         shutil.rmtree(work)
     metric = record.metric
@@ -172,6 +168,12 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         metric.best_epoch,
     )
     return record
+
+
+def _keep(work: Path, name: str, weights: dict[str, Any]) -> None:
+    import torch
+
+    write_atomically(work / "checkpoints" / name, lambda path: torch.save(weights, path))
 
 
 def _row_line(row: "Row") -> str:
@@ -191,9 +193,10 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[StageRe
     earlier.force = False
     earlier.save_model = True
     weights = Run.of(earlier, table).weights_path
-    if weights.is_file() and not is_intact(weights):
-        log.warning("%s is damaged: the run is done again", weights)
-        weights.unlink(missing_ok=True)
+    for path in (weights, *([weights.with_name(CHOSEN)] if refits(config) else [])):
+        if weights.is_file() and not (path.is_file() and is_intact(path)):
+            log.warning("%s is damaged: the run is done again", path)
+            weights.unlink(missing_ok=True)
     record, reused = _run(earlier)
     folder = Run.of(earlier, table).folder
     return [stage.model_copy(update={"run": str(folder), "reused": reused}) for stage in record.stages], folder

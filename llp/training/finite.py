@@ -41,8 +41,19 @@ class StopUnlessFinite(Callback):
         """Look at the loss and the weights."""
         assert isinstance(pl_module, LLPMethod)
         self._looked_at = pl_module.steps_taken
-        _require_finite_loss(pl_module)
-        _require_finite_weights(pl_module)
+        require_finite(pl_module)
+
+
+def require_finite(method: LLPMethod) -> None:
+    """Look at the epoch's loss and the weights.
+
+    Raises
+    ------
+    FloatingPointError
+        One of them is not finite.
+    """
+    _require_finite_loss(method)
+    _require_finite_weights(method)
 
 
 def _require_finite_loss(method: LLPMethod) -> None:
@@ -76,8 +87,7 @@ def stopped_unless_finite(trainer: L.Trainer, method: LLPMethod) -> Iterator[Non
         cause = error
         if not isinstance(error, FloatingPointError):
             try:
-                _require_finite_loss(method)
-                _require_finite_weights(method)
+                require_finite(method)
             except FloatingPointError as found:
                 cause = found
             else:

@@ -15,7 +15,6 @@ from rich.table import Column
 
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
-from llp.training.callbacks import Monitor
 
 log = logging.getLogger(__name__)
 
@@ -86,15 +85,15 @@ class SignOfLife(Callback):
         The run in words.
     data : LLPDataModule
         What is trained on.
-    monitor : Monitor
-        The value that is shown.
+    shown : str or None
+        The logged value that is shown.
     """
 
-    def __init__(self, name: str, data: LLPDataModule, monitor: Monitor) -> None:
+    def __init__(self, name: str, data: LLPDataModule, shown: str | None) -> None:
         self._name = name
         self._n_instances = len(data.train_bags.rows)
         self._n_minibatches = data.minibatches_per_epoch
-        self._monitor = monitor
+        self._shown = shown
         # in a launcher's worker process the terminal belongs to several runs that know nothing of each other
         alone = multiprocessing.current_process().name == "MainProcess"
         self._terminal = alone and sys.stdout.isatty()
@@ -124,7 +123,8 @@ class SignOfLife(Callback):
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Keep the epoch's value."""
-        self._metric = float(trainer.callback_metrics[self._monitor.name])
+        if self._shown is not None:
+            self._metric = float(trainer.callback_metrics[self._shown])
 
     def close(self) -> None:
         """Take the bar away."""
@@ -137,7 +137,7 @@ class SignOfLife(Callback):
         self._next = now + self._seconds
         text = self._text(n_taken, now - self._begin)
         if self._metric is not None:
-            text += f", {self._monitor.name} {self._metric:.4f}"
+            text += f", {self._shown} {self._metric:.4f}"
         if self._terminal:
             fields = {"epoch": trainer.current_epoch, "completed": n_taken, "text": text}
             self._task = _bars.draw(self._task, self._name, total=self._n_minibatches, **fields)

@@ -3,7 +3,7 @@
 import importlib.metadata
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +77,9 @@ class ResumeFile(CheckpointIO):
         expected : mapping
             The state of the module that is to take over its `state_dict`.
         """
-        if not path.is_file():
-            return False
-        try:
-            content = torch.load(path, map_location="cpu", weights_only=True) if is_intact(path) else None
-            problem = "damaged" if content is None else _problem(content, expected)
-        except Exception as error:  # whatever an unpickler meets in a file that something else wrote
-            problem = f"no checkpoint ({type(error).__name__})"
-        if problem:
-            log.warning("%s is %s: training starts from the first epoch", path, problem)
-            return False
+        content = read_checkpoint(path, lambda content: _problem(content, expected))
         self._content = content or {}
-        return True
+        return content is not None
 
     def load_checkpoint(self, path: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Hand over what `open` has read."""
@@ -100,12 +91,41 @@ class ResumeFile(CheckpointIO):
         Path(path).unlink(missing_ok=True)
 
 
-def _problem(content: Any, expected: Mapping[str, Any]) -> str | None:
-    """Why training cannot resume from a file's content, or None."""
+def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | None]) -> dict[str, Any] | None:
+    """What a checkpoint of a run holds; None where it is not there, or cannot be used, which is said in one line.
+
+    Parameters
+    ----------
+    path : Path
+        The file; nothing in it is executed.
+    problem_of : callable
+        Why training cannot go on from this content of a checkpoint, or None.
+    """
+    if not path.is_file():
+        return None
+    content: Any = None
+    try:
+        if is_intact(path):
+            content = torch.load(path, map_location="cpu", weights_only=True)
+            problem = _foreign(content) or problem_of(content)
+        else:
+            problem = "damaged"
+    except Exception as error:  # whatever an unpickler meets in a file that something else wrote
+        problem = f"no checkpoint ({type(error).__name__})"
+    if problem:
+        log.warning("%s is %s: training starts from the first epoch", path, problem)
+        return None
+    return dict(content)
+
+
+def _foreign(content: Any) -> str | None:
     if not isinstance(content, dict) or "versions" not in content:
         return "no checkpoint of a run"
-    if content["versions"] != VERSIONS:
-        return "of other versions of the packages"
+    return "of other versions of the packages" if content["versions"] != VERSIONS else None
+
+
+def _problem(content: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
+    """Why training cannot resume from a file's content, or None."""
     parts = {"state_dict", "loops", "callbacks", "optimizer_states"}
     if not parts <= content.keys() or _shapes(content["state_dict"]) != _shapes(expected):
         return "of another model"

@@ -16,7 +16,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
     if "first_stage" in config.method:
         method.start_from(build_model(config, table))
     data = build_data(config, table, instance_labels=method.sees_instance_labels)
-    files = StageFiles(folder / "metrics.csv", folder / "resume.ckpt")
+    files = StageFiles(folder / "metrics.csv", folder)
     stage = train_stage(
         method,
         data,

@@ -29,7 +29,7 @@ from llp.runs.build import build_data, build_method, check_build, open_table
 from llp.training import cuda_graphs
 from llp.training.chunks import ONCE_AN_EPOCH, ChunkTraining, PlainStep, own_hooks
 from llp.training.cuda_graphs import CapturedStep, capacity_for
-from llp.training.stage import keeps_on, without_effect
+from llp.training.place import keeps_on, without_effect
 from tests.helpers.cutting import CutOffError
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
@@ -41,8 +41,8 @@ DEVICES = (CPU, torch.device("cuda"))
 def assert_same(first, second):
     (stage, method, _), (other_stage, other, _) = first, second
     assert stage.measures == other_stage.measures
-    assert stage.best_epoch == other_stage.best_epoch
-    np.testing.assert_equal(untimed(stage.rows), untimed(other_stage.rows))
+    assert stage.chosen.epoch == other_stage.chosen.epoch
+    np.testing.assert_equal(untimed(stage.chosen.rows), untimed(other_stage.chosen.rows))
     assert same_weights(method.model, other.model)
 
 
@@ -124,7 +124,7 @@ def test_value_that_a_method_logs_is_the_mean_over_minibatches_either_way(tiny, 
 
     monkeypatch.setattr(DLLP, "bag_loss", logging_loss)
     host = stage_of(config, tmp_path / "host", features_on="host")
-    for row in host[0].rows:
+    for row in host[0].chosen.rows:
         assert row["own"] == pytest.approx(row["train_loss"], rel=1e-5)
     assert_same(host, stage_of(config, tmp_path / "device", features_on="device"))
 
@@ -132,12 +132,12 @@ def test_value_that_a_method_logs_is_the_mean_over_minibatches_either_way(tiny, 
 def test_train_loss_that_nobody_summed_is_not_told_as_zero(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(DLLP, "training_step", lambda self, batch, batch_idx: self.batch_loss(batch), raising=False)
     stage, _, _ = stage_of(tiny("trainer.max_epochs=1"), tmp_path)
-    assert np.isnan(stage.rows[0]["train_loss"])
+    assert np.isnan(stage.chosen.rows[0]["train_loss"])
 
 
 def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
     """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
-    monkeypatch.setattr("llp.training.stage.fits_on", lambda table, device: True)
+    monkeypatch.setattr("llp.training.place.fits_on", lambda table, device: True)
     auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
     host, device = tiny("hardware.features_on=host"), tiny("hardware.features_on=device")
     table = open_table(host)
@@ -352,7 +352,7 @@ def test_captured_steps_train_as_plain_ones_do(tiny, tmp_path, monkeypatch, grap
     stage, method, _ = stage_with_steps(config, tmp_path / "captured", monkeypatch, captured)
     if name != "instance_bce":  # two minibatches an epoch, the second one smaller: the first is replayed once
         assert graphs
-    for row, plain_row in zip(untimed(stage.rows), untimed(plain_stage.rows), strict=True):
+    for row, plain_row in zip(untimed(stage.chosen.rows), untimed(plain_stage.chosen.rows), strict=True):
         assert row == pytest.approx(plain_row, rel=1e-3, abs=1e-3, nan_ok=True)
     for name_, weight in method.model.state_dict().items():
         torch.testing.assert_close(weight, plain.model.state_dict()[name_], rtol=1e-3, atol=1e-5)

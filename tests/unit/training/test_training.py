@@ -59,38 +59,38 @@ def test_run_ends_patience_epochs_after_its_best_epoch_whose_weights_it_keeps(
         f"dataset={dataset}", *options, "trainer.max_epochs=60", f"trainer.patience={patience}", "optimizer.lr=0.02"
     )
     stage, method, data = stage_of(config, tmp_path)
-    values = [row[name] for row in stage.rows]
-    assert stage.early_stopped
-    assert values[stage.best_epoch] == pick(values)
-    assert len(values) == stage.best_epoch + 1 + patience < 60
+    values = [row[name] for row in stage.chosen.rows]
+    assert stage.chosen.early_stopped
+    assert values[stage.chosen.epoch] == pick(values)
+    assert len(values) == stage.chosen.epoch + 1 + patience < 60
     assert evaluate(method, data) == stage.measures
-    if name in stage.rows[0] and name.startswith("test_"):
+    if name in stage.chosen.rows[0] and name.startswith("test_"):
         # an epoch is measured in other batches than the end, hence the tolerance
-        assert stage.measures[name.removeprefix("test_")] == pytest.approx(values[stage.best_epoch], rel=1e-6)
-        assert stage.untrained is not None
+        assert stage.measures[name.removeprefix("test_")] == pytest.approx(values[stage.chosen.epoch], rel=1e-6)
+        assert stage.chosen.untrained is not None
 
 
 def test_more_looks_at_the_same_training(tiny, tmp_path):
     options = ("trainer.max_epochs=3", "trainer.patience=50", "trainer.bags_per_batch=3")  # 9 minibatches an epoch
     once, _, _ = stage_of(tiny(*options), tmp_path / "once")
     often, _, _ = stage_of(tiny(*options, "trainer.evaluate_every=0.34"), tmp_path / "often")
-    assert (len(once.rows), len(often.rows)) == (3, 9)
+    assert (len(once.chosen.rows), len(often.chosen.rows)) == (3, 9)
     for name in ("test_auc", "test_auc_200_thresholds"):
-        assert [row[name] for row in often.rows[2::3]] == [row[name] for row in once.rows]
-    assert often.measures["auc"] == pytest.approx(max(row["test_auc"] for row in often.rows), rel=1e-6)
-    assert often.best_epoch in range(9)
+        assert [row[name] for row in often.chosen.rows[2::3]] == [row[name] for row in once.chosen.rows]
+    assert often.measures["auc"] == pytest.approx(max(row["test_auc"] for row in often.chosen.rows), rel=1e-6)
+    assert often.chosen.epoch in range(9)
 
 
 def test_early_stopping_counts_looks(tiny, tmp_path):
     options = ("trainer.max_epochs=60", "trainer.patience=2", "optimizer.lr=0.02", "trainer.evaluate_every=0.5")
     stage, _, _ = stage_of(tiny(*options), tmp_path)
-    assert len(stage.rows) == stage.best_epoch + 3 < 120
+    assert len(stage.chosen.rows) == stage.chosen.epoch + 3 < 120
 
 
 def test_epoch_limit_is_not_an_early_stop(tiny, tmp_path):
     stage, _, _ = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
-    assert len(stage.rows) == 2
-    assert not stage.early_stopped
+    assert len(stage.chosen.rows) == 2
+    assert not stage.chosen.early_stopped
 
 
 def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_path):
@@ -103,7 +103,7 @@ def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_pa
     with pytest.warns(UserWarning, match=r"AUC is undefined: all 400 labels are negative"):
         stage, _, _ = stage_of(config, tmp_path, InstanceTable.open(folder))
     assert np.isnan(stage.measures["auc"])
-    assert (stage.early_stopped, len(stage.rows), stage.best_epoch) == (True, 1, 0)
+    assert (stage.chosen.early_stopped, len(stage.chosen.rows), stage.chosen.epoch) == (True, 1, 0)
 
 
 def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, monkeypatch):
@@ -128,8 +128,8 @@ def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, 
     assert len(touched) == 1
     assert selected_on
     assert all(isinstance(batch, BagBatch) for batch in selected_on)
-    assert all("test" not in name for row in stage.rows for name in row)
-    assert stage.untrained is None
+    assert all("test" not in name for row in stage.chosen.rows for name in row)
+    assert stage.chosen.untrained is None
     assert 0 <= stage.measures["auc"] <= 1
 
 
@@ -187,7 +187,7 @@ def test_same_config_is_the_same_run_to_the_last_bit_for_any_number_of_workers(t
     first, first_method, _ = results["a"]
     for run in ("b", "workers"):
         assert results[run][0].measures == first.measures
-        np.testing.assert_equal(untimed(results[run][0].rows), untimed(first.rows))
+        np.testing.assert_equal(untimed(results[run][0].chosen.rows), untimed(first.chosen.rows))
         assert same_weights(results[run][1].model, first_method.model)
     other = results["seed"][0].measures
     assert (other == first.measures) is (name == "group_prior")
@@ -195,13 +195,15 @@ def test_same_config_is_the_same_run_to_the_last_bit_for_any_number_of_workers(t
 
 def test_curve_has_what_a_dashboard_shows(tiny, tmp_path):
     stage, _, data = stage_of(tiny("trainer.max_epochs=2"), tmp_path)
-    assert set(stage.rows[0]) == {
+    assert set(stage.chosen.rows[0]) == {
         "epoch", "train_loss", "bag_error", "test_auc", "test_auc_200_thresholds", "epoch_seconds",
         "instances_per_second",
     }  # fmt: skip
-    assert [row["epoch"] for row in stage.rows] == [0, 1]
-    assert 0 < stage.rows[0]["bag_error"] < 1
-    assert all(row["instances_per_second"] * row["epoch_seconds"] >= len(data.train_bags.rows) for row in stage.rows)
+    assert [row["epoch"] for row in stage.chosen.rows] == [0, 1]
+    assert 0 < stage.chosen.rows[0]["bag_error"] < 1
+    assert all(
+        row["instances_per_second"] * row["epoch_seconds"] >= len(data.train_bags.rows) for row in stage.chosen.rows
+    )
 
 
 def test_csv_has_the_union_of_the_rows_columns(tmp_path):
@@ -221,8 +223,8 @@ def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny
     prediction = method.predict(method(batch.categorical, batch.numeric)).numpy()
     expected = [table.label[train[keys[train] == keys[row]]].mean(dtype=np.float64) for row in data.test_rows]
     np.testing.assert_allclose(prediction, expected, atol=1e-6)
-    assert stage.measures["auc"] == stage.untrained > 0.5
-    assert (stage.rows, stage.best_epoch) == ([], -1)
+    assert stage.measures["auc"] == stage.chosen.untrained > 0.5
+    assert (stage.chosen.rows, stage.chosen.epoch) == ([], -1)
     unknown = torch.zeros_like(batch.categorical)  # code 0 of a and b: is it in a kept bag?
     unknown[:, 0] = 99
     outside = method.predict(method(unknown, batch.numeric))
@@ -267,7 +269,7 @@ def test_stage_that_a_signal_stops_says_which_and_goes_on_later(tiny, tmp_path, 
     assert (stopped.value.number, stopped.value.code) == (number, 128 + number)
     stage, _, _ = stage_of(config, tmp_path / "cut")
     assert stage.measures == whole.measures
-    np.testing.assert_equal(untimed(stage.rows), untimed(whole.rows))
+    np.testing.assert_equal(untimed(stage.chosen.rows), untimed(whole.chosen.rows))
 
 
 def test_an_estimate_needs_some_held_out_bags(tiny, tmp_path):

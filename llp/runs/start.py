@@ -1,0 +1,51 @@
+"""What a run trains: a method before its first step, on its data; and whether it is trained anew in the end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+
+from llp.data.table import InstanceTable
+from llp.runs.build import build_data, build_method, build_model
+from llp.runs.load import load_weights
+
+if TYPE_CHECKING:
+    from llp.data.datamodule import LLPDataModule
+    from llp.methods.base import LLPMethod
+
+FINAL, CHOSEN = "best.pt", "chosen.pt"
+"""Kept weights: of the final model; where it was trained anew, also those of the chosen epoch, beside them."""
+
+
+def refits(config: DictConfig) -> bool:
+    """Whether the final model is trained anew on all train bags, once the epoch is chosen.
+
+    `protocol.refit=auto`: where bags differ by what they are made of, so that each one says something of its own.
+    """
+    asked = config.protocol.get("refit")
+    if asked == "auto":
+        return str(config.grouping_key.kind) in ("feature", "given")
+    return bool(asked)
+
+
+def start(
+    config: DictConfig, table: InstanceTable, first: Path | None, *, refit: bool
+) -> tuple["LLPMethod", "LLPDataModule"]:
+    """The method before its first step, and its data.
+
+    Parameters
+    ----------
+    config, table
+        The composed config and its dataset's table.
+    first : Path or None
+        Folder of the finished first stage that the method starts from.
+    refit : bool
+        Whether nothing is held out, and the first stage's final weights count: those of its chosen epoch have not
+        seen what is held out here too.
+    """
+    method = build_method(config, table)
+    if first is not None:
+        first_model = build_model(config, table)
+        load_weights(first_model, first, CHOSEN if refits(config) and not refit else FINAL)
+        method.start_from(first_model)
+    return method, build_data(config, table, instance_labels=method.sees_instance_labels, all_bags=refit)

@@ -1,0 +1,135 @@
+"""One training under Lightning: what every training has around its steps, and how one that was cut off goes on."""
+
+import logging
+import signal
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import lightning as L
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
+from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from llp import signals
+from llp.config.schema import Hardware
+from llp.data.datamodule import LLPDataModule
+from llp.methods.base import LLPMethod
+from llp.training.callbacks import Position, Stop
+from llp.training.finite import StopUnlessFinite, stopped_unless_finite
+from llp.training.place import chunk_training, device_of, keeps_on, without_effect
+from llp.training.progress import SignOfLife
+from llp.training.resume import ResumeCheckpoint, ResumeFile
+
+# Lightning's advice for interactive use says nothing about a run of a grid
+logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+for _message in (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*", ".*srun.*"):
+    warnings.filterwarnings("ignore", _message)
+
+log = logging.getLogger(__name__)
+
+
+class Fitting:
+    """A method that is trained on its data.
+
+    Parameters
+    ----------
+    method, data
+        What is trained, on what.
+    callbacks : sequence of Callback
+        What this training has of its own.
+    looks : int
+        Looks at the model, each an epoch to Lightning.
+    checkpoint : Path
+        Where it writes what it needs to go on, at most every `checkpoint_minutes`.
+    evaluates : bool
+        Whether the model is evaluated at each look.
+    name : str
+        The training in words.
+    shown : str or None
+        The logged value that the sign of life shows.
+
+    Attributes
+    ----------
+    device : torch.device
+        Where it is computed.
+    """
+
+    def __init__(
+        self,
+        method: LLPMethod,
+        data: LLPDataModule,
+        callbacks: Sequence[Callback],
+        *,
+        looks: int,
+        hardware: Hardware,
+        checkpoint: Path,
+        checkpoint_minutes: float,
+        evaluates: bool,
+        name: str,
+        shown: str | None = None,
+    ) -> None:
+        self._method, self._data, self._checkpoint = method, data, checkpoint
+        self._resume_file = ResumeFile()
+        self._sign_of_life = SignOfLife(name, data, shown)
+        self.device = device_of(hardware)
+        resident = keeps_on(self.device, hardware, data, method)
+        for line in without_effect(self.device, hardware, method, resident=resident):
+            log.warning(line)
+        around = [
+            Position(data), StopUnlessFinite(), *callbacks, ResumeCheckpoint(checkpoint, 60 * checkpoint_minutes),
+            self._sign_of_life, Stop(),
+        ]  # fmt: skip
+        if resident:
+            n_steps = looks * data.minibatches_per_look
+            around.append(chunk_training(data, self.device, n_steps, graphs=hardware.cuda_graphs))
+        elif self.device.type == "cuda":
+            data.pin()
+        self._trainer = L.Trainer(
+            max_epochs=looks,
+            limit_val_batches=None if evaluates else 0,
+            accelerator=self.device.type,
+            deterministic=hardware.deterministic,
+            devices=1,
+            callbacks=around,
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            plugins=[LightningEnvironment(), self._resume_file],  # inside a Slurm job Lightning would install handlers
+            default_root_dir=checkpoint.parent,
+        )
+        method.take_train_split(data.train_split)
+        method.to(self.device)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Tell in one line of numbers that are not finite, and take the sign of life away in the end."""
+        with closing(self._sign_of_life), stopped_unless_finite(self._trainer, self._method):
+            yield
+
+    def fit(self) -> None:
+        """Train, from a checkpoint on where there is one; a run that a signal stops ends with that signal's code."""
+        resumes = self._resume_file.open(self._checkpoint, self._method.state_dict())
+        try:
+            with signals.deferred():
+                self._trainer.fit(
+                    self._method,
+                    datamodule=self._data,
+                    ckpt_path=self._checkpoint if resumes else None,
+                    weights_only=True,
+                )
+        except SystemExit as end:
+            number = _answered(end)
+            if number is None:
+                raise
+            raise signals.Stopped(number) from None
+
+
+def _answered(end: SystemExit) -> int | None:
+    """The signal that Lightning answered by ending the process, where no command listens to signals."""
+    if isinstance(end, SIGTERMException):
+        return signal.SIGTERM
+    return signal.SIGINT if isinstance(end.__context__, KeyboardInterrupt) else None
