@@ -1,0 +1,174 @@
+"""What the estimators have in common: their parameters, fitting on bags, and the scores of a trained model."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from llp.api.frames import as_frame, bag_labels
+from llp.data.table import LabelKind
+from llp.datasets.files.read import normalised
+
+SCORED_ROWS = 2**16
+
+
+class LLPEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that learns from bags; a subclass says which labels it takes.
+
+    See `llp.api.estimators.LLPClassifier` for its parameters.
+    """
+
+    _label_kind: ClassVar[LabelKind]
+    _method: ClassVar[str]  # where none is named
+
+    def __init__(
+        self,
+        method: str | None = None,
+        *,
+        model: str | None = None,
+        max_epochs: int | None = None,
+        patience: int | None = None,
+        learning_rate: float | None = None,
+        bags_per_batch: int | None = None,
+        validation_fraction: float | None = None,
+        categorical: Sequence[str] = (),
+        rare_threshold: int | None = None,
+        numeric_as: str | None = None,
+        overrides: Sequence[str] = (),
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.model = model
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.learning_rate = learning_rate
+        self.bags_per_batch = bags_per_batch
+        self.validation_fraction = validation_fraction
+        self.categorical = categorical
+        self.rare_threshold = rare_threshold
+        self.numeric_as = numeric_as
+        self.overrides = overrides
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        """See scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.target_tags.required = False
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        bags: Any = None,
+        proportions: Any = None,
+        bag_sizes: Any = None,
+        **unknown: Any,
+    ) -> Self:
+        """Train on bags.
+
+        Parameters
+        ----------
+        X : array, data frame (pandas, polars, pyarrow) or sparse matrix
+            n instances.
+        y : array-like, optional
+            (n,) labels of the instances: two classes, or numbers. Only their sums over the bags are used, unless the
+            method is one of the supervised references.
+        bags : array-like, optional
+            (n,) the bag of each instance; None: each instance is a bag of its own.
+        proportions : mapping, Series or array-like, optional
+            Share of the positive class in each bag, or its mean label: by bag id, in the order of the sorted ids, or
+            (n,) repeated for each instance. Noisy ones may lie outside [0, 1].
+        bag_sizes : as `proportions`, optional
+            Stated sizes, which are checked.
+
+        Raises
+        ------
+        InputError
+            An argument is wrong; it is a ValueError.
+        """
+        name = type(self).__name__
+        _refuse(unknown, name)
+        if y is None and proportions is None:
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None; or give bags= and "
+                "proportions="
+            )
+        self._train(X, self._labels(y), bags, proportions, bag_sizes)
+        return self
+
+    @abstractmethod
+    def _labels(self, y: Any) -> NDArray[np.float64] | None:
+        """The labels of instances as numbers (n,), checked; None where there are none."""
+
+    def _train(self, X: Any, y: NDArray[np.float64] | None, bags: Any, proportions: Any, bag_sizes: Any) -> None:
+        from llp.api.training import train
+
+        frame = as_frame(X)
+        validate_data(self, X, skip_check_array=True)
+        labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
+        coding = {"rare_threshold": self.rare_threshold, "numeric_as": self.numeric_as}
+        trained = train(
+            frame,
+            labels,
+            y,
+            self._label_kind,
+            coding={name: value for name, value in coding.items() if value is not None},
+            categorical=self.categorical,
+            overrides=self._overrides(),
+            verbose=self.verbose,
+        )
+        self._columns = frame.columns
+        self._recipe, self._trained = trained.recipe, trained.method
+        self.record_ = trained.record
+        self.n_iter_ = trained.record.stages[-1].epochs
+
+    def _overrides(self) -> list[str]:
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31)
+        given: Mapping[str, Any] = {
+            "method": self.method or self._method,
+            "model": self.model,
+            "protocol": "holdout",
+            "protocol.held_out": self.validation_fraction,
+            "trainer.max_epochs": self.max_epochs,
+            "trainer.patience": self.patience,
+            "trainer.bags_per_batch": self.bags_per_batch,
+            "optimizer.lr": self.learning_rate,
+            "seed": int(seed),
+        }
+        return [f"{name}={value}" for name, value in given.items() if value is not None] + list(self.overrides)
+
+    @torch.inference_mode()
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Log-odds of a binary label, predictions of a real one: (n,)."""
+        check_is_fitted(self)
+        frame = as_frame(X, least_rows=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        found = []
+        for start in range(0, frame.height, SCORED_ROWS):
+            rows = frame.slice(start, SCORED_ROWS).select(self._columns)
+            codes, numbers = self._recipe.encode(normalised(rows, self._recipe.options.reading))
+            raw = self._trained(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
+            found.append(self._trained.log_odds(raw).double().numpy())
+        return np.concatenate(found)
+
+
+def _refuse(unknown: Mapping[str, Any], name: str) -> None:
+    if "sample_weight" in unknown:
+        raise TypeError(f"{name}.fit takes no sample_weight: labels are sums over bags, of instances that count alike")
+    if unknown:
+        raise TypeError(f"{name}.fit takes X, y, bags, proportions and bag_sizes, not {', '.join(sorted(unknown))}")
