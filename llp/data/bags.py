@@ -72,7 +72,7 @@ class Bags:
     Attributes
     ----------
     rows : ndarray
-        int64 row numbers, bag after bag; each row at most once.
+        int64 row numbers, bag after bag; each row at most once, but in given bags that overlap.
     offsets : ndarray
         int64 (K + 1): bag b holds `rows[offsets[b]:offsets[b + 1]]`.
     label_sum : ndarray
@@ -143,7 +143,7 @@ def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.in
     key : ndarray
         uint64 (m), the key of each of `rows`.
     rows : ndarray
-        int64 (m), rising row numbers.
+        int64 (m), rising row numbers; equal ones have different keys.
 
     Returns
     -------

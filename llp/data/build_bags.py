@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from llp.data.bags import Bags, GroupingKey, Rows, group_rows, key_codes, make_bags, positions_of
 from llp.data.folds import fold_positions
-from llp.data.given_bags import NO_BAG, read_given_bags
+from llp.data.given_bags import read_given_bags
 from llp.data.prior import curated_runs, prior_of
 from llp.data.table import InstanceTable
 from llp.errors import InputError
@@ -90,9 +90,8 @@ def given_bags(table: InstanceTable) -> Bags:
             f"Invalid grouping_key=given: {table.folder.name} has no given bags; prepare it with bag_column=NAME, or "
             "write another key, such as grouping_key=random_256"
         )
-    bag, label_sum = read_given_bags(table.folder)
-    rows = np.flatnonzero(bag != NO_BAG)
-    return Bags(*group_rows(bag[rows].astype(np.uint64), rows), label_sum)
+    row, bag, label_sum = read_given_bags(table.folder)
+    return Bags(*group_rows(bag.astype(np.uint64), row), label_sum)
 
 
 def _given_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
@@ -113,7 +112,13 @@ def _given_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     train, test = (bags.select(part) for part in fold_positions(len(bags), fold))
     if table.schema.aggregates_only:
         return FoldBags(train, np.empty(0, np.int64), test)
-    return FoldBags(train, np.sort(test.rows))
+    test_rows = np.setdiff1d(test.rows, train.rows)  # where bags overlap, a row may be in bags of both kinds
+    if not len(test_rows):
+        raise InputError(
+            f"Invalid grouping_key.n_folds={key.n_folds}: every row in a test bag of {table.folder.name} is in a train "
+            "bag too, expected 1, with protocol=holdout; or prepare it with test_files=, or with bags that overlap less"
+        )
+    return FoldBags(train, test_rows)
 
 
 def _given_split(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:

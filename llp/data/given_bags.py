@@ -1,8 +1,9 @@
 """Given bags: rows lie together by the user's own bag ids, with labels of their own or with aggregates alone.
 
 A table with given bags has `bag.npy` (rows, int32): the number of each row's bag, -1 for a row of a given test split;
-and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), its `size`, and `label_sum`. Where
-`Schema.aggregates_only` is set, the sums are the user's, and `label.npy` is NaN for every row of a bag.
+and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), `size` and `label_sum`. Where bags
+overlap, `bag.npy` has an entry for each pair of row and bag, and `bag_row.npy` (int64, not falling) has the pair's row.
+Where `Schema.aggregates_only` is set, the sums are the user's, and `label.npy` is NaN for every row of a bag.
 """
 
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-BAG, BAGS = "bag.npy", "bags.parquet"
+BAG, BAG_ROW, BAGS = "bag.npy", "bag_row.npy", "bags.parquet"
 NO_BAG = -1
 
 
-def write_given_bags(folder: Path, bag: NDArray[np.int32], bags: pl.DataFrame) -> None:
+def write_given_bags(
+    folder: Path, bag: NDArray[np.int32], bags: pl.DataFrame, *, row: NDArray[np.int64] | None = None
+) -> None:
     """Write the bags of a table's rows into its (temporary) folder.
 
     Parameters
@@ -24,11 +27,19 @@ def write_given_bags(folder: Path, bag: NDArray[np.int32], bags: pl.DataFrame) -
         (N,) the number of each row's bag, or -1.
     bags : pl.DataFrame
         `id` (text), `size` (int64), `label_sum` (float64) of each bag.
+    row : ndarray, optional
+        The row of each entry of `bag`, not falling, where rows are in several bags or in none.
     """
+    if row is not None:
+        np.save(folder / BAG_ROW, row)
     np.save(folder / BAG, bag)
     bags.write_parquet(folder / BAGS)
 
 
-def read_given_bags(folder: Path) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The number of each row's bag (N,), and the sum of each bag's labels (K,), from a table's folder."""
-    return np.load(folder / BAG, mmap_mode="r"), pl.read_parquet(folder / BAGS)["label_sum"].to_numpy()
+def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Row and bag of each pair of the two (M,), rows not falling, and the sum of each bag's labels (K,)."""
+    bag, label_sum = np.load(folder / BAG, mmap_mode="r"), pl.read_parquet(folder / BAGS)["label_sum"].to_numpy()
+    if (folder / BAG_ROW).is_file():
+        return np.load(folder / BAG_ROW), bag, label_sum
+    row = np.flatnonzero(bag != NO_BAG)
+    return row, bag[row], label_sum

@@ -15,7 +15,7 @@ from llp.data.table import LabelKind
 from llp.datasets.files.content import OwnFiles, find_files
 from llp.datasets.files.options import Reading
 from llp.datasets.files.read import FilesReader
-from llp.datasets.files.values import number, text
+from llp.datasets.files.values import BETWEEN_BAGS, number, text
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
 
@@ -127,8 +127,9 @@ def match_bags(counts: pl.DataFrame, stated: StatedBags, *, sizes: Sizes, unmatc
             alone = here.join(there, on="id", how="anti")["id"].sort().to_list()
             if alone:
                 shown = ", ".join(map(repr, alone[:SHOWN]))
+                several = "; a row in several bags, a|b, needs overlap=true" if BETWEEN_BAGS in alone[0] else ""
                 raise InputError(
-                    f"{len(alone)} bag(s) {what}, such as {shown}; correct them, or leave them out with "
+                    f"{len(alone)} bag(s) {what}, such as {shown}{several}; correct them, or leave them out with "
                     "unmatched_bags=drop"
                 )
     both = counts.join(frame, on="id").sort("id")

@@ -76,6 +76,8 @@ class Roles(_Options):
         Columns whose kind is given, and columns that are left out; kinds of others are inferred.
     id_column, weight_column, bag_column : str or None
         Names each instance; weighs it in the evaluation; says in which bag it is.
+    overlap : bool
+        Whether an instance may be in several bags, whose ids stand in `bag_column` with | between them.
     """
 
     label: Text | None
@@ -88,6 +90,7 @@ class Roles(_Options):
     id_column: Text | None
     weight_column: Text | None
     bag_column: Text | None
+    overlap: bool
 
     @property
     def not_features(self) -> dict[str, str]:
@@ -145,6 +148,7 @@ EXAMPLES: Mapping[str, str] = {
     "id_column": "id_column=id",
     "weight_column": "weight_column=weight",
     "bag_column": "bag_column=campaign",
+    "overlap": "overlap=true",
     "rare_threshold": "rare_threshold=10",
     "numeric_as": "numeric_as=both",
     "bins": "bins=32",

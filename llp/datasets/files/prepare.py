@@ -20,8 +20,8 @@ from llp.datasets.files.label import Label, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import StagedFiles, stage_files
-from llp.datasets.files.values import text
-from llp.datasets.files.write import BAG_NUMBER, LABEL, Part, write_table
+from llp.datasets.files.values import bags_of
+from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
 from llp.datasets.staging import progress_bars, scratch
 from llp.errors import InputError
 
@@ -152,23 +152,24 @@ def _bags(
     roles, reading = recipe.options.roles, recipe.options.reading
     column = roles.bag_column
     assert column is not None
-    ids = train.lazy.select(text(column, train.lazy.collect_schema()[column]).alias("id"))
-    counts = ids.group_by("id").agg(rows=pl.len()).collect(engine="streaming")
-    if (without := int(counts.filter(pl.col("id").is_null())["rows"].sum())) and unmatched == "stop":
+    named = bags_of(column, train.lazy.collect_schema()[column], overlap=roles.overlap)
+    ids, in_one = train.lazy.select(named.alias("id")), pl.col("id").list.len() > 0
+    without = int(ids.select((~in_one).sum()).collect(engine="streaming").item())
+    counts = ids.filter(in_one).explode("id").group_by("id").agg(rows=pl.len()).collect(engine="streaming")
+    if without and unmatched == "stop":
         raise InputError(
             f"{without} of the {train.rows} rows of files name no bag in {column!r}; correct them, or leave them out "
             "with unmatched_bags=drop"
         )
-    counts = counts.drop_nulls()
     if bags is None:
         known = counts.sort("id")
-        rows = Part(train, recipe, True, known["id"]).rows
-        sums = rows.group_by(BAG_NUMBER).agg(
+        rows = Part(train, recipe, True, known["id"]).rows.select(LABEL, BAG_NUMBERS).explode(BAG_NUMBERS)
+        sums = rows.group_by(BAG_NUMBERS).agg(
             pl.len().cast(pl.Int64).alias("size"), pl.col(LABEL).sum().alias("label_sum")
         )
         assert kind is not None
-        numbered = known.with_row_index(BAG_NUMBER).cast({BAG_NUMBER: pl.Int32})
-        joined = numbered.join(sums.collect(engine="streaming"), on=BAG_NUMBER, how="left").sort(BAG_NUMBER)
+        numbered = known.with_row_index(BAG_NUMBERS).cast({BAG_NUMBERS: pl.Int32})
+        joined = numbered.join(sums.collect(engine="streaming"), on=BAG_NUMBERS, how="left").sort(BAG_NUMBERS)
         return joined.drop_nulls().select("id", "size", "label_sum"), kind
     stated = read_bags(_listed(bags), column, reading)
     if kind is None:

@@ -1,16 +1,43 @@
 """A raw column as text, as a number or as a date: polars expressions that every use of own files shares."""
 
+from collections.abc import Callable
+
 import polars as pl
 
 from llp.datasets.files.options import DatePart
 
 ISO = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+BETWEEN_BAGS = "|"
 SECONDS = len("2013-01-31 23:59:59")
 
 
 def text(column: str, kind: pl.DataType) -> pl.Expr:
     """The column's values as text."""
     return pl.col(column) if kind == pl.String else pl.col(column).cast(pl.String)
+
+
+def bags_of(
+    column: str, kind: pl.DataType, *, overlap: bool, known_as: Callable[[pl.Expr], pl.Expr] = lambda ids: ids
+) -> pl.Expr:
+    """The bags of each row, a list of their ids: the text, or with `overlap` those between which | stands.
+
+    Parameters
+    ----------
+    column : str
+        Names the bags.
+    kind : pl.DataType
+        Its type.
+    overlap : bool
+        Whether a row may be in several bags.
+    known_as : callable
+        What becomes of an id; null leaves it out.
+    """
+    ids = text(column, kind)
+    if not overlap:
+        return pl.concat_list(known_as(ids)).list.drop_nulls()
+    one = pl.element().str.strip_chars()
+    several = ids.fill_null("").str.split(BETWEEN_BAGS).list.eval(known_as(pl.when(one != "").then(one)))
+    return several.list.drop_nulls().list.unique(maintain_order=True)
 
 
 def number(column: str, kind: pl.DataType, *, decimal: str) -> pl.Expr:

@@ -16,12 +16,12 @@ from llp.data.table_writer import TableWriter
 from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import StagedFiles
-from llp.datasets.files.values import number, text
+from llp.datasets.files.values import bags_of, number
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.staging import THREADS
 from llp.errors import InputError
 
-LABEL, BAG_NUMBER = "label of the row", "bag of the row"  # names of made columns: no file's
+LABEL, BAG_NUMBERS = "label of the row", "bags of the row"  # names of made columns: no file's
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -39,7 +39,8 @@ class Part:
     labelled : bool
         Whether they have labels; NaN stands for those of rows that only their bags have labels of.
     bag_ids : pl.Series or None
-        Ids of the bags with the numbers 0, 1, ...; rows of other bags are left out. None where the rows have no bag.
+        Ids of the bags with the numbers 0, 1, ...; rows of other bags alone are left out. None where the rows have no
+        bag.
     """
 
     staged: StagedFiles
@@ -49,23 +50,26 @@ class Part:
 
     @property
     def rows(self) -> pl.LazyFrame:
-        """The rows that are kept, with `LABEL` and `BAG_NUMBER`."""
+        """The rows that are kept, with `LABEL` and `BAG_NUMBERS`."""
         return self.kept(self.staged.lazy)
 
     def kept(self, frame: Frame) -> Frame:
-        """Those of some rows that are kept, with `LABEL` and `BAG_NUMBER`."""
+        """Those of some rows that are kept, with `LABEL` and `BAG_NUMBERS`."""
         kinds = self.staged.lazy.collect_schema()
-        label, bag = pl.lit(float("nan")), pl.lit(NO_BAG, pl.Int32)
+        label, bags, kept = pl.lit(float("nan")), pl.lit([], pl.List(pl.Int32)), pl.col(LABEL).is_not_null()
         if self.labelled:
             assert self.recipe.label is not None
             label = self.recipe.label.values(kinds[self.recipe.label.column], self.recipe.options.reading)
         if self.bag_ids is not None:
-            column = self.recipe.options.roles.bag_column
-            assert column is not None
-            numbers = pl.Series(np.arange(len(self.bag_ids), dtype=np.int32))
-            bag = text(column, kinds[column]).replace_strict(self.bag_ids, numbers, default=None, return_dtype=pl.Int32)
-        marked = frame.with_columns(label.alias(LABEL), bag.alias(BAG_NUMBER))
-        return marked.filter(pl.col(LABEL).is_not_null() & pl.col(BAG_NUMBER).is_not_null())
+            roles, known = self.recipe.options.roles, self.bag_ids
+            assert roles.bag_column is not None
+            numbers = pl.Series(np.arange(len(known), dtype=np.int32))
+            bags = bags_of(
+                roles.bag_column, kinds[roles.bag_column], overlap=roles.overlap,
+                known_as=lambda ids: ids.replace_strict(known, numbers, default=None, return_dtype=pl.Int32),
+            )  # fmt: skip
+            kept &= pl.col(BAG_NUMBERS).list.len() > 0
+        return frame.with_columns(label.alias(LABEL), bags.alias(BAG_NUMBERS)).filter(kept)
 
     def count(self, option: str) -> int:
         """How many rows are kept.
@@ -94,12 +98,13 @@ class Part:
 
 
 class _Encoded(NamedTuple):
-    """Rows: codes (Fc, m), numbers (m, Fn), label (m,), weight (m,) or None, bag number (m,)."""
+    """Rows: codes (Fc, m), numbers (m, Fn), label (m,), weight (m,) or None; row and bag number of each pair (k,)."""
 
     codes: NDArray[np.int32]
     numbers: NDArray[np.float32]
     label: NDArray[np.float64]
     weight: NDArray[np.float64] | None
+    row: NDArray[np.int64]
     bag: NDArray[np.int32]
 
 
@@ -123,7 +128,9 @@ def write_table(
     """
     counted = {option: part.count(option) for option, part in parts.items()}
     recipe, rows = parts["files"].recipe, sum(counted.values())
-    bag_of_row, label_sum = np.full(rows if bags is not None else 0, NO_BAG, np.int32), 0.0
+    overlap = recipe.options.roles.overlap
+    bag_of_row, label_sum = np.full(0 if bags is None or overlap else rows, NO_BAG, np.int32), 0.0
+    pairs: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []  # of row and bag, where a row may have several
     with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=rows) as writer:
         task = progress.add_task("code", total=rows, detail="")
         start = 0
@@ -131,7 +138,10 @@ def write_table(
         for encoded in ordered_map(_encoded, groups, threads=THREADS):
             stop = start + len(encoded.label)
             writer.write(start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight)
-            bag_of_row[start:stop] = encoded.bag[: len(bag_of_row)]
+            if overlap:
+                pairs.append((start + encoded.row, encoded.bag))
+            else:
+                bag_of_row[start + encoded.row] = encoded.bag
             label_sum += float(np.nansum(encoded.label))
             start = stop
             progress.update(task, completed=start, detail=f"{start:,} rows")
@@ -141,7 +151,8 @@ def write_table(
             ids = pl.concat(part.rows.select(id_column) for part in parts.values())
             ids.sink_parquet(writer.temporary / "ids.parquet")
         if bags is not None:
-            write_given_bags(writer.temporary, bag_of_row, bags)
+            row, bag = (np.concatenate(one) for one in zip(*pairs, strict=True)) if overlap else (None, bag_of_row)
+            write_given_bags(writer.temporary, bag, bags, row=row)
         aggregates_only = not parts["files"].labelled
         writer.finish(
             made_by=made_by,
@@ -161,7 +172,10 @@ def _encoded(what: tuple[Part, list[Path]]) -> _Encoded:
     if column is not None:
         weights = frame.select(number(column, frame.schema[column], decimal=options.reading.decimal)).to_series()
         weight = weights.fill_null(float("nan")).to_numpy()
-    return _Encoded(*part.recipe.encode(frame), frame[LABEL].to_numpy(), weight, frame[BAG_NUMBER].to_numpy())
+    bags, n_bags = frame[BAG_NUMBERS], frame[BAG_NUMBERS].list.len()
+    row = np.repeat(np.arange(frame.height), n_bags.to_numpy())
+    bag = bags.filter(n_bags > 0).explode().to_numpy()
+    return _Encoded(*part.recipe.encode(frame), frame[LABEL].to_numpy(), weight, row, bag)
 
 
 def _label_mean(label_sum: float, rows: int, aggregates_only: bool) -> dict[str, float]:

@@ -45,6 +45,9 @@ class Home:
         prepare_files(self.data, folder / "labelled.csv", name="labelled", **tested)
         prepare_files(self.data, folder / "unlabelled.csv", name="aggregates", bags=f"'{folder}/bags.csv'", **tested)
         prepare_files(self.data, folder / "unlabelled.csv", name="alone", bags=f"'{folder}/bags.csv'", **aggregates)
+        several = pl.col("campaign") + pl.when(pl.col("price") > 1).then(pl.lit("|dear")).otherwise(pl.lit(""))
+        train.with_columns(campaign=several).write_csv(folder / "several.csv")
+        prepare_files(self.data, folder / "several.csv", "overlap=true", name="several", **tested)
         prepare_files(self.data, folder / "unlabelled.csv", name="noisy", bags=f"'{folder}/noisy.csv'", **aggregates)
 
     def run(self, dataset, *words):
@@ -114,3 +117,10 @@ def test_what_needs_labels_of_rows_is_refused(home):
     ):
         with pytest.raises(InputError, match=message):
             home.run("alone", *words)
+
+
+def test_bags_that_overlap_are_trained_on(home):
+    record = home.run("several")
+    assert record.refit.bags == home.run("labelled").refit.bags + 1
+    assert record.refit.instances > home.run("labelled").refit.instances == 1200
+    assert record.measures["auc"] > 0.5

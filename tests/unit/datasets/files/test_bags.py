@@ -146,3 +146,63 @@ def test_what_is_wrong_with_the_file_of_bags_is_told(write):
     frame = rows().drop("bought").with_columns(campaign=pl.when(pl.int_range(N) > 3).then("campaign"))
     with pytest.raises(InputError, match=r"^4 of the 600 rows of files name no bag in 'campaign'"):
         write(train=frame)
+
+
+def overlapping(frame):
+    """Every third row is in a second bag too, of its region."""
+    region = [f"| r{i % 4} " if i % 3 == 0 else "" for i in range(len(frame))]
+    return frame.with_columns(campaign=pl.concat_str(pl.col("campaign"), pl.Series(region)))
+
+
+def members(frame):
+    """By bag, the rows of a frame whose bags stand with | between them, one by one."""
+    found = {}
+    for row, names in enumerate(frame["campaign"]):
+        for name in names.split("|"):
+            found.setdefault(name.strip(), []).append(row)
+    return found
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_row_is_in_each_of_its_bags_where_they_overlap(write, labelled):
+    frame = overlapping(rows())
+    expected, bought = members(frame), frame["bought"].to_numpy()
+    sums = {bag: int(bought[of_bag].sum()) for bag, of_bag in expected.items()}
+    stated_bags = pl.DataFrame({"campaign": list(sums), "label_sum": list(sums.values())})
+    if labelled:
+        table = write("overlap=true", "label=bought", "bags=null", train=frame)
+    else:
+        table = write("overlap=true", train=frame.drop("bought"), bags=stated_bags)
+    bags, ids = given_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
+    assert table.n_rows == N
+    assert ids.to_list() == sorted(expected)
+    for number, bag in enumerate(ids):
+        assert bags.rows[bags.offsets[number] : bags.offsets[number + 1]].tolist() == expected[bag]
+        assert bags.label_sum[number] == sums[bag]
+
+
+def test_test_rows_of_overlapping_bags_are_in_no_train_bag(write):
+    table = write("overlap=true", "label=bought", "bags=null", train=overlapping(rows()))
+    for fold in range(5):
+        found = build_fold(table, GroupingKey("given", n_folds=5), fold)
+        assert len(found.test_rows)
+        assert not set(found.test_rows) & set(found.train.rows)
+        assert (np.diff(found.test_rows) > 0).all()
+
+
+def test_bags_that_overlap_wholly_leave_no_test_row(write):
+    everywhere = rows().with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
+    table = write("overlap=true", "label=bought", "bags=null", train=everywhere)
+    with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every row in a test bag of mine is in a t"):
+        build_fold(table, GroupingKey("given", n_folds=5), 0)
+
+
+def test_overlapping_bags_are_refused_where_it_is_not_said(write):
+    with pytest.raises(InputError, match=r"^\d+ bag\(s\) are in files= and not in bags=.*a\|b, needs overlap=true"):
+        write(train=overlapping(rows()).drop("bought"))
+
+
+def test_row_of_no_bag_is_refused_where_bags_overlap_too(write):
+    nowhere = rows().drop("bought").with_columns(campaign=pl.col("campaign").replace("c03", " | "))
+    with pytest.raises(InputError, match=r"^\d+ of the 600 rows of files name no bag in 'campaign'"):
+        write("overlap=true", train=nowhere)
