@@ -1,12 +1,14 @@
 """Make sure that a dataset's table is there: made once, under a lock, whole or not at all."""
 
 import logging
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import Timeout
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -129,7 +131,14 @@ def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, 
 def not_prepared(dataset: Mapping[str, Any], folder: Path) -> str:
     """The message for a table that is missing and needs raw files: the command, and where the files are had."""
     source = " ".join(str(dataset["source"]).split())
-    return (
-        f"{folder} is not prepared. Get the raw file ({source}), then run: "
-        f"python -m llp.prepare dataset={dataset['name']} raw=PATH data_dir={folder.parent}"
+    words = [f"dataset={dataset['name']}", "raw=PATH", f"data_dir={folder.parent}", *_searchpath()]
+    return f"{folder} is not prepared. Get the raw file ({source}), then run: python -m llp.prepare " + " ".join(
+        map(shlex.quote, words)
     )
+
+
+def _searchpath() -> list[str]:
+    """The option by which the command under way found YAML files of the user's own, as another one needs it too."""
+    if not HydraConfig.initialized():
+        return []
+    return [word for word in HydraConfig.get().overrides.hydra if word.startswith("hydra.searchpath=")]

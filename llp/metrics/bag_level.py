@@ -32,7 +32,13 @@ def bag_mse(proportion: Values, prediction: Values) -> float:
 
 
 def bag_measures(
-    label_kind: LabelKind, label_sum: Values, predicted_sum: Values, variance: Values, size: Values
+    label_kind: LabelKind,
+    label_sum: Values,
+    predicted_sum: Values,
+    variance: Values,
+    size: Values,
+    *,
+    epsilon: float | None = None,
 ) -> dict[str, float]:
     """All measures of bags.
 
@@ -46,20 +52,23 @@ def bag_measures(
         (K,) variance of a bag's sum if its labels are drawn from the predictions: Σ h (1 - h). Unused for real labels.
     size : ndarray
         (K,) instances of each bag.
+    epsilon : float, optional
+        Of the Laplace noise of scale 1/ε that the stated sums hold.
 
     Returns
     -------
     dict
         bag_mse, bag_rmse, bag_mae, mean_prediction_over_mean_label; binary: bag_log_loss, and bag_coverage, the share
         of bags whose sum is within the 95 % interval of the predictions (about 0.95 for a calibrated model without
-        noise in the sums).
+        noise in the sums); with `epsilon` also noise_coverage, the same with the noise's variance 2/ε² in the interval.
     """
     alpha, prediction = label_sum / size, predicted_sum / size
     measures = {}
     if label_kind == "binary":
         measures["bag_log_loss"] = bag_log_loss(alpha, prediction)
-        inside = np.abs(label_sum - predicted_sum) <= NORMAL_95 * np.sqrt(variance) + 0.5
-        measures["bag_coverage"] = float(inside.mean())
+        measures["bag_coverage"] = _coverage(label_sum - predicted_sum, variance)
+        if epsilon is not None:
+            measures["noise_coverage"] = _coverage(label_sum - predicted_sum, variance + 2 / epsilon**2)
     mse = bag_mse(alpha, prediction)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.divide(predicted_sum.sum(), label_sum.sum())
@@ -70,3 +79,8 @@ def bag_measures(
         "bag_mae": float(np.mean(np.abs(alpha - prediction))),
         "mean_prediction_over_mean_label": float(ratio),
     }
+
+
+def _coverage(difference: Values, variance: Values) -> float:
+    """Share of differences within 1.96 standard deviations, and half a count as sums are whole."""
+    return float((np.abs(difference) <= NORMAL_95 * np.sqrt(variance) + 0.5).mean())

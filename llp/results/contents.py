@@ -11,7 +11,7 @@ import polars as pl
 
 from llp.analysis import figures as analysis_figures
 from llp.results import published
-from llp.results.figures import comparison, curves, hardness
+from llp.results.figures import bags, comparison, curves, hardness
 from llp.results.figures import scores as score_figures
 from llp.results.table import Table
 from llp.results.tables import bag_datasets, completeness, facts, scores, selection, significance, winners
@@ -120,6 +120,7 @@ SCORE_FIGURES: Mapping[str, ScoreFigure] = {
     "critical_difference": lambda part: comparison.critical_difference(part.cells),
     "cost": lambda part: comparison.cost(part.cells),
     "learning_curves": lambda part: curves.learning_curves(part.cells, part.runs),
+    "bag_calibration": lambda part: bags.bag_calibration(part.cells, part.runs),
 }
 DATASET_TABLES: Mapping[str, DatasetTable] = {
     "completeness": lambda part: completeness.completeness(part.progress),
@@ -154,6 +155,7 @@ FIGURE_TITLES = {
     "critical_difference": "Mean ranks and critical difference",
     "cost": "Score against cost",
     "learning_curves": "Learning curves",
+    "bag_calibration": "Stated and predicted proportions of bags",
     "measures": "Bag datasets against each measure",
     "scatter_2d": "Bag datasets by pairs of measures",
     "scatter_3d": "Bag datasets by three measures",

@@ -17,7 +17,7 @@ from llp.signals import Stopped
 log = logging.getLogger(__name__)
 
 # what a run leaves beside its record, which comes last
-_FILES = ("config.yaml", "metrics.csv", "checkpoints/best.pt", "checkpoints/chosen.pt")
+_FILES = ("config.yaml", "metrics.csv", "checkpoints/best.pt", "checkpoints/chosen.pt", "bags.csv")
 
 
 @contextmanager

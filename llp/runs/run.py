@@ -32,7 +32,10 @@ from llp.runs.record import RunRecord, StageRecord
 from llp.runs.start import CHOSEN, FINAL, refits, start
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
+    from llp.data.datamodule import LLPDataModule
+    from llp.methods.base import LLPMethod
     from llp.training.callbacks import Row
+    from llp.training.stage import StageResult
 
 log = logging.getLogger(__name__)
 
@@ -137,6 +140,8 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             name=describe(run),
             again=(lambda: start(config, table, first, refit=True)) if refits(config) else None,
         )
+        if data.test_bags is not None:
+            _write_bags(work / "bags.csv", method, stage, data)
         if keep:
             _keep(work, FINAL, stage.method.model.state_dict())
             if stage.refitted is not None and method.trains:
@@ -168,6 +173,22 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         metric.best_epoch,
     )
     return record
+
+
+def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LLPDataModule") -> None:
+    """Write the sums of the bags that measure the run: stated, predicted, and the variance of labels drawn so."""
+    from llp.training.callbacks import write_csv
+    from llp.training.evaluation import predict_bags
+
+    measured = stage.method
+    if data.held_out_bags_measure:  # the final model has seen them
+        measured = method
+        if method.trains:
+            method.model.load_state_dict(stage.chosen.weights)
+    assert data.test_bags is not None
+    names = ("label_sum", "predicted_sum", "variance", "size")
+    sums = zip(*predict_bags(measured, data, data.test_bags), strict=True)
+    write_csv(path, [dict(zip(names, map(float, one), strict=True)) for one in sums])
 
 
 def _keep(work: Path, name: str, weights: dict[str, Any]) -> None:

@@ -99,7 +99,8 @@ def _log_measures(method: LLPMethod, scores: Tensor, labels: Tensor) -> None:
 def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
     """Every measure of the method's current weights on the fold's test rows, or on bags where no row has a label."""
     if data.test_bags is not None:
-        return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags))
+        epsilon = data.table.schema.facts.get("epsilon")
+        return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags), epsilon=epsilon)
     scores, labels = (one.cpu().numpy() for one in score_test_rows(method, data))
     measures = all_measures(scores, labels, method.label_kind)
     if data.table.weight is None:

@@ -24,6 +24,7 @@ FILES = {
     "cut.csv.gz": None,
     "one_class.csv": re.sub(r",[01]\n", ",1\n", ROWS),
     "words.csv": re.sub(r",0\n", ",no\n", ROWS),
+    "several.csv": ROWS.replace(",b1,", ",b1|b2,"),
     "bags.csv": "bag,label_sum,size\n" + "".join(f"b{i},5,10\n" for i in range(6)),
     "fewer.csv": "bag,label_sum\n" + "".join(f"b{i},5\n" for i in range(4)),
     "sizes.csv": "bag,label_sum,size\n" + "".join(f"b{i},5,{10 + (i == 2)}\n" for i in range(6)),
@@ -88,6 +89,14 @@ COMMANDS = {
         ["files=good.csv", "bag_column=bag", "bags=fewer.csv", "ignore=[bought]"],
         r"^2 bag\(s\) are in files= and not in bags=, such as 'b4', 'b5'; .*unmatched_bags=drop$",
     ),
+    "epsilon of no sums": (
+        ["files=good.csv", "label=bought", "bag_column=bag", "epsilon=1.0"],
+        r"^Invalid epsilon=1.0: it is of the noise in bags=, expected that option too$",
+    ),
+    "several bags of a row": (
+        ["files=several.csv", "bag_column=bag", "bags=bags.csv", "ignore=[bought]"],
+        r"^1 bag\(s\) are in files= and not in bags=, such as 'b1\|b2'; .* a\|b, needs overlap=true",
+    ),
     "sizes that differ": (
         ["files=good.csv", "bag_column=bag", "bags=sizes.csv", "ignore=[bought]"],
         r"^bag 'b2' has size 11 in bags= and 10 rows in files=; .*bag_sizes=trust_rows$",
@@ -139,6 +148,14 @@ CALLS = {
     "a proportion that is none": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=[0.5] * 9 + [np.nan]),
         "proportions of bag 9 is no finite number",
+    ),
+    "epsilon of no sums": (
+        ["files=good.csv", "label=bought", "bag_column=bag", "epsilon=1.0"],
+        r"^Invalid epsilon=1.0: it is of the noise in bags=, expected that option too$",
+    ),
+    "several bags of a row": (
+        ["files=several.csv", "bag_column=bag", "bags=bags.csv", "ignore=[bought]"],
+        r"^1 bag\(s\) are in files= and not in bags=, such as 'b1\|b2'; .* a\|b, needs overlap=true",
     ),
     "sizes that differ": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=[0.5] * 10, bag_sizes=[4] * 9 + [5]),

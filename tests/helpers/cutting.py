@@ -92,7 +92,7 @@ def content(path):
         return untimed_record(json.loads(path.read_text()))
     if path.name == "metrics.csv":
         return untimed_curve(path)
-    if path.name == "best.pt":  # the archive's inner folder is named after the process
+    if path.suffix == ".pt":  # the archive's inner folder is named after the process
         return {name: digest(tensor.numpy().tobytes()) for name, tensor in torch.load(path, weights_only=True).items()}
     return digest(path.read_bytes())
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
+from pydantic import PositiveFloat
 
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
@@ -39,6 +40,7 @@ def prepare(
     bags: FilesGiven | None,
     bag_sizes: Sizes,
     unmatched_bags: Unmatched,
+    epsilon: PositiveFloat | None,
     errors: Literal["stop", "skip"],
     reading: Mapping[str, Any],
     roles: Mapping[str, Any],
@@ -59,6 +61,8 @@ def prepare(
         Files with the labels of the bags, where `files` hold none: see `llp.datasets.files.bags`.
     bag_sizes, unmatched_bags
         See `llp.datasets.files.bags.match_bags`.
+    epsilon : float or None
+        Of the Laplace noise of scale 1/ε in the sums of `bags`: measures of bags tell how many lie within it.
     errors : {'stop', 'skip'}
         What a record that is wrong, or lacks its label, does.
     reading, roles, coding : Mapping
@@ -69,6 +73,8 @@ def prepare(
     InputError
         A file or an option is wrong.
     """
+    if epsilon is not None and bags is None:
+        raise InputError(f"Invalid epsilon={epsilon}: it is of the noise in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
     of_rows = _roles_of(options.roles, bags_given=bags is not None, test_given=test_files is not None)
     with scratch(folder) as parts, progress_bars() as progress:
@@ -99,7 +105,8 @@ def prepare(
             )
             for option, one in staged.items()
         }
-        write_table(folder, made_by, written, kind, found, raw_columns, progress)
+        noise = {} if epsilon is None else {"epsilon": epsilon}
+        write_table(folder, made_by, written, kind, found, raw_columns, noise, progress)
 
 
 def _listed(files: FilesGiven) -> list[str]:

@@ -89,6 +89,9 @@ class Recipe:
             label = content["label"] and Label(**content["label"])
             return cls(check_files_options(content["options"]), label, features, known)
         except FileNotFoundError as error:
-            raise InputError(f"{folder} has no {error.filename}: the table was not made from own files") from None
+            raise InputError(
+                f"{folder} has no {Path(error.filename).name}: it was not made from own files, so files= cannot be "
+                "coded alike; score its rows with dataset=NAME, or prepare the files by dataset=files and train on that"
+            ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path} is damaged ({error}); prepare {folder} again.") from None

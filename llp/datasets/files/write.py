@@ -115,6 +115,7 @@ def write_table(
     label_kind: LabelKind,
     bags: pl.DataFrame | None,
     raw_columns: Sequence[RawColumn],
+    noise: dict[str, float],
     progress: Progress,
 ) -> None:
     """Code the rows of the files, and of the test files behind them, and write the table.
@@ -125,6 +126,8 @@ def write_table(
         By option: `files`, and perhaps `test_files`.
     bags : pl.DataFrame or None
         `id`, `size` and `label_sum` of the given bags; `label_sum` is null where the rows have the labels.
+    noise : dict
+        What is known of the noise in the sums.
     """
     counted = {option: part.count(option) for option, part in parts.items()}
     recipe, rows = parts["files"].recipe, sum(counted.values())
@@ -157,7 +160,7 @@ def write_table(
         writer.finish(
             made_by=made_by,
             source={option: part.staged.reader.files.source() for option, part in parts.items()},
-            facts=_facts(parts, raw_columns, bags, rows=rows) | _label_mean(label_sum, rows, aggregates_only),
+            facts=_facts(parts, raw_columns, bags, rows=rows) | noise | _label_mean(label_sum, rows, aggregates_only),
             test_rows=counted.get("test_files", 0),
             given_bags=0 if bags is None else bags.height,
             aggregates_only=aggregates_only,

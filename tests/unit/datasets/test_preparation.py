@@ -1,16 +1,22 @@
 """Tables under a lock: prepared once, never half, and found again."""
 
 import os
+import shlex
 import threading
 import time
 
 import numpy as np
 import pytest
 from filelock import FileLock
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
 
 from llp import prepare
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
+from llp.datasets.preparation import not_prepared
 from llp.errors import InputError, written
 
 MADE = {
@@ -184,3 +190,19 @@ def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeyp
     with pytest.raises(OSError, match="No space left"):
         prepare.prepare_table(RAW, tmp_path / "data", raw=str(raw))
     assert [path.name for path in (tmp_path / "data").iterdir()] == [".criteo_ctr.lock"]
+
+
+def test_command_that_prepares_finds_the_users_own_yaml_files(tmp_path):
+    register()
+    (tmp_path / "conf").mkdir()
+    word = f"hydra.searchpath=[file://{tmp_path}/conf]"
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        HydraConfig.instance().set_config(compose("train", [word], return_hydra_config=True))
+    try:
+        told = not_prepared({"name": "mine", "source": "a shop"}, tmp_path / "data" / "mine")
+    finally:
+        HydraConfig.instance().cfg = None
+    assert shlex.split(told.partition("then run: ")[2]) == [
+        "python", "-m", "llp.prepare", "dataset=mine", "raw=PATH", f"data_dir={tmp_path / 'data'}", word,
+    ]  # fmt: skip
+    assert "searchpath" not in not_prepared({"name": "mine", "source": "a shop"}, tmp_path / "data" / "mine")

@@ -8,6 +8,10 @@ from hydra import compose, initialize_config_dir
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.errors import InputError
+from llp.results.collect import collect
+from llp.results.figures.bags import bag_calibration
+from llp.results.summary import summarize
+from llp.results.variants import name_variants
 from llp.runs.run import run_one
 from tests.helpers.own_files import prepare_files
 
@@ -48,7 +52,8 @@ class Home:
         several = pl.col("campaign") + pl.when(pl.col("price") > 1).then(pl.lit("|dear")).otherwise(pl.lit(""))
         train.with_columns(campaign=several).write_csv(folder / "several.csv")
         prepare_files(self.data, folder / "several.csv", "overlap=true", name="several", **tested)
-        prepare_files(self.data, folder / "unlabelled.csv", name="noisy", bags=f"'{folder}/noisy.csv'", **aggregates)
+        noisy = {"bags": f"'{folder}/noisy.csv'", "epsilon": "0.125", **aggregates}
+        prepare_files(self.data, folder / "unlabelled.csv", name="noisy", **noisy)
 
     def run(self, dataset, *words):
         places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
@@ -124,3 +129,25 @@ def test_bags_that_overlap_are_trained_on(home):
     assert record.refit.bags == home.run("labelled").refit.bags + 1
     assert record.refit.instances > home.run("labelled").refit.instances == 1200
     assert record.measures["auc"] > 0.5
+
+
+def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):
+    record = home.run("alone", "grouping_key.n_folds=1")
+    (folder,) = (home.folder / "outputs" / "alone").rglob(record.config_hash)
+    bags = pl.read_csv(folder / "bags.csv")
+    assert bags.height == 4  # those held out, as the model predicts them that has not seen them
+    error = (bags["label_sum"] - bags["predicted_sum"]) / bags["size"]
+    assert float((error**2).mean()) == pytest.approx(record.measures["bag_mse"], rel=1e-6)
+    found = collect(folder)
+    runs = name_variants(found.runs, found.configs)
+    cells = summarize(runs)
+    points = bag_calibration(cells, runs).axes[0].lines[0].get_xydata()
+    expected = sorted(zip(bags["predicted_sum"] / bags["size"], bags["label_sum"] / bags["size"], strict=True))
+    np.testing.assert_allclose(points, expected)
+    assert bag_calibration(cells.with_columns(metric=pl.lit("auc")), runs) is None
+
+
+def test_coverage_of_noisy_sums_counts_the_noise_that_is_told(home):
+    measures = home.run("noisy").measures
+    assert measures["noise_coverage"] >= measures["bag_coverage"]
+    assert "noise_coverage" not in home.run("alone").measures

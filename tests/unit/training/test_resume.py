@@ -20,14 +20,15 @@ SMALL = (
     "optimizer.lr=0.02",
 )
 # protocol, worker processes, where the table lives, how often a checkpoint is written
-WAYS = list(itertools.product(("paper", "holdout"), (0, 2), ("host", "device"), ("always", "sometimes")))
+WAYS = list(itertools.product(("paper", "holdout", "refit"), (0, 2), ("host", "device"), ("always", "sometimes")))
 ALONE = [way for way in WAYS if way[1] == 0]
 
 
 def overrides(name, protocol, workers, place, checkpoints):
     dataset = [] if "binary" in composed(name).method.labels else ["dataset=synthetic_sscl"]
+    protocols = ["protocol=holdout", "protocol.refit=true"] if protocol == "refit" else [f"protocol={protocol}"]
     return [
-        *dataset, *SMALL, f"method={name}", f"protocol={protocol}", f"num_workers={workers}",
+        *dataset, *SMALL, f"method={name}", *protocols, f"num_workers={workers}",
         f"hardware.features_on={place}", f"checkpoint_minutes={0 if checkpoints == 'always' else 1}",
     ]  # fmt: skip
 

@@ -1,0 +1,93 @@
+"""How fast `llp.predict` scores files, and in how much memory: `python -m llp.bench.predict` (part of `make bench`).
+
+Made rows of 39 columns, 26 of texts and 13 of numbers, in Parquet files; the run is trained on the first of them. Each
+size is scored by the command in a process of its own. `--rows` says how many rows the larger one has.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from llp.bench.measuring import Measured, show_measured
+
+TEXTS, NUMBERS, VALUES = 26, 13, 2000
+FILE_ROWS = 500_000
+TRAIN_ROWS = 50_000
+
+
+def write_rows(path: Path, n: int, seed: int) -> None:
+    """Write n rows: texts whose k-th most frequent value is as frequent as 1/k, and numbers, some of them missing."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, VALUES + 1)
+    names = np.array([f"value {i}" for i in range(VALUES)])
+    texts = {f"C{i}": names[rng.choice(VALUES, n, p=share / share.sum())] for i in range(TEXTS)}
+    numbers = {f"N{i}": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(size=n).round(3)) for i in range(NUMBERS)}
+    clicked = rng.random(n) < 0.25 + 0.1 * (texts["C0"] == names[0])
+    frame = pl.DataFrame({"id": np.arange(n) + seed * n, **texts, **numbers, "clicked": clicked.astype(np.int8)})
+    frame.with_columns(pl.col(name).fill_nan(None) for name in numbers).write_parquet(path)
+
+
+def llp(module: str, *arguments: str, cwd: Path) -> None:
+    """Run a command in a process of its own."""
+    subprocess.run([sys.executable, "-m", f"llp.{module}", *arguments], cwd=cwd, check=True, capture_output=True)
+
+
+def scored(run: Path, files: str, cwd: Path) -> dict[str, float]:
+    """What scoring files takes: seconds and processor seconds of the scoring alone, and the peak memory in bytes."""
+    code = (
+        "import json, resource, sys, time; from llp import predict; import llp.scoring.predict as scoring\n"
+        "write = scoring.write_scores\n"
+        "def timed(*given):\n"
+        "    begin, done = time.process_time(), write(*given)\n"
+        "    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "    print('MEASURED', json.dumps([done.rows, done.seconds, time.process_time() - begin, peak]))\n"
+        "    return done\n"
+        "scoring.write_scores = timed; sys.argv[0] = predict.__file__; predict.main()"
+    )
+    words = [f"run={run}", f"files={files}", "out=scores.parquet"]
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=cwd, check=True, capture_output=True, text=True)
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("MEASURED"))
+    rows, seconds, cpu, peak = json.loads(line.removeprefix("MEASURED"))
+    return {"rows": rows, "seconds": seconds, "cpu": cpu, "peak": peak}
+
+
+def measure(rows: int, home: Path) -> list[Measured]:
+    """Score one file, and as many files as hold so many rows."""
+    home.mkdir(parents=True, exist_ok=True)
+    for number in range(-(-rows // FILE_ROWS)):
+        write_rows(home / f"rows{number:03}.parquet", FILE_ROWS, number)
+    pl.scan_parquet(home / "rows000.parquet").head(TRAIN_ROWS).sink_parquet(home / "train.parquet")
+    llp("prepare", "dataset=files", "name=made", "files=train.parquet", "label=clicked", "id_column=id", cwd=home)
+    llp(
+        "train", "dataset=made", "grouping_key=random_64", "fold=0", "trainer.max_epochs=1", "save_model=true", cwd=home
+    )
+    (run,) = (path.parent for path in (home / "outputs").rglob("result.json"))
+    small, large = (scored(run, files, home) for files in ("rows000.parquet", "rows*.parquet"))
+    rate, processor = large["rows"] / large["seconds"], large["cpu"] / large["rows"]
+    return [
+        Measured(f"predict, {large['rows']:,} rows of 39 columns", rate / 1e6, "million rows/s", "≥ 1"),
+        Measured("its processor time", processor * 1e6, "µs/row", "< 2"),
+        Measured("its peak memory", large["peak"] / 2**30, "GiB"),
+        Measured(f"peak memory over that of {small['rows']:,} rows", large["peak"] / small["peak"], "times", "< 1.2"),
+    ]
+
+
+def main() -> None:
+    """Measure and show."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    rows = parser.parse_args().rows
+    with tempfile.TemporaryDirectory() as folder:
+        measured = measure(rows, Path(folder))
+    show_measured(measured, Path(os.environ.get("LLP_OUTPUTS_DIR", "outputs")) / "bench" / "predict.json")
+
+
+if __name__ == "__main__":
+    main()
