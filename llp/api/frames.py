@@ -130,7 +130,10 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
 
 
 def _ids(bags: Any, n: int) -> NDArray[Any]:
-    ids = np.asarray(bags)
+    try:
+        ids = np.asarray(bags)
+    except ValueError:  # lists of several lengths
+        raise InputError(f"bags holds lists, expected one bag for each of the {n} instances of X") from None
     if ids.shape != (n,):
         raise InputError(f"bags has the shape {ids.shape}, expected ({n},): the bag of each instance of X")
     if ids.dtype.kind == "O":

@@ -54,11 +54,7 @@ def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
     """
     if key.kind == "given":
         return _given_fold(table, key, fold)
-    if table.schema.aggregates_only:
-        raise InputError(
-            f"Invalid grouping_key={key.name}: only the given bags of {table.folder.name} have labels, expected "
-            "grouping_key=given"
-        )
+    check_labels(table, key)
     if table.schema.test_rows:
         return _given_split(table, key, fold)
     if key.kind == "feature":
@@ -92,6 +88,27 @@ def given_bags(table: InstanceTable) -> Bags:
         )
     row, bag, label_sum = read_given_bags(table.folder)
     return Bags(*group_rows(bag.astype(np.uint64), row), label_sum)
+
+
+def check_labels(table: InstanceTable, key: GroupingKey) -> None:
+    """Refuse other bags than the given ones of a table whose given bags alone have labels.
+
+    Raises
+    ------
+    InputError
+        They are other ones.
+    """
+    if table.schema.aggregates_only and key.kind != "given":
+        raise InputError(
+            f"Invalid grouping_key={key.name}: only the given bags of {table.folder.name} have labels, expected "
+            "grouping_key=given"
+        )
+
+
+def measured_by_bags(table: InstanceTable, key: GroupingKey) -> bool:
+    """Whether no row with a label is left to measure a run, so that bags do."""
+    all_trained_on = table.schema.aggregates_only or key.n_folds == 1
+    return key.kind == "given" and not table.schema.test_rows and all_trained_on
 
 
 def _given_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:

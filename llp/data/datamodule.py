@@ -103,11 +103,6 @@ class LLPDataModule(L.LightningDataModule):
         self.held_out_bags_measure = not len(self.test_rows) and fold_bags.test_bags is None
         of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
         self.test_bags = None if len(self.test_rows) else of_bags
-        if self.test_bags is not None and protocol == "paper":
-            raise InputError(
-                f"Invalid protocol=paper: it picks the epoch on labelled test rows, {table.folder.name} has none here, "
-                "expected protocol=holdout"
-            )
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(table.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from llp.config.grouping_keys import grouping_key
 from llp.config.own_code import check_instance
 from llp.config.targets import check_target, constructor_options
+from llp.data.build_bags import build_fold, check_labels, measured_by_bags
 from llp.data.noise import Noise, check_sensitivity, with_noise
 from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
@@ -126,6 +127,13 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
     columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
     small = InstanceTable(table.folder, replace(table.schema, columns=columns))
     method = build_method(config, small)
+    key = grouping_key(config)
+    check_labels(table, key)
+    if config.protocol.name == "paper" and measured_by_bags(table, key):
+        raise InputError(
+            f"Invalid protocol=paper: it picks the epoch on labelled test rows, {config.dataset.name} has none here, "
+            "expected protocol=holdout"
+        )
     if table.schema.aggregates_only and method.sees_instance_labels:
         raise InputError(
             f"Invalid method={config.method.name}: it trains on labelled instances, {config.dataset.name} has labels "
@@ -183,7 +191,6 @@ def build_data(
     config: DictConfig, table: InstanceTable, *, instance_labels: bool, all_bags: bool = False
 ) -> "LLPDataModule":
     """The data module of the composed grouping key, fold and protocol; with `all_bags` nothing is held out."""
-    from llp.data.build_bags import build_fold
     from llp.data.datamodule import LLPDataModule
     from llp.metrics.held_out import LEAST_BAGS
 

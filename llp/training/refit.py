@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenEpoch:
     """What the choice of the epoch came to.
 
     Attributes

@@ -19,7 +19,7 @@ from llp.training.callbacks import BestWeights, Curve, Row, monitor_of
 from llp.training.evaluation import EpochMeasures, evaluate, score_test_rows
 from llp.training.fitting import Fitting
 from llp.training.place import device_of
-from llp.training.refit import Chosen, Refitted, refit
+from llp.training.refit import ChosenEpoch, Refitted, refit
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class StageResult:
         As it is in the end, on the CPU.
     device : torch.device
         Where it was trained and measured.
-    chosen : Chosen
+    chosen : ChosenEpoch
         The choice of the epoch: its curve, and the weights then.
     refitted : Refitted or None
         How long and on what the method was trained anew after the choice; None where it was not.
@@ -46,7 +46,7 @@ class StageResult:
 
     method: LLPMethod
     device: torch.device
-    chosen: Chosen
+    chosen: ChosenEpoch
     refitted: Refitted | None
     measures: dict[str, float]
     seconds: float
@@ -110,7 +110,7 @@ def train_stage(
     """
     begin = time.perf_counter()
     measures = again is None or data.held_out_bags_measure
-    found = Chosen.read(files.chosen, method.model) if again is not None and method.trains else None
+    found = ChosenEpoch.read(files.chosen, method.model) if again is not None and method.trains else None
     if found is None:
         found = _choose(
             method,
@@ -163,7 +163,7 @@ def _choose(
     on_row: Callable[[Row], None],
     name: str,
     measure: bool,
-) -> Chosen:
+) -> ChosenEpoch:
     """Train to the early stop and restore the best weights: see `train_stage`."""
     monitor = monitor_of(method, select_by)
     best = BestWeights(monitor)
@@ -196,7 +196,7 @@ def _choose(
             method.to(fitting.device)  # the trainer took it back to the CPU
         measures = evaluate(method, data) if measure else None
     method.cpu()
-    return Chosen(
+    return ChosenEpoch(
         rows=curve.rows,
         epoch=best.epoch,
         steps=(best.epoch + 1) * data.minibatches_per_look,

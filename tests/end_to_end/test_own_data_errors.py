@@ -137,6 +137,10 @@ CALLS = {
     "labels twice": (lambda: LLPClassifier().fit(X, Y, bags=BAGS, proportions=[0.5] * 10), "both was given"),
     "proportions without bags": (lambda: LLPClassifier().fit(X, proportions=[0.5] * 10), "needs bags="),
     "bags of another length": (lambda: LLPClassifier().fit(X, Y, bags=BAGS[:30]), r"bags has the shape \(30,\)"),
+    "lists of bags": (
+        lambda: LLPClassifier().fit(X, Y, bags=[[one, 0] if one else [one] for one in BAGS]),
+        r"^bags holds lists, expected one bag for each of the 40 instances of X$",
+    ),
     "a bag without a proportion": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=dict.fromkeys(range(9), 0.5)),
         "proportions lacks 1 bag",

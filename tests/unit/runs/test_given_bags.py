@@ -118,10 +118,13 @@ def test_what_needs_labels_of_rows_is_refused(home):
             r"^Invalid method=instance_bce: .* labels of bags alone; expected .* method=dllp_bce$",
         ),
         (["protocol=paper"], r"^Invalid protocol=paper: .* expected protocol=holdout$"),
+        (["protocol=paper", "grouping_key.n_folds=1"], r"^Invalid protocol=paper: .* expected protocol=holdout$"),
         (["grouping_key=random_64"], r"^Invalid grouping_key=random_64: .* expected grouping_key=given$"),
     ):
+        before = sorted(home.folder.rglob("*"))
         with pytest.raises(InputError, match=message):
             home.run("alone", *words)
+        assert sorted(home.folder.rglob("*")) == before, "work was begun"
 
 
 def test_bags_that_overlap_are_trained_on(home):
