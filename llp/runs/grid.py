@@ -7,6 +7,7 @@ points that differ in fold and seed alone from one of them. So a grid of thousan
 import copy
 import json
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -149,9 +150,36 @@ def points_to_launch(
     if record:
         _record(asked, master.hydra.runtime.choices.get("experiment"))
     launched = sorted(place for cell in left for place in cell.places)
+    threads = max((cell.content["trainer"]["threads"] for cell in known if cell.content is not None), default=1)
+    if line := crowding(master.hydra.launcher.get("n_jobs", 1), len(launched), threads):
+        log.warning(line)
     if len(launched) < len(points):
         log.info("%s of %s points are finished", f"{len(points) - len(launched):,}", f"{len(points):,}")
     return [list(points[place]) for place in launched]
+
+
+def crowding(n_jobs: int, n_points: int, threads: int, cores: int | None = None) -> str | None:
+    """Say in a line where processes × threads go beyond the cores.
+
+    Parameters
+    ----------
+    n_jobs : int
+        The launcher's processes; below 0 as joblib counts: -1 is one for each core.
+    n_points : int
+        Points to train.
+    threads : int
+        Most threads of a point.
+    cores : int, optional
+        Those that this process may use.
+    """
+    cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    processes = min(n_points, n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs))
+    if processes * threads <= cores:
+        return None
+    return (
+        f"{processes} processes × trainer.threads={threads} are more than the {cores} cores and wait for each other: "
+        "write a smaller hydra.launcher.n_jobs or trainer.threads"
+    )
 
 
 def _record(asked: Sequence[tuple[dict[str, Any], list[dict[str, int]]]], experiment: str | None) -> None:
