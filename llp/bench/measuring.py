@@ -2,10 +2,12 @@
 
 import importlib.metadata
 import json
+import multiprocessing
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -71,6 +73,12 @@ def peak_anonymous() -> Iterator[list[int]]:
     finally:
         done.set()
         thread.join()
+
+
+def in_fresh_process(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it in a process of its own, whose memory is its own alone."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(call, *arguments).result()
 
 
 def machine() -> dict[str, Any]:

@@ -5,17 +5,22 @@ prepared in a process of their own: rows per second, peak anonymous memory, and 
 distinct values add to it. The file is in the page cache. Numbers go to `<outputs_dir>/bench/prepare.json` too.
 """
 
-import multiprocessing
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llp.bench.measuring import Measured, anonymous_bytes, compose_config, peak_anonymous, show_measured
+from llp.bench.measuring import (
+    Measured,
+    anonymous_bytes,
+    compose_config,
+    in_fresh_process,
+    peak_anonymous,
+    show_measured,
+)
 from llp.config.composition import register
 from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
 
@@ -38,12 +43,6 @@ def prepare_once(prepare: Callable[..., None], folder: Path, raw: list[str], opt
     with peak_anonymous() as peak:
         prepare(folder=folder, made_by={}, raw=raw, errors="stop", **options)
     return Cost(time.perf_counter() - wall, time.process_time() - processor, peak[0])
-
-
-def in_fresh_process(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call it in a process of its own, whose memory is its own alone."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(call, *arguments).result()
 
 
 def measure_ctr(scratch: Path, rows: int) -> list[Measured]:
