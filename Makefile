@@ -73,8 +73,9 @@ lint: $(READY)  ## Check style, types and what depends on what
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports --no-cache
 
-bench: $(READY)  ## Time the hot path: bags, data module, training step, evaluation, a whole run
+bench: $(READY)  ## Time the hot path: bags, data module, training step, evaluation, a whole run, scores of new rows
 	$(RUN) -m llp.bench.speed
+	$(RUN) -m llp.bench.predict
 
 bench-prepare: $(READY)  ## Time raw file to table, on made raw files
 	$(RUN) -m llp.bench.prepare

@@ -24,6 +24,133 @@ def refused(run):
     return message
 
 
+def composed(command, overrides):
+    """The config of a command; of a tiny run for `train`."""
+    register()
+    if command == "report":
+        with initialize(version_base="1.3", config_path=None):
+            return compose(command, overrides)
+    if command == "train":
+        named = {override.split("=")[0] for override in overrides}
+        base = [one for one in TINY if one.split("=")[0] not in named]
+        overrides = [*(one for one in base if "dataset" not in named or not one.startswith("dataset.")), *overrides]
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        return compose(command, overrides)
+
+
+VALUES = [
+    ("fold=5", "Invalid fold=5: expected an integer from 0 to 4, such as fold=0"),
+    ("fold=-1", "Invalid fold=-1: expected an integer from 0 to 4, such as fold=0"),
+    ("fold=a", "Invalid fold='a': expected an integer from 0 to 4, such as fold=0"),
+    ("fold=true", "Invalid fold=true: expected an integer from 0 to 4, such as fold=0"),
+    ("seed=-1", "Invalid seed=-1: expected an integer >= 0, such as seed=0"),
+    ("seed=0.5", "Invalid seed=0.5: expected an integer >= 0, such as seed=0"),
+    ("seed=1.0", "Invalid seed=1.0: expected an integer >= 0, such as seed=0"),
+    ("seed=9223372036854775808", "Invalid seed=9223372036854775808: expected an integer of at most 63 bits"),
+    ("dataset.rows=9223372036854775808", "Invalid dataset.rows=9223372036854775808: expected an integer of at most 63"),
+    ("trainer.threads=0", "Invalid trainer.threads=0: expected an integer > 0, such as trainer.threads=1"),
+    ("trainer.bags_per_batch=0", "Invalid trainer.bags_per_batch=0: expected an integer > 0"),
+    ("trainer.evaluate_every=0", "Invalid trainer.evaluate_every=0: expected a number > 0 and <= 1"),
+    ("trainer.instances_per_batch=x", "Invalid trainer.instances_per_batch='x': expected an integer > 0"),
+    ("trainer.max_epochs=[1]", "Invalid trainer.max_epochs=[1]: expected an integer > 0"),
+    ("trainer.patience=null", "Invalid trainer.patience=null: expected an integer > 0, such as trainer.patience=1"),
+    ("num_workers=-1", "Invalid num_workers=-1: expected an integer >= 0, such as num_workers=0"),
+    ("runs_at_once=0", "Invalid runs_at_once=0: expected an integer > 0, such as runs_at_once=1"),
+    ("grouping_key=random_0", "Invalid grouping_key.bag_size=0: expected an integer > 0"),
+    ("force=maybe", "Invalid force='maybe': expected true or false, such as force=true"),
+    ("force=no", "Invalid force='no': expected true or false, such as force=true"),
+    ("force='false'", "Invalid force='false': expected true or false, such as force=true"),
+    ("save_model=1", "Invalid save_model=1: expected true or false, such as save_model=true"),
+    ("checkpoint_minutes=-1", "Invalid checkpoint_minutes=-1: expected a number >= 0, such as checkpoint_minutes="),
+    ("checkpoint_minutes=nan", "Invalid checkpoint_minutes=nan: expected a number >= 0"),
+    ("checkpoint_minutes=inf", "Invalid checkpoint_minutes=inf: expected a finite number"),
+    ("hardware.accelerator=tpu", "Invalid hardware.accelerator='tpu': expected auto, cpu or gpu, such as"),
+    ("hardware.features_on=gpu", "Invalid hardware.features_on='gpu': expected auto, device or host, such as"),
+    ("hardware.cuda_graphs=maybe", "Invalid hardware.cuda_graphs='maybe': expected true or false, such as"),
+    ("hardware.deterministic=1", "Invalid hardware.deterministic=1: expected true or false, such as"),
+    ("~trainer.patience", "Missing trainer.patience: expected an integer > 0, such as patience: 1 in its YAML file"),
+    ("~optimizer", "Invalid optimizer=null: expected adam or exact_adam, such as optimizer=exact_adam"),
+    ("data_dir=null", "Invalid data_dir=null: expected a folder, such as data_dir=FOLDER"),
+    ("outputs_dir=", "Invalid outputs_dir='': expected a folder, such as outputs_dir=FOLDER"),
+    ("outputs_dir=[a,b]", "Invalid outputs_dir=['a','b']: expected a folder, such as outputs_dir=FOLDER"),
+    ("method.name=a/b", "Invalid method.name='a/b': expected a name that a folder can have, such as method.name=NAME"),
+    ("dataset.name=..", "Invalid dataset.name='..': expected a name that a folder can have"),
+    ("dataset.name=../../x", "Invalid dataset.name='../../x': expected a name that a folder can have"),
+    ("dataset.table=../x", "Invalid dataset.table='../x': expected a name that a folder can have"),
+    ("dataset.table=/tmp", "Invalid dataset.table='/tmp': expected a name that a folder can have"),
+    ("dataset.table=", "Invalid dataset.table='': expected a name that a folder can have"),
+    ("dataset.table=.", "Invalid dataset.table='.': expected a name that a folder can have"),
+    ("dataset.key_columns=C1", "Invalid dataset.key_columns='C1': expected a list, each of it a text, such as"),
+    ("dataset.label_kind=foo", "Invalid dataset.label_kind='foo': expected binary or real, such as"),
+    ("protocol.name=foo", "Invalid protocol.name='foo': expected paper or holdout, such as protocol.name=paper"),
+    ("protocol.held_out=0.5", "Invalid protocol.held_out=0.5: expected 0 under protocol=paper, such as protocol=hold"),
+    ("protocol=holdout protocol.held_out=-0.1", "Invalid protocol.held_out=-0.1: expected a number >= 0 and < 1"),
+    ("protocol=holdout protocol.held_out=0", "Invalid protocol.held_out=0.0: expected a number > 0 and < 1, such as"),
+    (
+        "+protocol.test_in_curve=true",
+        "Invalid protocol.test_in_curve=true: expected nothing under protocol=paper, such",
+    ),
+    (
+        "protocol.select_by=upm",
+        "Invalid protocol.select_by='upm': expected test under protocol=paper, such as protocol=",
+    ),
+    (
+        "protocol=holdout protocol.select_by=test",
+        "Invalid protocol.select_by='test': expected bag_loss, upm, debiased or",
+    ),
+    ("protocol=holdout protocol.held_out=1", "Invalid protocol.held_out=1: expected a number >= 0 and < 1"),
+    (
+        "protocol=holdout protocol.refit=1",
+        "Invalid protocol.refit=1: expected auto, true or false or null, such as protocol.refit=auto",
+    ),
+    (
+        "+protocol.refit=true",
+        "Invalid protocol.refit=true: expected nothing under protocol=paper, which holds no bag out, such as",
+    ),
+    ("protocol=holdout ~protocol.refit", "Missing protocol.refit: expected auto, true or false, such as refit: auto"),
+    ("logger=wandb logger.mode=foo", "Invalid logger.mode='foo': expected auto, online or offline, such as"),
+    ("logger=wandb logger.tags=foo", "Invalid logger.tags='foo': expected a list, each of it a text, such as"),
+    ("grouping_key=", "Invalid grouping_key='': expected key columns of dataset synthetic, which has no '' but C1"),
+    ("grouping_key=C1/C2", "Invalid grouping_key='C1/C2': expected key columns of dataset synthetic, which has no C1/"),
+    ("grouping_key=5", "Invalid grouping_key='5': expected key columns of dataset synthetic, which has no 5 but C1"),
+    ("grouping_key=1_2", "Invalid grouping_key='1_2': expected key columns of dataset synthetic, which has no 1, 2 "),
+    (
+        "grouping_key=random_64 grouping_key.kind=x",
+        "Invalid grouping_key.kind='x': expected feature, fixed, given, prior or random",
+    ),
+    ("noise=laplace noise.epsilon=0", "Invalid noise.epsilon=0: expected a number > 0"),
+    ("noise=laplace noise.delta=0.1", "Invalid noise.delta=0.1: expected 0 under noise=laplace, such as noise=gaussia"),
+    ("noise=gaussian noise.delta=0", "Invalid noise.delta=0.0: expected a number > 0 and < 1 under noise=gaussian, "),
+    ("noise=gaussian noise.epsilon=2", "Invalid noise.epsilon=2.0: expected a number > 0 and <= 1 under noise=gaussi"),
+    ("noise=x", "Invalid noise='x': expected gaussian or laplace, such as noise="),
+    ("grouping_key=prior_64", "Invalid grouping_key=prior_64: expected the prior prediction by which its bags are "),
+    ("grouping_key=prior_64 grouping_key.column=N1 grouping_key.scores=x.csv", "Invalid grouping_key=prior_64: expect"),
+    (
+        "grouping_key=prior_64 grouping_key.scores=x.csv",
+        "Invalid grouping_key.scores='x.csv': expected a file of score",
+    ),
+    ("grouping_key=random_64 grouping_key.seed=-1", "Invalid grouping_key.seed=-1: expected an integer >= 0"),
+    ("grouping_key=C1_C2 grouping_key.low_thresh=a", "Invalid grouping_key.low_thresh='a': expected an integer > 0"),
+    ("grouping_key=C1_C2 grouping_key.high_thresh=0", "Invalid grouping_key.high_thresh=0: expected an integer > 0"),
+    (
+        "grouping_key=C1_C2 grouping_key.low_thresh=9000",
+        "Invalid grouping_key.high_thresh=2500: expected an integer >= grouping_key.low_thresh, which is 9000, such as",
+    ),
+    ("grouping_key=feature grouping_key.columns=[C1,1]", "Invalid grouping_key='C1_1': expected key columns of datas"),
+    ("grouping_key=feature grouping_key.columns=C1", "Invalid grouping_key.columns='C1': expected a list, each of it"),
+    ("model=1", "Invalid model='1': expected autoint, embedding_mlp, linear or mlp, such as model="),
+    ("model=null", "Invalid model=null: expected autoint, embedding_mlp, linear or mlp, such as model=autoint"),
+    ("dataset=null", "Invalid dataset=null: expected criteo_ctr, criteo_sscl, files, "),
+    ("method=[dllp_bce,sim_llp]", "Invalid method=['dllp_bce','sim_llp']: expected count, debiased, dllp_bce, "),
+    ("~dataset.prepare", "Missing dataset.prepare: expected a group of options, such as prepare: {_target_: "),
+    ("~dataset.prepare._target_", "Missing dataset.prepare._target_: expected a dotted path, such as _target_: "),
+    ("~dataset.embedded", "Missing dataset.embedded: expected true or false, such as embedded: true in its YAML file"),
+    ("dataset.embedded=false", "Missing dataset.source: expected where its raw files are had, such as source: https:"),
+    ("~method.labels", "Missing method.labels: expected a list that is not empty, each of it binary or real, such as"),
+    ("seed=${nothing}", "Interpolation key 'nothing' not found"),
+]
+
+
 @pytest.mark.parametrize(("overrides", "message"), VALUES, ids=[overrides for overrides, _ in VALUES])
 def test_wrong_value(tiny, overrides, message):
     assert refused(lambda: check_config(composed("train", overrides.split()))).startswith(message)
