@@ -17,6 +17,8 @@ from llp.methods.base import LLPMethod
 from llp.runs.load import load_method
 from llp.runs.record import RunRecord
 
+ROWS_AT_ONCE = 2**12  # whose layers stay in a processor's cache
+
 ScoresByName = dict[str, NDArray[np.float64]]
 
 
@@ -67,8 +69,11 @@ class TrainedRuns:
     @torch.inference_mode()
     def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
         """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one."""
-        codes, numbers = torch.from_numpy(categorical), torch.from_numpy(numeric)
-        raw = [method.log_odds(method(codes, numbers)).double().numpy() for method in self.methods]
+        split = (torch.split(torch.from_numpy(one), ROWS_AT_ONCE) for one in (categorical, numeric))
+        parts = list(zip(*split, strict=True))
+        raw = [
+            torch.cat([method.log_odds(method(*part)) for part in parts]).double().numpy() for method in self.methods
+        ]
         return mean_scores(raw, self.label_kind)
 
 

@@ -68,6 +68,12 @@ VALUES = [
         "protocol=holdout protocol.select_by=test",
         "Invalid protocol.select_by='test': expected bag_loss, upm, debiased or",
     ),
+    ("protocol=holdout protocol.refit=1", "Invalid protocol.refit=1: expected auto, true or false or null, such as"),
+    (
+        "+protocol.refit=true",
+        "Invalid protocol.refit=true: expected nothing under protocol=paper, which holds no bag out",
+    ),
+    ("protocol=holdout ~protocol.refit", "Missing protocol.refit: expected auto, true or false, such as refit: auto"),
     ("protocol=holdout protocol.held_out=1", "Invalid protocol.held_out=1: expected a number >= 0 and < 1"),
     ("logger=wandb logger.mode=foo", "Invalid logger.mode='foo': expected auto, online or offline, such as"),
     ("logger=wandb logger.tags=foo", "Invalid logger.tags='foo': expected a list, each of it a text, such as"),
