@@ -10,29 +10,34 @@ from llp import signals
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
+import copy
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import hydra
 import polars as pl
-from omegaconf import DictConfig
+from omegaconf import DictConfig, ListConfig
 from rich.progress import track
 from scipy.spatial.distance import cdist
 
 from llp.analysis.clusters import Tail, assign, clusterings
 from llp.analysis.figures import draw_figures
 from llp.analysis.hardness import Measures
+from llp.analysis.matrix import measure_matrix, remove_matrices_of_other_tables, write_matrix
+from llp.analysis.matrix_figure import draw_matrix
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.analysis.table import show_bag_datasets
 from llp.command import command, told_in_a_line
-from llp.config.checks import check_config
+from llp.config.checks import check_columns, check_config
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, grouping_key
+from llp.config.grouping_keys import CONF_DIR, grouping_key, grouping_key_node, read_columns
 from llp.config.own_code import placed_errors
+from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import invalid
@@ -78,6 +83,7 @@ def analyze(config: DictConfig) -> Path:
         write_atomically(folder / "analysis.parquet", frame.write_parquet)
         write_atomically(folder / "analysis.csv", frame.write_csv)
         draw_figures(frame, folder / "figures", config.dataset.name)
+        measure_matrices(config, table, folder)
     show_bag_datasets(frame, config.dataset.name)
     log.info("written to %s", folder)
     return folder
@@ -107,6 +113,44 @@ def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[
         }
         for key in [*keys, *others]
     ]
+
+
+def measure_matrices(config: DictConfig, table: InstanceTable, folder: Path) -> None:
+    """Measure, keep and draw the BagSepMatrix of each key that is asked for."""
+    remove_matrices_of_other_tables(folder, table)
+    keys = matrix_keys(config)
+    space = make_space(str(config.space), table) if keys else None
+    for key in keys:
+        assert space is not None
+        matrix = measure_matrix(
+            table, key, space, config.metric, most_bags=config.matrix_bags, most_instances=config.metric_limit
+        )
+        write_matrix(folder, key.name, matrix)
+        draw_matrix(key.name, matrix, folder / "figures", config.dataset.name)
+
+
+def matrix_keys(config: DictConfig) -> list[GroupingKey]:
+    """The keys whose matrix is asked for, with the analysis' own limits of bag sizes and seed.
+
+    Raises
+    ------
+    InputError
+        A key has columns that the dataset lacks, or that are not in order.
+    """
+    asked = config.matrix if isinstance(config.matrix, ListConfig) else filter(None, [config.matrix])
+    keys = []
+    for name in map(str, asked):
+        named = copy.deepcopy(config)
+        if name != grouping_key(config).name:  # which may have options that no name tells
+            named.grouping_key = grouping_key_node(name)
+            read_columns(named, name)
+        key = grouping_key(named)
+        if key.kind == "prior" and key.column is None and key.scores is None:
+            raise invalid("matrix", name, "a key without a prior prediction, or that of grouping_key", "random_64")
+        check_columns("matrix", key, config)
+        limits = {"low_thresh": config.low_thresh, "high_thresh": config.high_thresh}
+        keys.append(replace(key, **(limits if key.kind == "feature" else {"seed": config.bag_seed})))
+    return keys
 
 
 def make_space(name: str, table: InstanceTable) -> Space | None:
@@ -165,6 +209,8 @@ def check_analysis(config: DictConfig) -> None:
     except ValueError:
         known = "a metric of scipy's cdist: sqeuclidean, euclidean, cityblock, cosine, chebyshev, ..."
         raise invalid("metric", config.metric, known, "sqeuclidean") from None
+    if matrix_keys(config) and config.space == "none":
+        raise invalid("space", "none", "multi_hot or the folder of a finished run, for a matrix", "multi_hot")
 
 
 def quote_space(argument: str) -> str:

@@ -122,13 +122,14 @@ def report(
     InputError
         There is no such folder, dataset, grouping key, method, experiment, table or figure.
     """
-    choice = Choice(_known("tables", tables, contents.TABLES), _known("figures", figures, contents.FIGURES))
+    names = _known("tables", tables, contents.TABLES), _known("figures", figures, contents.FIGURES)
+    choice = Choice(*names, grouping_keys=grouping_key)
     if not outputs_dir.is_dir():
         raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; train some runs: {_TRAIN}")
     filters = {"dataset": dataset, "grouping_key": grouping_key, "method": method}
     collected = of_experiment(collect(outputs_dir), experiment)
     datasets = datasets_of(outputs_dir, collected, dataset)
-    collected = filtered(collected, {name: names for name, names in filters.items() if names is not None})
+    collected = filtered(outputs_dir, collected, {name: names for name, names in filters.items() if names is not None})
     chosen: list[Chosen] = []
     if learning_rate == "held_out":
         collected, chosen = at_held_out_rates(collected)

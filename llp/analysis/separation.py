@@ -9,7 +9,7 @@ For d = ℓ₂² everything follows from each bag's mean vector m_B and mean squ
 costs O(m²) distances.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from llp.analysis.hardness import Measures, spread
-from llp.analysis.vector_blocks import Moments
+from llp.analysis.vector_blocks import Moments, VectorBlock
 from llp.data.bags import Rows
 
 # A bag whose squared norms cancel to less than this share has equal points: what is left is rounding.
@@ -37,13 +37,44 @@ NO_BAGS = Separations(np.empty(0), np.empty(0))
 def squared_euclidean(moments: Moments) -> Separations:
     """Separations in ℓ₂², in closed form from the moments of K bags."""
     q, own, dot = moments.mean_square, moments.square_of_mean, moments.mean_dot_total
-    variance = q - own
-    variance[variance < ROUNDING * q] = 0.0
+    variance = _variance(moments)
     others = len(q) - 1
     if others < 1:
         return Separations(2 * variance, np.full(len(q), np.nan))
     inter = q + (q.sum() - q) / others - 2 * (dot - own) / others
     return Separations(2 * variance, np.maximum(inter, 0.0))
+
+
+def _variance(moments: Moments) -> NDArray[np.float64]:
+    """Mean squared distance (K) of a bag's vectors from their mean."""
+    variance = moments.mean_square - moments.square_of_mean
+    variance[variance < ROUNDING * moments.mean_square] = 0.0
+    return variance
+
+
+def squared_euclidean_matrix(
+    blocks: Iterable[VectorBlock], rows: Rows, offsets: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """BagSepMatrix (K, K) in ℓ₂², in closed form: the bags' variances and the distance of their means.
+
+    Parameters
+    ----------
+    blocks : iterable of VectorBlock
+        Parts of the instance vectors.
+    rows, offsets : ndarray
+        Bags, as in `Bags`.
+    """
+    K = len(offsets) - 1
+    between, variance = np.zeros((K, K)), np.zeros(K)
+    for block in blocks:
+        means = block.means(rows, offsets)
+        dots = means @ means.T
+        dots = dots if isinstance(dots, np.ndarray) else dots.toarray()
+        squares = np.diagonal(dots)
+        between += np.maximum(squares[:, None] + squares - 2 * dots, 0.0)
+        variance += _variance(block.moments(rows, offsets))
+    np.fill_diagonal(between, 0.0)
+    return between + variance[:, None] + variance
 
 
 def bag_sep_matrix(

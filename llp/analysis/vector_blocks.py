@@ -8,7 +8,7 @@ import functools
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from llp.data.bags import Rows
 
+Means: TypeAlias = NDArray[np.float64] | csr_array
 Pairs = NDArray[np.uint32 | np.uint64]
 
 
@@ -59,6 +60,9 @@ class VectorBlock(Protocol):
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """The block (m, width) of the given rows, for small data."""
 
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> Means:
+        """The bags' mean vectors (K, width), from any origin."""
+
 
 @dataclass(frozen=True)
 class OneHot:
@@ -94,6 +98,11 @@ class OneHot:
             mean_dot_total=_sums(bag, share * total[code], len(size)),
         )
 
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> csr_array:
+        """See `VectorBlock`: sparse, as a bag holds few of the codes."""
+        size = np.diff(offsets)
+        return csr_array((np.repeat(1 / size, size), self.codes[rows], offsets), shape=(len(size), self.vocab_size))
+
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """See `VectorBlock`."""
         vectors = np.zeros((len(rows), self.vocab_size))
@@ -124,15 +133,20 @@ class Embedded:
     def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
         """See `VectorBlock`."""
         codes, size = self.codes[rows], np.diff(offsets)
-        weight = self.embedding.astype(np.float64)
-        members = csr_array((np.ones(len(rows)), codes, offsets), shape=(len(size), len(weight)))
-        mean = (members @ weight) / size[:, None]
+        weight, mean = self.embedding.astype(np.float64), self.means(rows, offsets)
         square = np.einsum("vd,vd->v", weight, weight)
         return Moments(
             mean_square=np.add.reduceat(square[codes], offsets[:-1]) / size,
             square_of_mean=np.einsum("kd,kd->k", mean, mean),
             mean_dot_total=mean @ mean.sum(axis=0),
         )
+
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
+        size, weight = np.diff(offsets), self.embedding.astype(np.float64)
+        members = csr_array((np.ones(len(rows)), self.codes[rows], offsets), shape=(len(size), len(weight)))
+        mean: NDArray[np.float64] = (members @ weight) / size[:, None]
+        return mean
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """See `VectorBlock`."""
@@ -166,6 +180,12 @@ class Scaled:
             square_of_mean=mean**2,
             mean_dot_total=mean * mean.sum(),
         )
+
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `VectorBlock`; from the mean of all values, which spares digits."""
+        values = self.vectors(rows)
+        mean: NDArray[np.float64] = np.add.reduceat(values - values.mean(), offsets[:-1]) / np.diff(offsets)[:, None]
+        return mean
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """See `VectorBlock`."""

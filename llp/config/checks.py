@@ -106,7 +106,7 @@ def _check_noise(noise: NoiseConfig | None) -> None:
 
 def _check_key(config: DictConfig) -> None:
     """Refuse a key of columns that the dataset lacks, that are not in order, or that keeps no bag."""
-    key, known = grouping_key(config), [str(column) for column in config.dataset.key_columns]
+    key = grouping_key(config)
     if key.kind == "prior" and (key.column is None) == (key.scores is None):
         raise InputError(
             f"Invalid grouping_key={key.name}: expected the prior prediction by which its bags are sorted, either "
@@ -114,24 +114,43 @@ def _check_key(config: DictConfig) -> None:
         )
     if key.scores is not None:
         check_scores(Path(key.scores))
-    if key.kind in ("random", "given", "prior"):
-        return
-    if not key.columns:
+    if key.kind in ("feature", "fixed") and not key.columns:
         raise no_columns(config)
-    if unknown := [column for column in key.columns if column not in known]:
-        named = ", ".join(column or "''" for column in unknown)
-        example = (
-            f"{_written(GroupingKey('feature', tuple(known[:2])))}, or for names with an underscore "
-            f"grouping_key=feature grouping_key.columns={plain(known[:2])}"
-        )
-        expected = f"key columns of dataset {config.dataset.name}, which has no {named} but {', '.join(known)}"
-        raise invalid("grouping_key", key.name, expected, example)
-    right = sorted(set(key.columns), key=known.index)
-    if list(key.columns) != right:
-        example = _written(GroupingKey(key.kind, tuple(right), key.bag_size))
-        raise invalid("grouping_key", key.name, "columns in table order, each once", example)
+    check_columns("grouping_key", key, config)
     if key.kind == "feature":
         _check_thresholds("grouping_key.", key.low_thresh, key.high_thresh)
+
+
+def check_columns(option: str, key: GroupingKey, config: DictConfig) -> None:
+    """Refuse a key of columns that the dataset lacks, or that are not in order.
+
+    Parameters
+    ----------
+    option : str
+        Where it is given, for the error: 'grouping_key' or 'matrix'.
+    key : GroupingKey
+        The key.
+    config : DictConfig
+        Its dataset's config.
+
+    Raises
+    ------
+    InputError
+        Says which columns there are, or their order.
+    """
+    known = [str(column) for column in config.dataset.key_columns]
+    if unknown := [column for column in key.columns if column not in known]:
+        named = ", ".join(column or "''" for column in unknown)
+        example = _written(option, GroupingKey("feature", tuple(known[:2])))
+        if option == "grouping_key":
+            columns = f"grouping_key=feature grouping_key.columns={plain(known[:2])}"
+            example = f"{example}, or for names with an underscore {columns}"
+        expected = f"key columns of dataset {config.dataset.name}, which has no {named} but {', '.join(known)}"
+        raise invalid(option, key.name, expected, example)
+    right = sorted(set(key.columns), key=known.index)
+    if list(key.columns) != right:
+        example = _written(option, GroupingKey(key.kind, tuple(right), key.bag_size))
+        raise invalid(option, key.name, "columns in table order, each once", example)
 
 
 def _check_thresholds(prefix: str, low: int | None, high: int | None) -> None:
@@ -141,12 +160,12 @@ def _check_thresholds(prefix: str, low: int | None, high: int | None) -> None:
         raise invalid(f"{prefix}high_thresh", high, f"an integer >= {prefix}low_thresh, which is {low}", example)
 
 
-def _written(key: GroupingKey) -> str:
+def _written(option: str, key: GroupingKey) -> str:
     """How a key is asked for: by its name, unless a column's own name holds an underscore."""
-    if any("_" in column for column in key.columns):
+    if option == "grouping_key" and any("_" in column for column in key.columns):
         size = f" grouping_key.bag_size={key.bag_size}" if key.bag_size else ""
         return f"grouping_key={key.kind} grouping_key.columns={plain(key.columns)}{size}"
-    return f"grouping_key={key.name}"
+    return f"{option}={key.name}"
 
 
 def _check_labels(config: TrainConfig) -> None:

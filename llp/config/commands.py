@@ -66,6 +66,9 @@ class PrepareConfig(ConfigGroup):
     data_dir: Folder
 
 
+_Names = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null")]
+
+
 class AnalyzeConfig(ConfigGroup):
     """`conf/analyze.yaml`."""
 
@@ -82,13 +85,12 @@ class AnalyzeConfig(ConfigGroup):
     metric: Annotated[str, Field(description="a metric of scipy's cdist", examples=["sqeuclidean"])]
     metric_limit: PositiveInt
     tail_named_by: Literal["p85", "p70"]
+    matrix: _Names
+    matrix_bags: Annotated[int, Field(ge=2)]
     threads: PositiveInt
     debug: bool
     data_dir: Folder
     outputs_dir: Folder
-
-
-_Names = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null for all")]
 
 
 class ReportConfig(ConfigGroup):

@@ -72,8 +72,10 @@ def of_experiment(collected: Collected, name: str | None) -> Collected:
     )
 
 
-def filtered(collected: Collected, filters: Mapping[str, Sequence[str]]) -> Collected:
+def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequence[str]]) -> Collected:
     """The runs and points that have one of the given names in each of some options.
+
+    A grouping key may also be one whose BagSepMatrix was measured.
 
     Raises
     ------
@@ -83,7 +85,9 @@ def filtered(collected: Collected, filters: Mapping[str, Sequence[str]]) -> Coll
     runs = collected.runs
     for option, names in filters.items():
         if option != "dataset":
-            _refuse_unknown(option, names, sorted(_names(collected, option)), "no run has it")
+            drawn = outputs_dir.glob("analysis/*/matrices/[!.]*.parquet") if option == "grouping_key" else ()
+            there = _names(collected, option) | {unquote(path.stem) for path in drawn}
+            _refuse_unknown(option, names, sorted(there), "no run has it")
         runs = runs.filter(pl.col(option).is_in(list(names)))
 
     def kept(point: Any) -> bool:

@@ -4,12 +4,13 @@ A function returns None where there is nothing to show: no random bags, labels w
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from llp.analysis import figures as analysis_figures
+from llp.analysis.matrix_figure import matrix_figure
 from llp.results import published
 from llp.results.figures import bags, comparison, curves, hardness
 from llp.results.figures import scores as score_figures
@@ -53,12 +54,15 @@ class Dataset:
         Its analysis.
     progress : Progress
         What became of its grid.
+    matrices : Mapping
+        Key to its BagSepMatrix, see `llp.analysis.matrix.measure_matrix`.
     """
 
     name: str
     cells: pl.DataFrame | None
     analysis: pl.DataFrame | None
     progress: Progress
+    matrices: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 ScoreTable = Callable[[Scores], Table | None]
@@ -145,6 +149,7 @@ DATASET_FIGURES: Mapping[str, DatasetFigure] = {
     "scatter_3d": _keys_drawn(analysis_figures.draw_scatter_3d),
     "bag_sizes": _keys_drawn(analysis_figures.draw_bag_sizes),
     "label_proportions": _keys_drawn(analysis_figures.draw_label_proportions),
+    "bag_sep_matrix": lambda part: matrix_figure(part.matrices, part.name) if part.matrices else None,
 }
 FIGURE_TITLES = {
     "scores": "Scores by bag dataset and method",
@@ -161,6 +166,7 @@ FIGURE_TITLES = {
     "scatter_3d": "Bag datasets by three measures",
     "bag_sizes": "Distributions of the bag sizes",
     "label_proportions": "Label proportions",
+    "bag_sep_matrix": "BagSepMatrix of chosen keys",
 }
 TABLES = (*SCORE_TABLES, *DATASET_TABLES)
 FIGURES = (*SCORE_FIGURES, *DATASET_FIGURES)

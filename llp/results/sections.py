@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from llp.analysis.drawing import STYLE, save_figure
+from llp.analysis.matrix import read_matrices
 from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """Names of the tables and figures to make."""
+    """Names of the tables and figures to make, and of the keys whose matrices are drawn; None draws all."""
 
     tables: Collection[str] = contents.TABLES
     figures: Collection[str] = contents.FIGURES
+    grouping_keys: Collection[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,12 @@ def make_report(
             missing.append(problem)
         own = cells.filter(pl.col("dataset") == dataset)
         grids.append(progress(collected, dataset))
-        part = contents.Dataset(dataset, own if len(own) else None, analysis, grids[-1])
+        matrices, unusable = read_matrices(analysis_path(outputs_dir, dataset).parent)
+        missing.extend(unusable)
+        chosen = {
+            key: one for key, one in matrices.items() if choice.grouping_keys is None or key in choice.grouping_keys
+        }
+        part = contents.Dataset(dataset, own if len(own) else None, analysis, grids[-1], chosen)
         for scores in _parts(own, named_runs, analysis):
             title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)
             section = _section(_name(scores), title, scores, *kinds, choice, folder)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from llp.analysis.matrix import write_matrix
 from llp.results import contents
 from llp.results.collect import collect
 from llp.results.summary import summarize
@@ -105,6 +106,14 @@ def write_analysis(outputs_dir: Path, *, dataset: str = "flights", keys: Iterabl
     path.parent.mkdir(parents=True)
     frame.write_parquet(path)
     return frame
+
+
+def write_made_matrix(outputs_dir: Path, key: str, *, dataset: str = "flights", bags: int = 12) -> None:
+    """Write the BagSepMatrix of a key whose bags lie on a line."""
+    place = np.linspace(0, 1, bags)
+    columns = {"size": [100] * bags, "label_mean": place, "separation": 10 + (place[:, None] - place) ** 2}
+    matrix = pl.DataFrame(columns).with_columns(n_bags=900, metric=pl.lit("sqeuclidean"), table=pl.lit("0123"))
+    write_matrix(outputs_dir / "analysis" / dataset, key, matrix)
 
 
 def contents_of(folder: Path, analysis: pl.DataFrame | None = None) -> contents.Scores:

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from llp.analysis.separation import NO_BAGS, bag_sep_matrix, from_matrix, separation_measures, squared_euclidean
+from llp.analysis.separation import (
+    NO_BAGS,
+    bag_sep_matrix,
+    from_matrix,
+    separation_measures,
+    squared_euclidean,
+    squared_euclidean_matrix,
+)
 from llp.analysis.vector_blocks import Embedded, OneHot, Scaled, sum_of_moments
 
 VOCAB = 4
@@ -73,6 +80,9 @@ def test_blocks_of_every_kind_equal_brute_force(sizes, seed):
     expected = from_matrix(brute(points, rows, offsets, squared))
     np.testing.assert_allclose(found.intra, expected.intra, atol=1e-9)
     np.testing.assert_allclose(found.inter, expected.inter, atol=1e-9)
+
+    matrix = squared_euclidean_matrix(blocks, rows, offsets)
+    np.testing.assert_allclose(matrix, brute(points, rows, offsets, squared), atol=1e-9)
 
     def dense(rows):
         return np.concatenate([block.vectors(rows) for block in blocks], axis=1)

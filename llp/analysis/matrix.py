@@ -1,0 +1,112 @@
+"""BagSepMatrix of chosen grouping keys: how far every pair of bags lies apart, measured and kept to be drawn.
+
+A matrix has a row per bag: with more bags than can be told apart, some of them stand for all, evenly spaced in the
+order of their label proportions.
+"""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.analysis.measurer import CLOSED_FORM
+from llp.analysis.separation import bag_sep_matrix, squared_euclidean_matrix
+from llp.analysis.space import Space
+from llp.data.bags import Bags, GroupingKey
+from llp.data.build_bags import build_all
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.files import folder_name, write_atomically
+
+_FOLDER = "matrices"
+_COLUMNS = ("size", "label_mean", "separation", "n_bags", "metric", "table")
+
+
+def measure_matrix(
+    table: InstanceTable, key: GroupingKey, space: Space, metric: str, *, most_bags: int, most_instances: int
+) -> pl.DataFrame:
+    """Measure a key's matrix.
+
+    Parameters
+    ----------
+    table : InstanceTable
+        The table.
+    key : GroupingKey
+        The key; its bags are those of the whole table.
+    space : Space
+        Where the instances lie.
+    metric : str
+        'sqeuclidean' (closed form) or another name that scipy's `cdist` knows.
+    most_bags : int
+        Bags of the matrix at most.
+    most_instances : int
+        Instances of the matrix's bags at most, under another metric.
+
+    Returns
+    -------
+    pl.DataFrame
+        A row per bag of the matrix, by rising label mean: `size`, `label_mean`, `separation` (its row of the matrix),
+        `n_bags` (of the key), `metric`, `table` (the table's fingerprint).
+
+    Raises
+    ------
+    InputError
+        The key keeps less than two bags, or too many instances for the metric.
+    """
+    every = build_all(table, key)
+    if len(every) < 2:
+        raise InputError(f"Invalid matrix={key.name}: expected a key of two bags or more, and it keeps {len(every)}")
+    bags = every.select(evenly_spaced(every, most_bags))
+    if metric == CLOSED_FORM:
+        matrix = squared_euclidean_matrix(space.blocks, bags.rows, bags.offsets)
+    elif len(bags.rows) > most_instances:
+        raise InputError(
+            f"metric={metric} measures all pairs of instances, and the matrix of {key.name} has {len(bags.rows)}: "
+            f"write metric={CLOSED_FORM}, which has a closed form, fewer matrix_bags, or raise "
+            f"metric_limit={most_instances}"
+        )
+    else:
+        matrix = bag_sep_matrix(space.vectors, bags.rows, bags.offsets, metric)
+    means, fingerprint = bags.label_sum / bags.sizes, table.fingerprint
+    rows = {"size": bags.sizes, "label_mean": means, "separation": matrix}
+    return pl.DataFrame(rows).with_columns(n_bags=len(every), metric=pl.lit(metric), table=pl.lit(fingerprint))
+
+
+def evenly_spaced(bags: Bags, most: int) -> NDArray[np.int64]:
+    """Numbers of at most so many bags, by rising label mean, the first and the last among them."""
+    order = np.argsort(bags.label_sum / bags.sizes, kind="stable")
+    places = np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(np.int64)
+    chosen: NDArray[np.int64] = order[places]
+    return chosen
+
+
+def write_matrix(folder: Path, key: str, matrix: pl.DataFrame) -> Path:
+    """Keep a key's matrix in the folder of its dataset's analysis."""
+    path = folder / _FOLDER / f"{folder_name(key)}.parquet"
+    write_atomically(path, matrix.write_parquet)
+    return path
+
+
+def read_matrices(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """The matrices of a dataset's analysis by key, and what is wrong with files that cannot be used."""
+    matrices, problems = {}, []
+    for path in sorted((folder / _FOLDER).glob("[!.]*.parquet")):
+        try:
+            matrix = pl.read_parquet(path, columns=list(_COLUMNS))
+            matrix.select(pl.col("separation").cast(pl.List(pl.Float64)), pl.col("label_mean").cast(pl.Float64))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            problems.append(f"{path} cannot be used ({str(error).splitlines()[0]}); remove it")
+        else:
+            matrices[unquote(path.stem)] = matrix
+    return matrices, problems
+
+
+def remove_matrices_of_other_tables(folder: Path, table: InstanceTable) -> None:
+    """Remove the matrices that were measured on an earlier table of the dataset, and files that are none."""
+    found, _ = read_matrices(folder)
+    for path in (folder / _FOLDER).glob("[!.]*.parquet"):
+        matrix = found.get(unquote(path.stem))
+        if matrix is None or set(matrix["table"]) != {table.fingerprint}:
+            path.unlink()

@@ -1,0 +1,22 @@
+"""What a report says first."""
+
+from typing import get_type_hints
+
+import pytest
+
+from llp.data.bags import GroupingKey
+from llp.results.collect import collect
+from llp.results.findings import findings
+from llp.results.summary import summarize
+from llp.results.variants import name_variants
+from tests.helpers.records import write_folds
+
+
+@pytest.mark.parametrize("kind", get_type_hints(GroupingKey)["kind"].__args__)
+def test_the_winner_on_every_kind_of_bags_is_named_first(tmp_path, kind):
+    for method, value in (("dsq", 0.7), ("upm", 0.8)):
+        write_folds(tmp_path, [value] * 5, method=method, bag_kind=kind)
+    collected = collect(tmp_path)
+    said = findings(summarize(name_variants(collected.runs, collected.configs)))
+    assert said[0].startswith("upm has the best test AUC on 1 of 1 dataset of ")
+    assert said[0].endswith(" bags.")
