@@ -38,6 +38,15 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
 
 
+def spare_ticks(axes: Any) -> None:
+    """Few and small ticks for axes in three dimensions, whose labels would run into each other."""
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.get_major_locator().set_params(nbins=5)
+        axis.labelpad = 7
+    axes.tick_params(labelsize=7, pad=1)
+    axes.set_box_aspect(None, zoom=0.82)
+
+
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """A colour and a marker for each name, in order; no two names have both alike."""
     return {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import COLOURS, GREY, STYLE, new_figure, save_figure
+from llp.analysis.drawing import COLOURS, GREY, STYLE, new_figure, save_figure, spare_ticks
 from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
@@ -155,7 +155,7 @@ def draw_scatter_3d(keys: pl.DataFrame) -> "Figure":
     axes.scatter(x[defined], y[defined], z[defined], c=np.array(colours)[defined], s=34, depthshade=False)
     x_title, y_title, z_title = (MEASURES[name][0] for name in SCATTERED)
     axes.set(xlabel=x_title, ylabel=y_title, zlabel=z_title)
-    axes.set_box_aspect(None, zoom=0.85)
+    spare_ticks(axes)
     _legend(axes, colour, loc="upper left")
     return figure
 

@@ -58,7 +58,7 @@ def matrix_figure(matrices: Mapping[str, pl.DataFrame], dataset: str) -> "Figure
 def _panel(above: "Axes", axes: "Axes", key: str, matrix: pl.DataFrame) -> None:
     n_bags, n_all = len(matrix), int(matrix["n_bags"][0])
     values = np.array(matrix["separation"].to_list())
-    above.fill_between(range(n_bags), matrix["label_mean"].to_numpy(), step="mid", color=COLOURS[0], alpha=0.8, lw=0)
+    above.stairs(matrix["label_mean"].to_numpy(), np.arange(n_bags + 1) - 0.5, fill=True, color=COLOURS[0], alpha=0.8)
     above.set_title(f"{key}: {f'{n_bags:,} of ' if n_bags < n_all else ''}{n_all:,} bags", loc="left", fontsize=9)
     above.set(xlim=(-0.5, n_bags - 0.5), xticks=[], ylabel="label mean")
     axes.grid(visible=False)

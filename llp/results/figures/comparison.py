@@ -63,6 +63,7 @@ def cost(cells: pl.DataFrame) -> "Figure":
             name, (point["seconds"], point["mean"]), (6, 0), textcoords="offset points", va="center", fontsize=8
         )
     axes.set(xscale="log", xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.margins(x=0.2)
     axes.set_title(
         f"{heading(cells)}: score against cost, means over each method's bag datasets", loc="left", fontsize=9

@@ -56,7 +56,7 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
     shown: dict[str, Any] = {}
     for axes in figure.axes:
         shown |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(list(shown.values()), list(shown), loc="outside right upper", fontsize=8)
+    figure.legend(list(shown.values()), list(shown), loc="outside right center", fontsize=8)
     more = cells["row"].n_unique() - len(rows)
     said = f"; {more} more bag datasets: choose them with grouping_key=" if more else ""
     figure.suptitle(f"{heading(cells)}: learning curves{said}", fontsize=10)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import GREY, looks, new_figure
+from llp.analysis.drawing import GREY, looks, new_figure, spare_ticks
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
 from llp.results.figures.scores import direction
 from llp.results.formats import columns_of, heading
@@ -44,7 +44,7 @@ def ordered_by(measure: str) -> Callable[[pl.DataFrame, pl.DataFrame], "Figure |
         _name_datasets(axes, keys, measure)
         axes.set_ylabel(direction(cells))
         figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
-        figure.legend(loc="outside right upper", fontsize=8)
+        figure.legend(loc="outside right center", fontsize=8)  # under the title, however long that is
         return figure
 
     return draw
@@ -88,7 +88,7 @@ def scatter(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
     for *foot, z in zip(*values, strict=True):
         axes.plot([foot[0]] * 2, [foot[1]] * 2, [values[2].min(), z], color=GREY, lw=0.6, alpha=0.5)
     _points(axes, joined, look, *values)
-    axes.set_box_aspect(None, zoom=0.85)
+    spare_ticks(axes)
     figure.suptitle(f"{heading(cells)}: the best method on each of {len(joined)} bag datasets", fontsize=11)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8)
