@@ -191,6 +191,8 @@ def draw_label_proportions(keys: pl.DataFrame) -> "Figure":
     for line in drawn["medians"]:
         line.set_color("black")
     axes.set_ylabel("label proportion of a bag")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.12 * (high - low))  # for the legend
     _name_ticks(axes, ordered["grouping_key"].to_list())
     _legend(axes, colour, loc="upper left")
     return figure

@@ -42,6 +42,8 @@ class Section:
         Start of its files' names.
     title : str
         One line.
+    subject : str
+        What the titles of its tables begin with.
     findings : list of str
         What its scores say, in sentences; the first says which method wins where.
     tables : dict
@@ -52,9 +54,15 @@ class Section:
 
     name: str
     title: str
+    subject: str
     findings: list[str] = field(default_factory=list)
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Path] = field(default_factory=dict)
+
+    def short_title(self, table: Table) -> str:
+        """A table's title under the section's own."""
+        rest = table.title.removeprefix(self.subject).lstrip(":, ")
+        return rest[:1].upper() + rest[1:] or "Scores"
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,8 @@ def make_report(
         part = contents.Dataset(dataset, own if len(own) else None, analysis, grids[-1], chosen)
         for scores in _parts(own, named_runs, analysis):
             title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)
-            section = _section(_name(scores), title, scores, *kinds, choice, folder)
+            section = Section(_name(scores), title, subject=title)
+            _fill(section, scores, *kinds, choice, folder)
             differences = differing_settings(scores.cells, collected.configs)
             section.findings.extend([*findings(scores.cells), *differences, *only_here(scores.cells, own)])
             for table in section.tables.values():
@@ -113,7 +122,9 @@ def make_report(
             sections.append(section)
         title = f"{dataset}: bag datasets and completeness"
         all_kinds = (contents.DATASET_TABLES, contents.DATASET_FIGURES)
-        sections.append(_section(folder_name(dataset), title, part, *all_kinds, choice, folder))
+        section = Section(folder_name(dataset), title, subject=f"{dataset}:")
+        _fill(section, part, *all_kinds, choice, folder)
+        sections.append(section)
     return Report([section for section in sections if section.tables or section.figures], grids, missing)
 
 
@@ -131,23 +142,20 @@ def _name(part: contents.Scores) -> str:
 Part = TypeVar("Part")
 
 
-def _section(
-    name: str,
-    title: str,
+def _fill(
+    section: Section,
     part: Part,
     tables: Mapping[str, Callable[[Part], Table | None]],
     figures: Mapping[str, Callable[[Part], "Figure | None"]],
     choice: Choice,
     folder: Path,
-) -> Section:
+) -> None:
     import matplotlib as mpl
 
-    section = Section(name, title)
     for kind, make in tables.items():
         if kind in choice.tables and (table := make(part)) is not None:
             section.tables[kind] = table
     with mpl.rc_context(STYLE):
         for kind, draw in figures.items():
             if kind in choice.figures and (figure := draw(part)) is not None:
-                section.figures[kind] = save_figure(figure, folder / f"{name}_{kind}")[0]
-    return section
+                section.figures[kind] = save_figure(figure, folder / f"{section.name}_{kind}")[0]

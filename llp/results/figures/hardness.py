@@ -40,7 +40,7 @@ def ordered_by(measure: str) -> Callable[[pl.DataFrame, pl.DataFrame], "Figure |
                 ends = np.array([0, len(place) - 1])
                 line = trend[method]["intercept"] + trend[method]["slope"] * ends
                 axes.plot(ends, line, color=look["color"], lw=1, ls=":")
-                _name_outliers(axes, own, place, trend[method])
+        _name_outliers(axes, joined, place, trend)
         _name_datasets(axes, keys, measure)
         axes.set_ylabel(direction(cells))
         figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
@@ -50,9 +50,14 @@ def ordered_by(measure: str) -> Callable[[pl.DataFrame, pl.DataFrame], "Figure |
     return draw
 
 
-def _name_outliers(axes: "Axes", own: pl.DataFrame, place: dict[str, int], trend: dict[str, Any]) -> None:
-    named = {*trend["above"], *trend["below"]}
-    for key, mean in own.filter(pl.col("grouping_key").is_in(named)).select("grouping_key", "mean").iter_rows():
+def _name_outliers(axes: "Axes", joined: pl.DataFrame, place: dict[str, int], trend: dict[str, dict[str, Any]]) -> None:
+    """Name each dataset that stands apart once: at the highest of the methods of which it does."""
+    apart = {(key, method) for method, one in trend.items() for key in (*one["above"], *one["below"])}
+    highest: dict[str, float] = {}
+    for key, method, mean in joined.select("grouping_key", "column", "mean").iter_rows():
+        if (key, method) in apart:
+            highest[key] = max(mean, highest.get(key, mean))
+    for key, mean in highest.items():
         axes.annotate(key, (place[key], mean), (0, 5), textcoords="offset points", fontsize=6, ha="center")
 
 

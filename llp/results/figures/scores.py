@@ -35,10 +35,12 @@ def scores(cells: pl.DataFrame) -> "Figure":
     cells : pl.DataFrame
         Cells of one dataset, protocol and metric, see `llp.results.summary.summarize`.
     """
-    figure = _panels(cells) if cells["row"].n_unique() <= _MOST_PANELS else _heat_map(cells)
+    in_panels = cells["row"].n_unique() <= _MOST_PANELS
+    figure = _panels(cells) if in_panels else _heat_map(cells)
+    mean = "mean ± sample std" if in_panels else "mean"
     figure.suptitle(
         f"{cells['dataset'][0]}: test {metric_title(cells)} by bag dataset and method\n"
-        f"mean ± sample std over {_runs_text(cells)}; epoch selected {_selection(cells)}\n{direction(cells)}",
+        f"{mean} over {_runs_text(cells)}; epoch selected {_selection(cells)}\n{direction(cells)}",
         fontsize=11,
     )
     return figure
@@ -132,6 +134,8 @@ def _legend(figure: "Figure", cells: pl.DataFrame) -> None:
 
 def _heat_map(cells: pl.DataFrame) -> "Figure":
     """How far each mean is behind the best of its row, relative to the spread of the row's methods."""
+    from matplotlib.colors import PowerNorm
+
     methods, rows = columns_of(cells), cells["row"].unique(maintain_order=True).to_list()
     found = by_place(cells)
     means: Any = np.array([[found.get((row, name), {}).get("mean") for name in methods] for row in rows], float)
@@ -142,7 +146,8 @@ def _heat_map(cells: pl.DataFrame) -> "Figure":
     figure = new_figure(0.5 * len(methods) + 3.5, min(max(4.0, 0.16 * len(rows)), 14.0) + 1.5)
     axes = figure.subplots()
     axes.grid(visible=False)
-    image = axes.imshow(behind, aspect="auto", cmap="cividis_r", vmin=0, vmax=typical, interpolation="nearest")
+    scale = PowerNorm(0.5, vmin=0, vmax=typical)  # most methods are near the best: their differences are to be seen
+    image = axes.imshow(behind, aspect="auto", cmap="cividis_r", norm=scale, interpolation="nearest")
     axes.set_facecolor("#F4F4F4")
     axes.set_xticks(range(len(methods)), methods, rotation=60, ha="right")
     axes.set_yticks(range(len(rows)) if named else [], rows if named else [], fontsize=6)
@@ -151,7 +156,7 @@ def _heat_map(cells: pl.DataFrame) -> "Figure":
     for y, row in enumerate(rows):
         for x, method in enumerate(methods):
             if found.get((row, method), {}).get("best") and named:
-                axes.plot(x, y, "*", color="#D55E00", markersize=5)
+                axes.plot(x, y, "*", color="black", markersize=5)
     figure.colorbar(image, ax=axes, label=f"{metric_title(cells)} behind the best of the row (★ best)", shrink=0.6)
     return figure
 

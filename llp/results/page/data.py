@@ -9,6 +9,7 @@ import polars as pl
 
 from llp.results.collect import Config
 from llp.results.curves import read_curve
+from llp.results.formats import METRIC_TITLES
 from llp.results.sections import Section
 from llp.results.table import Cell
 
@@ -33,7 +34,8 @@ def page_data(
         for row in cells.iter_rows(named=True)
     }
     shown: dict[int, dict[str, Any]] = {
-        row["cell"]: {"title": f"{row['column']} on {row['row']}", "dataset": row["dataset"], "metric": row["metric"],
+        row["cell"]: {"title": f"{row['column']} on {row['row']}", "dataset": row["dataset"],
+                      "metric": METRIC_TITLES.get(row["metric"], row["metric"]),
                       "config": row["config"], "runs": []}
         for row in cells.iter_rows(named=True)
     }  # fmt: skip

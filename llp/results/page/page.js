@@ -109,7 +109,9 @@ function drawCurves(runs, metric) {
     const colour = COLOURS[i % COLOURS.length];
     const line = run.curve.map((value, j) => (value === null ? "" : `${x(j * run.step)},${y(value)}`)).filter(Boolean).join(" ");
     made.append(svg("polyline", { points: line, fill: "none", stroke: colour, "stroke-width": 1.6 }));
-    made.append(svg("text", { x: 568, y: 34 + 15 * i, "font-size": 11, fill: colour }, i < 13 ? `fold ${run.fold}${run.seed ? `, seed ${run.seed}` : ""}` : ""));
+    if (i >= 13) return;
+    made.append(svg("line", { x1: 566, x2: 578, y1: 30 + 15 * i, y2: 30 + 15 * i, stroke: colour, "stroke-width": 3 }));
+    made.append(svg("text", { x: 582, y: 34 + 15 * i, "font-size": 11, fill: "#444" }, `fold ${run.fold}${run.seed ? `, seed ${run.seed}` : ""}`));
   });
   return made;
 }
