@@ -125,6 +125,8 @@ def _analyze(config: DictConfig) -> None:
         if one.key_or_group.startswith(("dataset.", "data_dir", "outputs_dir")) and not one.is_sweep_override()
     ]
     dataset = config.hydra.runtime.choices["dataset"]
-    done = subprocess.run([sys.executable, "-m", "llp.analyze", f"dataset={dataset}", *options], check=False)
+    command = [sys.executable, "-m", "llp.analyze", f"dataset={dataset}", *options]
+    command.append("grouping_key=random_256")  # the dataset's own may have columns that are no key columns here
+    done = subprocess.run(command, check=False)
     if done.returncode:
         raise InputError(f"The analysis of dataset {config.dataset.name} failed: its grouping keys are not known")
