@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llp.files import write_atomically
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # M. Okabe's and K. Ito's palette without its yellow, which is too light on white; then the same with other markers
@@ -26,6 +27,7 @@ STYLE: dict[Any, Any] = {  # matplotlib types each key
     "grid.color": "#E3E3E3",
     "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "svg.hashsalt": "llp",
 }
 DPI = 150
@@ -36,6 +38,15 @@ def new_figure(width: float, height: float) -> "Figure":
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
+
+
+def log_scale(axes: "Axes") -> None:
+    """A logarithmic x axis whose ticks are plain numbers."""
+    from matplotlib.ticker import LogFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
 def spare_ticks(axes: Any) -> None:

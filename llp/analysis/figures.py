@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import COLOURS, GREY, STYLE, new_figure, save_figure, spare_ticks
+from llp.analysis.drawing import COLOURS, GREY, STYLE, log_scale, new_figure, save_figure, spare_ticks
 from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
@@ -169,7 +169,8 @@ def draw_bag_sizes(keys: pl.DataFrame) -> "Figure":
     share = np.array([0, *SIZE_PERMILLES, 1000]) / 1000
     for sizes, shade in zip(keys.select(columns).iter_rows(), colours, strict=True):
         axes.plot(sizes, share, color=shade, lw=1, alpha=0.7)
-    axes.set(xscale="log", xlabel="bag size", ylabel="share of the bags that are no larger", ylim=(0, 1.01))
+    log_scale(axes)
+    axes.set(xlabel="bag size", ylabel="share of the bags that are no larger", ylim=(0, 1.01))
     _legend(axes, colour, loc="lower right")
     return figure
 

@@ -1,6 +1,7 @@
 """The measures of bag datasets that an analysis has left, and scores set against them."""
 
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -25,7 +26,7 @@ def analysis_path(outputs_dir: Path, dataset: str) -> Path:
 def read_analysis(path: Path) -> tuple[pl.DataFrame | None, str]:
     """The rows of an analysis, or None and why there are none."""
     if not path.is_file():
-        return None, f"{path} is not there; write it: python -m llp.analyze dataset={path.parent.name}"
+        return None, f"{path} is not there; write it: python -m llp.analyze dataset={unquote(path.parent.name)}"
     try:
         rows = pl.read_parquet(path)
         shown_keys(rows).select("grouping_key", *HARDNESS)

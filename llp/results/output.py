@@ -12,7 +12,7 @@ from llp.results.collect import Config
 from llp.results.page.data import page_data
 from llp.results.page.render import render
 from llp.results.sections import Report
-from llp.results.table import to_csv, to_latex, to_markdown
+from llp.results.table import as_markdown, to_csv, to_latex, to_markdown
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ def write_files(
     files = ReportFiles(folder / "index.html", folder / "report.md", folder / "results.csv")
     parts = ["# Results\n"]
     for section in report.sections:
-        parts += [f"## {section.title}\n", *(f"{sentence}\n" for sentence in section.findings)]
+        parts += [f"{line}\n" for line in (f"## {as_markdown(section.title)}", *map(as_markdown, section.findings))]
         for name, path in section.figures.items():
-            parts.append(f"![{section.title}: {name}]({quote(str(path.relative_to(folder)))})\n")
+            parts.append(f"![{as_markdown(section.title)}: {name}]({quote(str(path.relative_to(folder)))})\n")
             files.figures.extend([path, path.with_suffix(".svg")])
         for name, table in section.tables.items():
             parts.append(to_markdown(table))
             for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
                 files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
-    _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {line.strip()}" for line in closing), ""]))
+    _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {as_markdown(line)}" for line in closing), ""]))
     _write(files.results, cells.drop("cell", "compared", "upwards").write_csv())
     data = page_data(report.sections, runs, cells, configs, outputs_dir)
     _write(files.page, render(report, data, problems=closing[1:], folder=folder, refresh_seconds=refresh_seconds))

@@ -2,6 +2,9 @@
 
 import csv
 import io
+import math
+import re
+import sys
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -28,6 +31,7 @@ _LATEX = str.maketrans(
         "χ": r"$\chi$",
         "²": r"$^2$",
         "ε": r"$\varepsilon$",
+        "∞": r"$\infty$",
         "→": r"$\rightarrow$",
     }
 )
@@ -58,13 +62,15 @@ class Cell:
 
     @classmethod
     def number(cls, value: float | None, form: str) -> "Cell":
-        """A number as `form` shows it; a dash where it is undefined.
+        """A number as `form` shows it; a dash where it is undefined; one without bound sorts as the largest.
 
-        >>> Cell.number(0.5, ".2f").text, Cell.number(None, ".2f").text
-        ('0.50', '–')
+        >>> Cell.number(0.5, ".2f").text, Cell.number(None, ".2f").text, Cell.number(math.inf, ".2f").text
+        ('0.50', '–', '∞')
         """
-        if value is None or value != value:
+        if value is None or math.isnan(value):
             return cls(MISSING)
+        if math.isinf(value):
+            return cls("∞" if value > 0 else "−∞", value=math.copysign(sys.float_info.max, value))
         return cls(format(value, form), value=float(value))
 
 
@@ -92,11 +98,22 @@ class Table:
 
 def to_markdown(table: Table) -> str:
     """Write a table as Markdown, the best of a row in bold."""
-    lines = [table.columns, ["---", *["---:"] * (len(table.columns) - 1)]]
-    lines += [[f"**{cell.text}**" if cell.best else cell.text for cell in row] for row in table.rows]
-    body = "\n".join(f"| {' | '.join(text.replace('|', '/') for text in line)} |" for line in lines)
-    notes = "".join(f"- {note}\n" for note in table.notes)
-    return f"### {table.title}\n\n{body}\n" + (f"\n{notes}" if notes else "")
+    lines = [[*map(as_markdown, table.columns)], ["---", *["---:"] * (len(table.columns) - 1)]]
+    for row in table.rows:
+        texts = [(as_markdown(cell.text), cell.best) for cell in row]
+        lines.append([f"**{text}**" if best else text for text, best in texts])
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    notes = "".join(f"- {as_markdown(note)}\n" for note in table.notes)
+    return f"### {as_markdown(table.title)}\n\n{body}\n" + (f"\n{notes}" if notes else "")
+
+
+def as_markdown(text: str) -> str:
+    r"""Text that Markdown shows as it is, in one line.
+
+    >>> print(as_markdown("month_dest, _a|b* <i>"))
+    month_dest, \_a\|b\* \<i>
+    """
+    return re.sub(r"([\\`*\[\]<|$#~]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(text.split()))
 
 
 def to_latex(table: Table) -> str:
@@ -104,7 +121,7 @@ def to_latex(table: Table) -> str:
     header = " & ".join(map(_latex, table.columns)) + r" \\"
     body = "\n".join(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows)
     align = "l" + "r" * (len(table.columns) - 1)
-    notes = "".join(f"% {note}\n" for note in table.notes)
+    notes = "".join(f"% {' '.join(note.split())}\n" for note in table.notes)
     if len(table.rows) > _LONG:
         return (
             f"{notes}\\begin{{longtable}}{{{align}}}\n\\caption{{{_latex(table.title)}}} \\\\\n\\toprule\n{header}\n"

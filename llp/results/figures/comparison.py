@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import looks, new_figure
+from llp.analysis.drawing import log_scale, looks, new_figure
 from llp.results import statistics
 from llp.results.figures.scores import direction
 from llp.results.formats import columns_of, heading
@@ -62,8 +62,8 @@ def cost(cells: pl.DataFrame) -> "Figure":
         axes.annotate(
             name, (point["seconds"], point["mean"]), (6, 0), textcoords="offset points", va="center", fontsize=8
         )
-    axes.set(xscale="log", xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
-    axes.xaxis.set_major_formatter("{x:g}")
+    log_scale(axes)
+    axes.set(xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
     axes.margins(x=0.2)
     axes.set_title(
         f"{heading(cells)}: score against cost, means over each method's bag datasets", loc="left", fontsize=9
