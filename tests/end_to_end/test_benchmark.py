@@ -34,16 +34,26 @@ def test_a_benchmark_is_swept_over_the_keys_of_an_analysis_that_is_run_first(com
     assert keys == kept != set()
 
 
+def commands_of(target):
+    """The lines that `make` would run."""
+    printed = subprocess.run(
+        ["make", "--dry-run", "--always-make", "READY=", "RUN=python", target],
+        cwd=CHECKOUT, env=os.environ | {"MAKEFLAGS": ""}, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    return printed.replace("\\\n", " ").splitlines()
+
+
+@pytest.mark.parametrize("target", ["demo", "benchmark", "benchmark-small"])
+def test_what_trains_ends_with_the_report(target):
+    assert commands_of(target)[-1] == "python -m llp.report"  # whose last line is the page's path
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_small_benchmark_gives_every_table_and_figure(command):
     command.timeout = 1200
-    printed = subprocess.run(
-        ["make", "--dry-run", "--always-make", "READY=", "RUN=python", "benchmark-small"],
-        cwd=CHECKOUT, env=os.environ | {"MAKEFLAGS": ""}, capture_output=True, text=True, check=True,
-    ).stdout.replace("\\\n", " ")  # fmt: skip
     experiments = []
-    for line in printed.splitlines():
+    for line in commands_of("benchmark-small"):
         if loop := re.fullmatch(r"for name in (.*?); do (python -m llp\.train .*?) \|\| exit; done", line):
             experiments += [loop[2].replace("$name", name) for name in loop[1].split()]
         elif "llp.train" in line:

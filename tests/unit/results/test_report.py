@@ -326,6 +326,7 @@ def test_command(tmp_path: Path) -> None:
     good = command("outputs_dir=runs", "dataset=flights", "grouping_key=month_dest", "method=[dllp_bce]")
     assert good.returncode == 0, good.stderr
     assert "0.6240 ± 0.0230" in good.stdout
+    assert good.stdout.splitlines()[-1].endswith("written: runs/report/index.html")
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"flights", "report"}
     bad = command("outputs_dir=runs", "dataset=none")
