@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import hydra._internal.hydra
@@ -59,10 +60,9 @@ class CheckedLoader(ConfigLoaderImpl):
         given = [self._as_name(override) for override in overrides]
         try:
             self._check_choices(given)
-            if (again := self._run_again(given)) is not None:
-                config = self._load_again(again, config_name, given, run_mode, from_shell, validate_sweep_overrides)
-            else:
-                config = super().load_configuration(config_name, given, run_mode, from_shell, validate_sweep_overrides)
+            again, how = self._run_again(given), (run_mode, from_shell, validate_sweep_overrides)
+            load = super().load_configuration if again is None else partial(self._load_again, again)
+            config = load(config_name, given, *how)
             read_columns(config, str(config.hydra.runtime.choices.get("grouping_key")))
             return config
         except (HydraException, OmegaConfBaseException, InputError) as error:
