@@ -37,6 +37,7 @@ def measured_report(command, tmp_path, n_runs, *arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # what is bounded is its CPU time
 def test_twenty_thousand_records(command, tmp_path):
     seconds, memory = measured_report(command, tmp_path, 20_000)
     assert seconds < 60
