@@ -40,6 +40,7 @@ benchmark-small: $(READY)  ## The same experiments on flights and made data in m
 	for name in $(filter-out paper_ctr_fixed,$(CTR)); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_CTR) || exit; done
 	$(RUN) -m llp.train -m experiment=paper_ctr_fixed $(SMALL_CTR) $(SMALL_FIXED)
 	for name in $(SSCL); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_SSCL) || exit; done
+	$(RUN) -m llp.analyze dataset=flights 'dataset.key_columns=[month,carrier,dest]' matrix=month_dest
 	$(RUN) -m llp.report
 
 test: $(READY)  ## Run the tests that need minutes at most
