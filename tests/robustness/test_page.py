@@ -6,7 +6,7 @@ from tests.helpers.wrong_values import VALUES
 from tests.robustness.__main__ import FAULTS_HEAD, HEAD, PAGE, cell, page_of, play, rows_of
 from tests.robustness.faults import FAULTS
 
-LEAST_FAULTS = 5
+LEAST_FAULTS = 20
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout")
 
