@@ -37,7 +37,7 @@ def test_a_benchmark_is_swept_over_the_keys_of_an_analysis_that_is_run_first(com
 def commands_of(target):
     """The lines that `make` would run."""
     printed = subprocess.run(
-        ["make", "--dry-run", "--always-make", "READY=", "RUN=python", target],
+        ["make", "--no-print-directory", "--dry-run", "--always-make", "READY=", "RUN=python", target],
         cwd=CHECKOUT, env=os.environ | {"MAKEFLAGS": ""}, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     return printed.replace("\\\n", " ").splitlines()

@@ -153,14 +153,6 @@ CALLS = {
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=[0.5] * 9 + [np.nan]),
         "proportions of bag 9 is no finite number",
     ),
-    "epsilon of no sums": (
-        ["files=good.csv", "label=bought", "bag_column=bag", "epsilon=1.0"],
-        r"^Invalid epsilon=1.0: it is of the noise in bags=, expected that option too$",
-    ),
-    "several bags of a row": (
-        ["files=several.csv", "bag_column=bag", "bags=bags.csv", "ignore=[bought]"],
-        r"^1 bag\(s\) are in files= and not in bags=, such as 'b1\|b2'; .* a\|b, needs overlap=true",
-    ),
     "sizes that differ": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=[0.5] * 10, bag_sizes=[4] * 9 + [5]),
         "bag 9 has bag_sizes 5 and 4 instances",
