@@ -10,9 +10,15 @@ import shutil
 import time
 from pathlib import Path
 
+from pydantic_core import from_json
+
 from llp.errors import InputError
 
-OF_A_TABLE = re.compile(r".*\.(json|npy|parquet)|vocabulary")
+OF_A_TABLE = re.compile(
+    r"(schema|recipe)\.json|(categorical|numeric|label|weight|bag|bag_row)\.npy|(columns|ids|bags)\.parquet"
+    r"|vocabulary(/\d+\.parquet)?"
+)
+OF_A_SCHEMA = {"columns", "label_kind", "rows", "made_by", "format_version"}
 NAME_BYTES = 200  # a file system takes 255, the temporary names are longer
 
 
@@ -48,13 +54,26 @@ def check_replaceable(folder: Path) -> None:
     """
     if not folder.is_symlink() and not folder.exists():
         return
-    if folder.is_symlink() or not folder.is_dir() or not (folder / "schema.json").is_file():
-        raise InputError(f"{folder} is no prepared table and stays as it is: give another name with dataset.table=NAME")
-    if foreign := sorted(path.name for path in folder.iterdir() if not OF_A_TABLE.fullmatch(path.name)):
+    if folder.is_symlink() or not folder.is_dir() or not _is_schema(folder / "schema.json"):
+        raise InputError(
+            f"{folder} is no prepared table and stays as it is: give another name with dataset.table=NAME, or move it "
+            "elsewhere"
+        )
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    if foreign := sorted(name for name in names if not OF_A_TABLE.fullmatch(name)):
         raise InputError(
             f"{folder} holds {foreign[0]}, which is no part of a table, and stays as it is: move it elsewhere, or give "
             "another name with dataset.table=NAME"
         )
+
+
+def _is_schema(path: Path) -> bool:
+    """Whether this is the schema of a table, of whatever version."""
+    try:
+        content = from_json(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.keys() >= OF_A_SCHEMA
 
 
 def put_in_place(temporary: Path, folder: Path) -> None:

@@ -113,6 +113,32 @@ def table_with_notes(tmp_path):
     return tmp_path / "t"
 
 
+def files_named_like_a_tables(tmp_path):
+    write_one(tmp_path / "t")
+    (tmp_path / "t" / "measurements.parquet").write_text("mine")
+    return tmp_path / "t"
+
+
+def work_in_a_folder_named_like_a_tables(tmp_path):
+    write_one(tmp_path / "t")
+    (tmp_path / "t" / "vocabulary").mkdir(exist_ok=True)
+    (tmp_path / "t" / "vocabulary" / "thesis.docx").write_text("mine")
+    return tmp_path / "t"
+
+
+def schema_of_something_else(tmp_path):
+    (tmp_path / "t" / "vocabulary").mkdir(parents=True)
+    (tmp_path / "t" / "schema.json").write_text('{"$schema": "https://json-schema.org/draft/2020-12/schema"}')
+    (tmp_path / "t" / "label.npy").write_text("mine")
+    return tmp_path / "t"
+
+
+def schema_that_is_no_json(tmp_path):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "schema.json").write_text("mine")
+    return tmp_path / "t"
+
+
 def link_to_a_table(tmp_path):
     write_one(tmp_path / "elsewhere")
     (tmp_path / "t").symlink_to(tmp_path / "elsewhere")
@@ -124,7 +150,19 @@ def plain_file(tmp_path):
     return tmp_path / "t"
 
 
-@pytest.mark.parametrize("make", [precious, table_with_notes, link_to_a_table, plain_file])
+@pytest.mark.parametrize(
+    "make",
+    [
+        precious,
+        table_with_notes,
+        files_named_like_a_tables,
+        work_in_a_folder_named_like_a_tables,
+        schema_of_something_else,
+        schema_that_is_no_json,
+        link_to_a_table,
+        plain_file,
+    ],
+)
 def test_only_a_table_is_replaced(tmp_path, make):
     place = make(tmp_path)
     before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
