@@ -86,7 +86,7 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
     lines = text.split(b"\n", SAMPLE)[:SAMPLE]
     wanted = len(layout.fields)
     for separator in SEPARATORS:
-        if len(_split(lines[0], separator)) == wanted and _counts_columns(lines[0], separator):
+        if len(_split(lines[0], separator)) == wanted and _counts_columns(file, lines[0], separator, layout):
             return Dialect(separator, layout.fields, header=1)
         names = _columns(lines[0], separator, layout) if _is_header(lines[0], separator, layout) else []
         if len(names) == wanted or any(name in layout.names for name in names):
@@ -156,21 +156,37 @@ def _plain(name: str) -> str:
 
 
 def _is_header(line: bytes, separator: bytes, layout: Layout) -> bool:
-    """Whether a line's values are names: most are no data, and none but the first is empty."""
+    """Whether a line's values are names: most of the format's, or most are no data and none but the first empty."""
     values = [value.strip().strip(b'"') for value in line.split(separator)]
+    if 2 * sum(name in layout.names for name in _columns(line, separator, layout)) > len(layout.names):
+        return True
     if len(values) > 1 and all(values[1:]):
         numbers = [bool(NUMBER.fullmatch(v) or re.fullmatch(rb"-?\d+|[0-9a-f]{8}|[0-9A-F]{32}", v)) for v in values]
         return 2 * sum(numbers) < sum(f.kind != "text" for f in layout.fields)
     return False
 
 
-def _counts_columns(line: bytes, separator: bytes) -> bool:
-    """Whether a line names the columns in their order by numbers alone, as data frames do."""
-    matches = [BY_PLACE.fullmatch(_plain(value)) for value in _split(line, separator)]
-    found = [(match[1], int(match[2])) for match in matches if match]
-    return len(found) == len(matches) and found in (
-        [(found[0][0], start + i) for i in range(len(found))] for start in (0, 1)
-    )
+def _counts_columns(file: str, line: bytes, separator: bytes, layout: Layout) -> bool:
+    """Whether a line names the columns in their order by numbers alone, as data frames do.
+
+    Raises
+    ------
+    InputError
+        It names them so in another order, or leaves some out: which column is which is not known.
+    """
+    values = _split(line, separator)
+    found = [(match[1], int(match[2])) for value in values if (match := BY_PLACE.fullmatch(_plain(value)))]
+    prefixes, numbers = {prefix for prefix, _ in found}, [number for _, number in found]
+    if len(prefixes) == 1 and numbers in ([*range(len(values))], [*range(1, len(values) + 1)]):
+        return True
+    blank = len(values) - len(found) == values.count("")
+    slips = len(found) - len(set(numbers)) <= 1  # one may stand twice
+    if blank and slips and len(prefixes) == 1 and 2 * len(found) > len(values) and max(numbers) < 2 * len(values):
+        raise InputError(
+            f"{file}, line 1 numbers the columns, not from 0 or 1 in their order: name the columns {layout.in_order}, "
+            "or remove the line if they are."
+        )
+    return False
 
 
 def _check_no_header(file: str, lines: Sequence[bytes], separator: bytes, layout: Layout) -> None:

@@ -356,6 +356,27 @@ REFUSED = {
         lambda r: r.file(r.members({"a.zip": r.members({"train.txt": r.content}, "zip")})),
         r"a\.zip is a zip file inside another file: unpack it first",
     ),
+    "names with a blank": (lambda r: r.file(r.text([*NAMES[:20], "", *NAMES[21:]])), r"line 1 names no column C7"),
+    "names with two blanks": (lambda r: r.file(r.text(["", *NAMES[1:30], "", *NAMES[31:]])), r"line 1 names no column"),
+    "the label's name blank": (lambda r: r.file(r.text(["", *NAMES[1:]])), r"line 1 names no column label"),
+    "half of the names": (lambda r: r.file(r.text([*NAMES[:30], *"abcdefghij"])), r"line 1 names 'a', which is no"),
+    "most names blank": (lambda r: r.file(r.text([*NAMES[:22], *[""] * 18])), r"line 1 names no column"),
+    "numbers for names, two exchanged": (
+        lambda r: r.file(r.text(["0", "2", "1", *map(str, range(3, 40))])),
+        r"line 1 numbers the columns, not from 0 or 1 in their order",
+    ),
+    "numbers for names, backwards": (
+        lambda r: r.file(r.text([f"V{i}" for i in range(40, 0, -1)])),
+        r"line 1 numbers the columns",
+    ),
+    "numbers for names, one blank": (
+        lambda r: r.file(r.text(["0", "", *map(str, range(2, 40))])),
+        r"line 1 numbers the columns",
+    ),
+    "numbers for names, one twice": (
+        lambda r: r.file(r.text(["0", "0", *map(str, range(2, 40))])),
+        r"line 1 numbers the columns",
+    ),
     "an encrypted zip": (lambda r: r.file(encrypted(r)), r"train\.txt is encrypted: unpack it with its password"),
     "a zip cut off": (
         lambda r: r.file(r.members({"train.txt": r.content}, "zip")[:-100]),
