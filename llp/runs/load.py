@@ -1,5 +1,6 @@
 """Trained models and methods of finished runs, from their folders, wherever these come from."""
 
+import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
     from torch import nn
 
     from llp.methods.base import LLPMethod
+
+log = logging.getLogger(__name__)
 
 
 def load_weights(model: "nn.Module", folder: Path, name: str = "best.pt") -> None:
@@ -33,21 +36,50 @@ def load_weights(model: "nn.Module", folder: Path, name: str = "best.pt") -> Non
     InputError
         The folder holds no kept weights, damaged ones, or those of another model or table.
     """
+    path = _weights_path(folder, name)
+    if problem := _problem(model, path):
+        again = "" if problem == _OTHERS else "; train that run again with force=true save_model=true"
+        raise InputError(f"{path} {problem}{again}")
+
+
+def serves(model: "nn.Module", path: Path) -> bool:
+    """Whether kept weights are whole and the model's; says what they are otherwise.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Takes them over.
+    path : Path
+        The file.
+    """
+    problem = _problem(model, path) if path.is_file() else "is missing"
+    if problem:
+        log.warning("%s %s: the run is done again", path, problem)
+    return not problem
+
+
+_OTHERS = "was trained on another table or with another model: its weights differ"
+
+
+def _problem(model: "nn.Module", path: Path) -> str:
+    """Put the weights of a file into a model; what is wrong with them, or nothing."""
     import torch
 
-    path, again = _weights_path(folder, name), "train that run again with force=true save_model=true"
     if not is_intact(path):
-        raise InputError(f"{path} is damaged; {again}")
+        return "is damaged"
     try:
         weights = torch.load(path, weights_only=True)
     except Exception as error:  # whatever torch makes of a foreign file
-        raise InputError(f"{path} holds no weights ({first_line(error)}); {again}") from None
+        return f"holds no weights ({first_line(error)})"
     try:
         model.load_state_dict(weights)
     except (RuntimeError, TypeError, AttributeError):
-        raise InputError(f"{folder} was trained on another table or with another model: its weights differ") from None
-    if not all(torch.isfinite(weight).all() for weight in model.parameters()):
-        raise InputError(f"{path} holds weights that are not finite; {again}")
+        return _OTHERS
+    return (
+        ""
+        if all(torch.isfinite(weight).all() for weight in model.parameters())
+        else "holds weights that are not finite"
+    )
 
 
 def _weights_path(folder: Path, name: str = "best.pt") -> Path:

@@ -24,10 +24,11 @@ from llp.config.own_code import placed_errors
 from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
-from llp.files import is_intact, locked, write_atomically
+from llp.files import locked, write_atomically
 from llp.runs.attempt import error_file, log_file, next_attempt, remove_checkpoints, take_over, tidy, work_folder
-from llp.runs.build import check_input, open_table, resolved
+from llp.runs.build import build_model, check_input, open_table, resolved
 from llp.runs.identity import Run, describe, keeps_weights
+from llp.runs.load import serves
 from llp.runs.record import RunRecord, StageRecord
 from llp.runs.start import CHOSEN, FINAL, refits, start
 
@@ -214,10 +215,10 @@ def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[StageRe
     earlier.force = False
     earlier.save_model = True
     weights = Run.of(earlier, table).weights_path
-    for path in (weights, *([weights.with_name(CHOSEN)] if refits(config) else [])):
-        if weights.is_file() and not (path.is_file() and is_intact(path)):
-            log.warning("%s is damaged: the run is done again", path)
-            weights.unlink(missing_ok=True)
+    if weights.is_file():
+        model, names = build_model(earlier, table), (FINAL, CHOSEN) if refits(config) else (FINAL,)
+        if not all(serves(model, weights.with_name(name)) for name in names):
+            weights.unlink()
     record, reused = _run(earlier)
     folder = Run.of(earlier, table).folder
     return [stage.model_copy(update={"run": str(folder), "reused": reused}) for stage in record.stages], folder

@@ -2,7 +2,9 @@
 
 import os
 import random
+import re
 import tempfile
+import zipfile
 
 import pytest
 import torch
@@ -107,17 +109,36 @@ def test_flipped_byte_is_found_or_changes_nothing(tiny):
     assert all("train that run" in message and "\n" not in message for message in told)
 
 
-def test_first_stage_with_a_flipped_byte_is_trained_again(tiny, caplog):
+def flipped(path):
+    flip(path, path.stat().st_size // 2)
+
+
+def without_weights(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other", "content")
+
+
+DAMAGES = {
+    "a flipped byte": (flipped, "is damaged"),
+    "no weights": (without_weights, "holds no weights"),
+    "weights of something else": (lambda path: torch.save({"a": torch.ones(2)}, path), "with another model"),
+    "not finite": (lambda path: torch.save({n: w * float("nan") for n, w in torch.load(path).items()}, path), "finite"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_first_stage_with_damaged_weights_is_trained_again(tiny, caplog, damage):
+    make, problem = DAMAGES[damage]
     config = tiny("method=hard_erot_llp", "trainer.max_epochs=2")
     measures = run_one(config).measures
     path = folder_of(tiny("method=dllp_bce", "trainer.max_epochs=2")) / "checkpoints" / "best.pt"
     whole = path.read_bytes()
-    flip(path, len(whole) // 2)
+    make(path)
     config.force = True
     again = run_one(config)
     assert (again.measures, again.stages[0].reused) == (measures, False)
     assert path.read_bytes() == whole
-    assert f"{path} is damaged: the run is done again" in caplog.text
+    assert re.search(f"{path}.*{problem}.*: the run is done again", caplog.text)
 
 
 def test_checkpoint_with_a_flipped_byte_is_not_gone_on_from(tiny, caplog):
