@@ -25,14 +25,15 @@ def analysis_path(outputs_dir: Path, dataset: str) -> Path:
 
 def read_analysis(path: Path) -> tuple[pl.DataFrame | None, str]:
     """The rows of an analysis, or None and why there are none."""
+    command = f"python -m llp.analyze dataset={unquote(path.parent.name)}"
     if not path.is_file():
-        return None, f"{path} is not there; write it: python -m llp.analyze dataset={unquote(path.parent.name)}"
+        return None, f"{path} is not there; write it: {command}"
     try:
         rows = pl.read_parquet(path)
         shown_keys(rows).select("grouping_key", *HARDNESS)
     except (OSError, pl.exceptions.PolarsError) as error:
         problem = str(error).splitlines()[0]
-        return None, f"{path} cannot be used ({problem}); write it again: python -m llp.analyze force=true"
+        return None, f"{path} cannot be used ({problem}); write it again: {command}"
     return rows, ""
 
 
