@@ -1,9 +1,9 @@
 """What each method's training step costs: `python -m llp.bench.methods` (`make bench-methods`).
 
 Prints forward + loss + backward of every method with a YAML file, relative to `dllp_bce` on the same minibatch of 8
-bags of about 250 instances with 39 categorical columns, on one thread. The optimizer takes the gradient as in a run, but
-its step is left out, and the first layer holds exactly the rows that the minibatch touches. The methods take turns, and
-the shortest of many steps counts: the one least disturbed by other work on the machine.
+bags of about 250 instances with 39 categorical columns, on one thread. The optimizer takes the gradient as in a run,
+but its step is left out, and the first layer holds exactly the rows that the minibatch touches. The methods take turns,
+and the shortest of many steps counts: the one least disturbed by other work on the machine.
 """
 
 import tempfile
