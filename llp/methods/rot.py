@@ -26,12 +26,8 @@ class ROT(LLPMethod):
     ----------
     weight : float
         Of the bag loss, in [0, 1].
-    reg : float
-        Weight of the entropy.
-    pseudo_labels : {'soft', 'hard'}
-        The transport plan's labels as they are, or 1 where they are above 0.5.
-    solver : {'closed_form', 'pot'}
-        Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
+    reg, pseudo_labels, solver
+        As in `llp.methods.ot.EROTLLP`.
     """
 
     static_shape = True

@@ -42,6 +42,6 @@ def test_table_is_the_file(tmp_path, package):
 
 
 def test_missing_package_is_told(monkeypatch):
-    monkeypatch.setattr(diamonds.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"dataset=diamonds needs the package plotnine: install it"):
         diamonds.data_file()

