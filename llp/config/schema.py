@@ -144,6 +144,8 @@ class Hardware(ConfigGroup):
         The kind of device.
     features_on : {'auto', 'device', 'host'}
         Whether the table lives in the device's memory, and training goes by chunks (`llp.training.chunks`).
+    row_order : {'auto', 'table', 'bag'}
+        Whether minibatches of bags are read from the table, or from a copy in the bags' order (`llp.data.bag_order`).
     cuda_graphs : bool
         Whether a step on resident data is captured (`llp.training.cuda_graphs`).
     deterministic : bool
@@ -152,6 +154,7 @@ class Hardware(ConfigGroup):
 
     accelerator: Literal["auto", "cpu", "gpu"]
     features_on: Literal["auto", "device", "host"]
+    row_order: Literal["auto", "table", "bag"]
     cuda_graphs: bool
     deterministic: bool
 

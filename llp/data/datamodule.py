@@ -12,9 +12,10 @@ from typing import Any, Literal
 import lightning as L
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 
-from llp.data.bags import Bags, GroupingKey, Rows
+from llp.data.bag_order import BagOrder, in_table
+from llp.data.bags import Bags, GroupingKey, Ids, Rows
 from llp.data.build_bags import FoldBags
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.on_device import (
@@ -26,6 +27,7 @@ from llp.data.on_device import (
     ResidentTable,
     table_on,
 )
+from llp.data.read_ahead import HAS_ADVICE, ReadAhead
 from llp.data.table import InstanceTable
 from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError, invalid
@@ -53,7 +55,9 @@ class LLPDataModule(L.LightningDataModule):
     key : GroupingKey
         How its bags are made.
     fold_bags : FoldBags
-        Train bags and test rows of the fold.
+        Train bags and test rows of the fold; by the rows of `bag_order`, where that is given.
+    bag_order : BagOrder or None
+        A copy of the table in the order of the bags, from which minibatches are gathered instead.
     protocol : {'paper', 'holdout'}
         `paper` selects the epoch on the test rows; `holdout` sets a share of the train bags aside for it.
     held_out : float
@@ -70,6 +74,11 @@ class LLPDataModule(L.LightningDataModule):
         The run's seed.
     num_workers : int
         Processes that gather minibatches; the batches do not depend on it.
+
+    Attributes
+    ----------
+    source : InstanceTable
+        What minibatches are gathered from: the table or its copy. The rows of all bags, and `test_rows`, are its rows.
     """
 
     def __init__(
@@ -87,9 +96,12 @@ class LLPDataModule(L.LightningDataModule):
         instance_labels: bool,
         seed: int,
         num_workers: int,
+        bag_order: BagOrder | None = None,
     ) -> None:
         super().__init__()
         self.table = table
+        self.source = table if bag_order is None else bag_order.table
+        self._bag_order = bag_order
         self.key = key
         self.protocol = protocol
         self.bags_per_batch = bags_per_batch
@@ -103,7 +115,7 @@ class LLPDataModule(L.LightningDataModule):
         self.held_out_bags_measure = not len(self.test_rows) and fold_bags.test_bags is None
         of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
         self.test_bags = None if len(self.test_rows) else of_bags
-        if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(table.label[self.test_rows]).all()):
+        if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(self.source.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
@@ -125,7 +137,7 @@ class LLPDataModule(L.LightningDataModule):
         ResidentBags or ResidentInstances
             What the train minibatches are to be gathered from.
         """
-        self._resident = table_on(self.table, device)
+        self._resident = table_on(self.source, device)
         self._train = self._gatherer(self.train_bags.rows if self._instance_labels else self.train_bags)
         return self._train
 
@@ -146,18 +158,20 @@ class LLPDataModule(L.LightningDataModule):
     def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
         if self._resident is not None:
-            return Chunks(self._train, self._train_minibatches, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
-        dataset = (
-            InstanceDataset(self.table, self.train_bags.rows)
-            if self._instance_labels
-            else BagDataset(self.table, self.train_bags)
-        )
-        return EpochLoader(self._from_host(dataset, self._train_minibatches))
+            ids = self._read_ahead(self._train_minibatches, self.train_bags)
+            return Chunks(self._train, ids, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
+        if self._instance_labels:
+            dataset: Dataset[Any] = InstanceDataset(self.source, self.train_bags.rows)
+        else:
+            dataset = BagDataset(self.source, self.train_bags)
+        return EpochLoader(self._from_host(dataset, self._read_ahead(self._train_minibatches, self.train_bags)))
 
     @property
     def train_split(self) -> TrainSplit:
         """What the method is told of the whole train split."""
-        return TrainSplit(Features.of(self.table), self.train_bags, self.key, self.minibatches_per_epoch)
+        order = self._bag_order
+        bags = self.train_bags if order is None else in_table(self.train_bags, order.order)
+        return TrainSplit(Features.of(self.table), bags, self.key, self.minibatches_per_epoch)
 
     @property
     def minibatches_per_epoch(self) -> int:
@@ -196,15 +210,22 @@ class LLPDataModule(L.LightningDataModule):
     def _loader(
         self, dataset: Callable[[InstanceTable, Any], Dataset[Any]], what: Rows | Bags, minibatches: Minibatches
     ) -> Loader:
+        ids = self._read_ahead(minibatches, what)
         if self._resident is not None:
-            return ResidentBatches(self._gatherer(what), minibatches, self._resident.label.device)
-        return self._from_host(dataset(self.table, what), minibatches)
+            return ResidentBatches(self._gatherer(what), ids, self._resident.label.device)
+        return self._from_host(dataset(self.source, what), ids)
 
-    def _from_host(self, dataset: Dataset[Any], minibatches: Minibatches) -> DataLoader[Any]:
+    def _read_ahead(self, minibatches: Minibatches, what: Rows | Bags) -> Sampler[Ids]:
+        """Minibatches; of a copy in the order of bags, they are read ahead."""
+        if self._bag_order is None or not HAS_ADVICE:
+            return minibatches
+        return ReadAhead(minibatches, self.source, what)
+
+    def _from_host(self, dataset: Dataset[Any], ids: Sampler[Ids]) -> DataLoader[Any]:
         return DataLoader(
             dataset,
             batch_size=None,
-            sampler=minibatches,
+            sampler=ids,
             num_workers=self.num_workers,
             collate_fn=_as_it_is,
             pin_memory=self._pin,

@@ -12,8 +12,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from llp.config.grouping_keys import grouping_key
 from llp.config.own_code import check_instance
+from llp.config.schema import Hardware
 from llp.config.targets import check_target, constructor_options
-from llp.data.build_bags import build_fold, check_labels, measured_by_bags
+from llp.data.build_bags import FoldBags, build_fold, check_labels, measured_by_bags
 from llp.data.noise import Noise, check_sensitivity, with_noise
 from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
@@ -23,6 +24,7 @@ from llp.errors import InputError, invalid, out_of_memory
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
 
+    from llp.data.bag_order import BagOrder
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
 
@@ -198,10 +200,12 @@ def build_data(
     fold_bags = build_fold(table, key, config.fold)
     if "noise" in config:
         fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, Noise(**config.noise), config.fold))
+    bag_order = _bag_order(config, table, fold_bags, instance_labels=instance_labels)
     data = LLPDataModule(
         table=table,
         key=key,
-        fold_bags=fold_bags,
+        fold_bags=fold_bags if bag_order is None else bag_order.fold_bags,
+        bag_order=bag_order,
         protocol=config.protocol.name,
         held_out=0.0 if all_bags else config.protocol.held_out,
         bags_per_batch=config.trainer.bags_per_batch,
@@ -217,3 +221,22 @@ def build_data(
         expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {len(data.held_out_bags)}"
         raise invalid("protocol.select_by", config.protocol.select_by, expected, "bag_loss")
     return data
+
+
+def _bag_order(
+    config: DictConfig, table: InstanceTable, fold_bags: FoldBags, *, instance_labels: bool
+) -> "BagOrder | None":
+    """The copy of the table in the bags' order, where minibatches are to be read from one."""
+    from llp.data.bag_order import BagOrder
+    from llp.training.place import in_bag_order
+
+    hardware = Hardware(**config.hardware)
+    if not in_bag_order(hardware, table, instance_labels=instance_labels):
+        return None
+    try:
+        return BagOrder.of(table, fold_bags, f"{grouping_key(config).name}_fold={config.fold}")
+    except (InputError, OSError) as error:
+        if hardware.row_order == "bag":
+            raise
+        log.warning("the table exceeds the free memory and is read slowly: %s", error)
+        return None

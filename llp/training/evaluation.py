@@ -103,9 +103,9 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
         return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags), epsilon=epsilon)
     scores, labels = (one.cpu().numpy() for one in score_test_rows(method, data))
     measures = all_measures(scores, labels, method.label_kind)
-    if data.table.weight is None:
+    if data.source.weight is None:
         return measures
-    return measures | weighted_measures(scores, labels, data.table.weight[data.test_rows], method.label_kind)
+    return measures | weighted_measures(scores, labels, data.source.weight[data.test_rows], method.label_kind)
 
 
 @torch.inference_mode()

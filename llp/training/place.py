@@ -5,6 +5,8 @@ import torch
 from llp.config.schema import Hardware
 from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
+from llp.data.table import InstanceTable
+from llp.memory import free_memory
 from llp.methods.base import LLPMethod
 from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
 
@@ -20,21 +22,37 @@ def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, meth
     if hardware.features_on != "auto":
         return hardware.features_on == "device"
     on_cpu = device.type == "cpu" and data.num_workers == 0  # whoever asks for workers wants them to gather
-    on_gpu = device.type == "cuda" and fits_on(data.table, device)
+    on_gpu = device.type == "cuda" and fits_on(data.source, device)
     return (on_cpu or on_gpu) and not own_hooks(type(method))
+
+
+def in_bag_order(hardware: Hardware, table: InstanceTable, *, instance_labels: bool) -> bool:
+    """Whether minibatches are gathered from a copy of the table in the bags' order.
+
+    A method that sees instance labels is trained on single rows in random order, for which no copy has runs.
+    """
+    if instance_labels or hardware.row_order != "auto":
+        return not instance_labels and hardware.row_order == "bag"
+    device = device_of(hardware)
+    if device.type == "cuda" and hardware.features_on != "host" and fits_on(table, device):
+        return False  # read once, from its first row to its last
+    return table.categorical.nbytes + table.numeric.nbytes > free_memory()
 
 
 def without_effect(device: torch.device, hardware: Hardware, method: LLPMethod, *, resident: bool) -> list[str]:
     """Options that change nothing in this combination, a line each."""
+    lines = []
+    if hardware.row_order == "bag" and method.sees_instance_labels:
+        lines.append(f"hardware.row_order=bag has no effect: {type(method).__name__} is trained on single instances")
     if not hardware.cuda_graphs:
-        return []
+        return lines
     reasons = {
         "the run is not on a CUDA device": device.type != "cuda",
         "the features are on the host": not resident,
         f"the steps of {type(method).__name__} have no static shape": not method.static_shape,
     }
     reason = next((reason for reason, holds in reasons.items() if holds), None)
-    return [f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else []
+    return [*lines, f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else lines
 
 
 def chunk_training(data: LLPDataModule, device: torch.device, n_steps: int, *, graphs: bool) -> ChunkTraining:

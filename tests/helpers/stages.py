@@ -24,7 +24,9 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
         max_epochs=config.trainer.max_epochs,
         patience=config.trainer.patience,
         select_by=config.protocol.select_by,
-        hardware=Hardware(accelerator="cpu", deterministic=deterministic, features_on=features_on, cuda_graphs=False),
+        hardware=Hardware(
+            accelerator="cpu", deterministic=deterministic, features_on=features_on, row_order="auto", cuda_graphs=False
+        ),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
         name="a run",

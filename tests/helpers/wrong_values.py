@@ -36,6 +36,7 @@ VALUES = [
     ("checkpoint_minutes=inf", "Invalid checkpoint_minutes=inf: expected a finite number"),
     ("hardware.accelerator=tpu", "Invalid hardware.accelerator='tpu': expected auto, cpu or gpu, such as"),
     ("hardware.features_on=gpu", "Invalid hardware.features_on='gpu': expected auto, device or host, such as"),
+    ("hardware.row_order=bags", "Invalid hardware.row_order='bags': expected auto, table or bag, such as"),
     ("hardware.cuda_graphs=maybe", "Invalid hardware.cuda_graphs='maybe': expected true or false, such as"),
     ("hardware.deterministic=1", "Invalid hardware.deterministic=1: expected true or false, such as"),
     ("~trainer.patience", "Missing trainer.patience: expected an integer > 0, such as patience: 1 in its YAML file"),

@@ -64,7 +64,7 @@ def test_no_name_leaves_the_outputs_folder(tiny, tmp_path, name):
     "override",
     [
         "outputs_dir=elsewhere", "logger=wandb", "num_workers=2", "save_model=true", "force=true",
-        "checkpoint_minutes=0", "hardware.accelerator=auto",
+        "checkpoint_minutes=0", "hardware.accelerator=auto", "hardware.row_order=bag",
     ],
 )  # fmt: skip
 def test_folders_logger_and_hardware_are_not_part_of_the_identity(tiny, override):

@@ -138,7 +138,7 @@ def test_train_loss_that_nobody_summed_is_not_told_as_zero(tiny, tmp_path, monke
 def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
     """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
     monkeypatch.setattr("llp.training.place.fits_on", lambda table, device: True)
-    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto", cuda_graphs=False)
     host, device = tiny("hardware.features_on=host"), tiny("hardware.features_on=device")
     table = open_table(host)
     method, data = build_method(host, table), build_data(host, table, instance_labels=False)
@@ -154,7 +154,7 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
 
 
 def test_workers_that_are_asked_for_gather(tiny):
-    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=False)
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto", cuda_graphs=False)
     config = tiny("num_workers=1")
     table = open_table(config)
     assert not keeps_on(CPU, auto, build_data(config, table, instance_labels=False), build_method(config, table))
@@ -210,11 +210,19 @@ def test_hooks_that_do_not_keep_a_method_from_chunks_are_called_as_often_either_
 def test_option_without_effect_is_told(tiny, device, resident, method, reason):
     config = tiny(f"method={method}")
     built = build_method(config, open_table(config))
-    asked = Hardware(accelerator="auto", deterministic=False, features_on="auto", cuda_graphs=True)
+    asked = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto", cuda_graphs=True)
     expected = [f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else []
     assert without_effect(torch.device(device), asked, built, resident=resident) == expected
     plain = asked.model_copy(update={"cuda_graphs": False})
     assert without_effect(torch.device(device), plain, built, resident=resident) == []
+
+
+def test_bag_order_without_effect_is_told(tiny):
+    config = tiny("method=instance_bce", "hardware.row_order=bag")
+    table = open_table(config)
+    [line] = without_effect(CPU, Hardware(**config.hardware), build_method(config, table), resident=True)
+    assert line.startswith("hardware.row_order=bag has no effect: ")
+    assert build_data(config, table, instance_labels=True).source is table
 
 
 def test_every_method_of_the_package_may_train_on_chunks():

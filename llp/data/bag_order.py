@@ -1,0 +1,185 @@
+"""A copy of a table's rows in the order of a fold's bags: a table larger than memory is read in runs.
+
+In the table the rows of a bag lie anywhere, so each costs a reading of its own where the page cache does not hold the
+table. In the copy the train bags lie one after another, behind them what measures the run. What is read is the same, so
+results are equal to the last bit.
+
+Copies are kept beside the table, in `.NAME.rows/`, by what they depend on: the table and the order of the rows. Runs
+with other methods, seeds or protocols share one. Together they take at most half of the room that would be there
+without them; those that were not used for the longest time go first (a run that has one open reads on in it).
+"""
+
+import hashlib
+import logging
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.data.bags import Bags, Rows
+from llp.data.build_bags import FoldBags
+from llp.data.external_sort import write_in_order
+from llp.data.read_ahead import expect_runs
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+from llp.files import folder_name, locked, naming
+from llp.memory import free_memory
+
+log = logging.getLogger(__name__)
+
+LEAST_BUFFER, MOST_BUFFER = 2**24, 2**29  # bytes; the free memory decides between them
+ORDER = "order.npy"
+
+
+class NoRoomError(InputError):
+    """The disk has no room for a copy."""
+
+
+@dataclass(frozen=True)
+class BagOrder:
+    """A fold's bags on a copy of its table.
+
+    Attributes
+    ----------
+    table : InstanceTable
+        The copy: train bags first, then the rows (or bags) that measure the run.
+    fold_bags : FoldBags
+        The same bags and rows, by their numbers in the copy.
+    order : ndarray
+        int64 memory map: the row of the table that each row of the copy is.
+    """
+
+    table: InstanceTable
+    fold_bags: FoldBags
+    order: Rows
+
+    @classmethod
+    def of(cls, table: InstanceTable, fold_bags: FoldBags, name: str) -> Self:
+        """Open the copy for a fold; it is written where it is not there.
+
+        Parameters
+        ----------
+        table : InstanceTable
+            The table.
+        fold_bags : FoldBags
+            The bags of one fold of it.
+        name : str
+            The grouping key and fold in words, for the copy's folder.
+
+        Raises
+        ------
+        NoRoomError
+            The disk has no room for it.
+        """
+        parts = [fold_bags.train.rows, fold_bags.test_rows]
+        if fold_bags.test_bags is not None:
+            parts.append(fold_bags.test_bags.rows)
+        order = np.concatenate(parts)
+        copies = copies_of(table)
+        place = copies / f"{table.fingerprint}_{folder_name(name)}_{_digest(order)}"
+        opened = _opened(table, place, len(order))
+        if opened is None:
+            copies.mkdir(exist_ok=True)
+            with locked(copies / ".lock", f"{place}: is being written"):
+                opened = _opened(table, place, len(order))  # another one may have written it meanwhile
+                if opened is None:
+                    _write(table, order, place)
+                    opened = _opened(table, place, len(order))
+        assert opened is not None, "it was written just now"
+        return cls(opened[0], _renumbered(fold_bags, len(parts[0]), len(parts[1])), opened[1])
+
+
+def copies_of(table: InstanceTable) -> Path:
+    """The folder of a table's copies."""
+    return table.folder.with_name(f".{table.folder.name}.rows")
+
+
+def _renumbered(fold_bags: FoldBags, n_train: int, n_test: int) -> FoldBags:
+    train, test_bags = fold_bags.train, fold_bags.test_bags
+    behind = n_train + n_test
+    return FoldBags(
+        replace(train, rows=np.arange(n_train)),
+        np.arange(n_train, behind),
+        None if test_bags is None else replace(test_bags, rows=np.arange(behind, behind + len(test_bags.rows))),
+    )
+
+
+def in_table(bags: Bags, order: Rows) -> Bags:
+    """Bags of a copy by their rows in the table."""
+    return replace(bags, rows=np.asarray(order[bags.rows]))
+
+
+def _digest(order: Rows) -> str:
+    return hashlib.blake2b(order.data, digest_size=8).hexdigest()
+
+
+def _arrays(table: InstanceTable) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {
+        "categorical.npy": table.categorical,
+        "numeric.npy": table.numeric,
+        "label.npy": table.label,
+    }
+    return arrays if table.weight is None else arrays | {"weight.npy": table.weight}
+
+
+def _opened(table: InstanceTable, place: Path, n_rows: int) -> tuple[InstanceTable, Rows] | None:
+    """A whole copy and its order; None where there is none."""
+    copy = InstanceTable(place, replace(table.schema, rows=n_rows))
+    try:
+        os.utime(place)  # used now
+        order: Rows = np.load(place / ORDER, mmap_mode="r")
+        whole = all(len(array) == n_rows for array in (order, *_arrays(copy).values()))
+    except (OSError, ValueError, EOFError):  # none, or a damaged one
+        return None
+    if not whole:
+        return None
+    expect_runs(copy)
+    return copy, order
+
+
+def _write(table: InstanceTable, order: Rows, place: Path) -> None:
+    """Write a copy beside its place and rename it when it is whole; call it while holding the lock."""
+    copies = place.parent
+    shutil.rmtree(place, ignore_errors=True)
+    for left in copies.iterdir():  # what killed processes were writing, and copies of a table that was here before
+        if left.is_dir() and not left.name.startswith(table.fingerprint):
+            shutil.rmtree(left, ignore_errors=True)
+    row_bytes = sum(array.nbytes for array in _arrays(table).values()) / table.n_rows + order.itemsize
+    need = int(row_bytes * len(order))
+    _make_room(copies, need)
+    log.info("%s: writing %s rows in bag order to %s, %.1f GB", table.folder.name, f"{len(order):,}", place, need / 1e9)
+    temporary = copies / f".{place.name}.{os.getpid()}.tmp"
+    try:
+        with naming(place):
+            temporary.mkdir(parents=True)
+            buffer = min(MOST_BUFFER, max(LEAST_BUFFER, free_memory() // 8))
+            write_in_order({temporary / name: array for name, array in _arrays(table).items()}, order, buffer)
+            np.save(temporary / ORDER, order)
+            for path in temporary.iterdir():
+                with path.open("rb+") as file:
+                    os.fsync(file.fileno())
+        temporary.rename(place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _make_room(copies: Path, need: int) -> None:
+    """Remove copies that were not used for the longest time until another one takes no more than its share."""
+    there = sorted((path for path in copies.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
+    sizes = [sum(file.stat().st_size for file in path.iterdir()) for path in there]
+    free = shutil.disk_usage(copies).free
+    room = (free + sum(sizes)) // 2
+    while there and sum(sizes) + need > room:
+        log.info("%s is removed: copies take at most half of the room", there[0])
+        shutil.rmtree(there.pop(0))
+        sizes.pop(0)
+    if need > room:
+        raise NoRoomError(
+            f"{copies}: rows in bag order need {need / 1e9:.1f} GB, expected at most half of the free "
+            f"{2 * room / 1e9:.1f} GB; make room there, or name another place with data_dir=FOLDER, or write "
+            "hardware.row_order=table"
+        )

@@ -1,0 +1,56 @@
+"""Memory that this process may still take: the machine's, and what its control groups leave of it (Linux)."""
+
+import sys
+from pathlib import Path
+
+_UNBOUNDED = 2**62  # what version 1 of control groups says for no bound is about that
+
+
+def free_memory(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes that are free or could be freed at once, the page cache among them.
+
+    Parameters
+    ----------
+    proc, cgroup : Path
+        Where Linux tells of the machine's memory and of control groups, of either version.
+
+    Returns
+    -------
+    int
+        `sys.maxsize` where neither is told.
+    """
+    found = [_machine(proc)]
+    try:
+        groups = [line.split(":", 2) for line in (proc / "self" / "cgroup").read_text().splitlines()]
+    except OSError:
+        groups = []
+    for number, controllers, path in groups:
+        if number == "0":
+            found += _left(cgroup, path, "memory.max", "memory.current", ("inactive_file", "active_file"))
+        elif "memory" in controllers.split(","):
+            cache = ("total_inactive_file", "total_active_file")
+            found += _left(cgroup / "memory", path, "memory.limit_in_bytes", "memory.usage_in_bytes", cache)
+    return max(0, min(found))
+
+
+def _machine(proc: Path) -> int:
+    try:
+        fields = dict(line.split(":") for line in (proc / "meminfo").read_text().splitlines())
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return sys.maxsize
+
+
+def _left(root: Path, path: str, limit: str, usage: str, cache: tuple[str, str]) -> list[int]:
+    """What the group of this process and the groups that it lies in leave, each that has a bound."""
+    place, left = root / path.strip("/"), []
+    for folder in (place, *place.parents):
+        try:
+            bound = int((folder / limit).read_text())
+            used = int((folder / usage).read_text())
+            stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):  # 'max', or a folder that a container does not show
+            continue
+        if bound < _UNBOUNDED:
+            left.append(bound - used + sum(int(stat.get(name, 0)) for name in cache))
+    return left
