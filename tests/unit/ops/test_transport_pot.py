@@ -33,7 +33,7 @@ def test_unregularised_labels_are_equal(bags):
     torch.testing.assert_close(pot, closed, atol=1e-9, rtol=0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(small_bags(), st.sampled_from([0.2, 0.5, 1.0]))
 def test_entropic_labels_are_equal(bags, reg):
     batch, scores = bags
