@@ -20,10 +20,10 @@ MUTANTS = [
     *in_file(
         "methods/base", LEARNING + " -k dllp_bce_or_vat_or_ot_llp_or_upm",
         ("        loss = self.batch_loss(batch)\n", "        loss = -self.batch_loss(batch)\n"),
-        ("return loss if penalty is None else loss + penalty", "return loss"),
-        ("self.label_mean = split.label_mean", "self.label_mean = 0.5"),
-        ("self.model.load_state_dict(trained.state_dict())", "pass"),
     ),
+    *in_file("methods/base", of("vat"), ("return loss if penalty is None else loss + penalty", "return loss")),
+    *in_file("methods/base", of("upm or dsq"), ("self.label_mean = split.label_mean", "self.label_mean = 0.5")),
+    *in_file("methods/base", "tests/unit/methods/test_base.py", ("self.model.load_state_dict(trained.state_dict())", "pass")),
     *in_file(
         "methods/base", of("counted or mean_map"),
         ("batch.label_proportion).abs().sum(), len(batch.size))", "batch.label_proportion).abs().sum() / 2, len(batch.size))"),
