@@ -11,7 +11,19 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """Wrong input of the user's: the commands print the message, one line, without a traceback."""
+    r"""Wrong input of the user's: the commands print the message, one line, without a traceback.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong. Line ends, bytes that are no text and the like, of what was given, become escapes.
+
+    >>> print(InputError("no column 'a\nb'"))
+    no column 'a\nb'
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(one if one.isprintable() else repr(one)[1:-1] for one in message))
 
 
 def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputError:
