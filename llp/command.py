@@ -72,7 +72,10 @@ def told_in_a_line() -> Iterator[None]:
 
 
 def outlive_readers() -> None:
-    """Let output go nowhere once its reader has left, as `head` does: what is under way is still worth its end."""
+    """Let output go nowhere once it cannot be written: what is under way is still worth its end.
+
+    Its reader has left, as `head` does; its disk is full, which is told on standard error; its terminal is gone.
+    """
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if stream is getattr(sys, f"__{name}__") and isinstance(stream, io.TextIOWrapper):
@@ -89,7 +92,10 @@ class _Output(io.FileIO):
     def write(self, content: Any) -> int:
         try:
             return super().write(content)
-        except BrokenPipeError:
+        except OSError as error:
+            number = self.fileno()
             with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), self.fileno())
+                os.dup2(nowhere.fileno(), number)
+            if number == 1 and not isinstance(error, BrokenPipeError):
+                print(f"standard output ends here: {error.strerror}", file=sys.stderr)
             return len(memoryview(content).cast("B"))

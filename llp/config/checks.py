@@ -38,7 +38,8 @@ def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
     checked = validate(command, config)
     for name in ("data_dir", "outputs_dir"):
         if name in type(checked).model_fields:
-            _check_folder(name, getattr(checked, name), write=command == "prepare" or name == "outputs_dir")
+            write = command == "prepare" or (name == "outputs_dir" and command != "status")
+            _check_folder(name, getattr(checked, name), write=write)
     if isinstance(dataset := getattr(checked, "dataset", None), DatasetConfig):
         _check_dataset(dataset)
     if isinstance(checked, TrainConfig | AnalyzeConfig):

@@ -81,12 +81,13 @@ def _name_columns(given: Plain) -> None:
 
 
 def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> InputError:
-    labels = OmegaConf.select(config, "dataset.labels")
-    if labels is not None and config.dataset.label not in labels:
+    dataset, key = config.get("dataset"), config.get("grouping_key")
+    labels = dataset.get("labels") if isinstance(dataset, DictConfig) else None
+    if isinstance(labels, DictConfig) and dataset.get("label") not in labels:
         return invalid("dataset.label", config.dataset.label, choice(list(labels)), next(iter(labels)))
     if isinstance(error, MissingMandatoryValue) and error.full_key != "grouping_key.columns":
         return InputError(f"Missing {error.full_key}: expected a value, such as {error.full_key}=VALUE")
-    if OmegaConf.is_missing(OmegaConf.select(config, "grouping_key"), "columns"):
+    if isinstance(key, DictConfig) and OmegaConf.is_missing(key, "columns"):
         return no_columns(config)
     return InputError(" ".join(str(error).split()))
 

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,10 +21,24 @@ log = logging.getLogger(__name__)
 _FILES = ("config.yaml", "metrics.csv", "checkpoints/best.pt", "checkpoints/chosen.pt", "bags.csv")
 
 
+class _LogFile(logging.FileHandler):
+    """A log that a full disk cuts short without a word: the run's error is that of a file that it needs."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """See `logging.Handler.handleError`."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+    def close(self) -> None:
+        """See `logging.FileHandler.close`, which writes what is left."""
+        with suppress(OSError):
+            super().close()
+
+
 @contextmanager
 def log_file(path: Path) -> Iterator[None]:
     """Write what this thread logs to a file too."""
-    handler = logging.FileHandler(path)
+    handler = _LogFile(path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     thread = threading.get_ident()
     handler.addFilter(lambda record: record.thread == thread)  # other runs may train beside this one

@@ -9,6 +9,7 @@ with `config.yaml`, `run.log`, `metrics.csv`, `checkpoints/` and `result.json`, 
 where it is, the run is finished. A failed run leaves `error.json`.
 """
 
+import errno
 import logging
 import shutil
 import time
@@ -159,6 +160,8 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             seconds=time.perf_counter() - begin,
         )
         tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
+    if not (work / "config.yaml").is_file():
+        raise FileNotFoundError(errno.ENOENT, "The run's folder was moved or removed while it trained", str(work))
     # result.json last: cut off before it, the run goes on from its checkpoint; after it, there is only to tidy up
     take_over(run.folder, work)
     record.write(run.result_path)

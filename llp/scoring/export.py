@@ -3,6 +3,7 @@
 TorchScript is no longer developed, and ONNX needs two further packages; torch.export comes with torch.
 """
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ def export(runs: TrainedRuns, out: Path) -> float:
     with torch.inference_mode(False), torch.no_grad():
         example = categorical[:2].clone(), numeric[:2].clone()
         program = torch.export.export(scorer, example, dynamic_shapes={"categorical": {0: n}, "numeric": {0: n}})
-    write_atomically(out / MODEL, lambda path: torch.export.save(program, path))
+    packed = io.BytesIO()  # on a full disk torch's own writer ends the process
+    torch.export.save(program, packed)
+    write_atomically(out / MODEL, lambda path: path.write_bytes(packed.getbuffer()))
     text = json.dumps(preprocessing(runs.table), indent=1)
     write_atomically(out / PREPROCESSING, lambda path: path.write_text(text))
     with torch.no_grad():

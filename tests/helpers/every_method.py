@@ -60,6 +60,9 @@ DATASETS = {"binary": ("dataset=synthetic",), "real": ("dataset=synthetic_sscl",
 TRAIN = {"binary": ([40, 60, 20, 80], [4.0, 30.0, 19.0, 20.0]), "real": ([40, 60, 20, 80], [80.0, -30.0, 9.0, 100.0])}
 
 
+MINIBATCHES = 3  # of an epoch
+
+
 def prepare(name, kind, tables, dtype=torch.float32, overrides=()):
     """The method as it is when training begins."""
     config, table = composed(name, *DATASETS[kind], *overrides), tables[kind]
@@ -69,7 +72,8 @@ def prepare(name, kind, tables, dtype=torch.float32, overrides=()):
         method.start_from(build_model(config, table).to(dtype))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     bags = Bags(np.arange(offsets[-1]), offsets, np.asarray(label_sum, np.float64))
-    method.take_train_split(TrainSplit(Features.of(table), bags, GroupingKey("random", bag_size=50), minibatches=1))
+    key = GroupingKey("random", bag_size=50)
+    method.take_train_split(TrainSplit(Features.of(table), bags, key, minibatches=MINIBATCHES))
     method.on_fit_start()
     return method.to(dtype)
 

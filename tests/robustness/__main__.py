@@ -13,7 +13,8 @@ from llp.config.checks import check_config
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from tests.helpers.wrong_values import VALUES, composed
-from tests.robustness.faults import FAULTS, Answer, CannotBeMadeError, Scene
+from tests.robustness.faults import FAULTS
+from tests.robustness.scene import Answer, CannotBeMadeError, Scene
 
 PAGE = CONF_DIR.parent / "docs" / "robustness.md"
 LONGEST = 230
@@ -82,8 +83,9 @@ def play(name: str) -> tuple[str, str] | None:
         for answer in answers:
             for word in ("Traceback", "Exception ignored", "Logging error", "HYDRA_FULL_ERROR"):
                 assert word not in answer.out + answer.err, f"{name}: {answer.err or answer.out}"
-        return ", ".join(str(answer.code) for answer in answers), "; ".join(
-            cell(line) if (line := said(answer, scene.folder)) else "nothing" for answer in answers
+        shown = [answer for answer in answers if answer.shown]
+        return ", ".join(str(answer.code) for answer in shown), "; ".join(
+            cell(line) if (line := said(answer, scene.folder)) else "nothing" for answer in shown
         )
 
 

@@ -1,100 +1,32 @@
 """Faults of a machine: each is a scene in which a command runs, and what its processes answered."""
 
 import os
+import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from llp.datasets import raw_synthetic
-from tests.helpers.commands import TINY, Command
+from tests.helpers.commands import TINY
 from tests.helpers.records import write_folds
+from tests.robustness.scene import Answer
 
 LONG = (*TINY[:-1], "trainer.max_epochs=4000", "trainer.patience=4000", "checkpoint_minutes=0")
 MADE = ("dataset=synthetic", "dataset.rows=400000", "dataset.vocab_fraction=0.01")
 KEYS = ("dataset=synthetic", "dataset.rows=20000", "dataset.vocab_fraction=0.01", "bag_sizes=[64]")
 
 
-class CannotBeMadeError(Exception):
-    """The scene needs a right that this machine does not give."""
+def full_disk_of_outputs(*sizes):
+    def scene_of(scene):
+        for size in sizes:  # where the weights, a checkpoint, the record or the first file no longer fits
+            with scene.mounted(scene.folder / "outputs", f"size={size}"):
+                yield scene.run(*TINY, "save_model=true", "checkpoint_minutes=0", "model.hidden=[256,64]")
 
-
-@dataclass
-class Answer:
-    """What a process ended with."""
-
-    code: int
-    out: str
-    err: str
-
-
-@dataclass
-class Scene:
-    """Where a fault happens: folders of its own, and a command with them."""
-
-    folder: Path
-    command: Command = field(init=False)
-
-    def __post_init__(self):
-        self.folder.mkdir(parents=True)
-        self.command = Command(self.folder / "data", self.folder / "outputs", self.folder, timeout=300)
-
-    def run(self, *arguments, module="llp.train", limits=(), **env):
-        """Run a command to its end, under limits of (resource, value)."""
-        process = self.start(*arguments, module=module, limits=limits, **env)
-        out, err = process.communicate(timeout=300)
-        return Answer(process.returncode, out, err)
-
-    def start(self, *arguments, module="llp.train", limits=(), cwd=None, stdout=subprocess.PIPE, **env):
-        def limited():
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            for name, value in limits:
-                resource.setrlimit(name, (value, value))
-
-        given = {name: value for name, value in (self.command.env | env).items() if value is not None}
-        return subprocess.Popen(
-            [sys.executable, "-m", module, *map(str, arguments)], cwd=cwd or self.folder, env=given, text=True,
-            stdout=stdout, stderr=subprocess.PIPE, preexec_fn=limited,
-        )  # fmt: skip
-
-    def signalled(self, number, begun: Callable[[], object], *arguments, module="llp.train"):
-        """Send a signal once something has begun."""
-        process = self.start(*arguments, module=module)
-        self.wait(begun, process)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=120)
-        return Answer(process.returncode, out, err)
-
-    @staticmethod
-    def wait(begun, process):
-        deadline = time.monotonic() + 120
-        while not begun() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-
-    def files(self, pattern):
-        return [path for path in self.folder.glob(pattern) if path.exists()]
-
-    @contextmanager
-    def mounted(self, place, options):
-        """A small or read-only disk, where the machine lets us mount one."""
-        place.mkdir(parents=True, exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
-            raise CannotBeMadeError
-        try:
-            yield
-        finally:
-            subprocess.run(["umount", str(place)], check=True)
-
-
-def full_disk_of_outputs(scene):
-    with scene.mounted(scene.folder / "outputs", "size=200k"):
-        yield scene.run(*TINY, "save_model=true", "model.hidden=[1024,64]")
+    return scene_of
 
 
 def full_disk_of_a_table(scene):
@@ -110,10 +42,15 @@ def full_disk_of_a_raw_file(scene):
 
 
 def full_disk_of_a_report(scene):
-    write_folds(scene.folder / "runs", [0.6, 0.7])
-    with scene.mounted(scene.folder / "outputs", "size=120k"):
-        write_folds(scene.folder / "outputs", [0.6, 0.7])
+    write_folds(scene.command.outputs_dir, [0.6, 0.7])
+    with scene.mounted(scene.command.outputs_dir / "report", "size=120k"):
         yield scene.run(module="llp.report")
+
+
+def full_temporary_folder(scene):
+    with scene.mounted(scene.folder / "tmp", "size=4k"):
+        (scene.folder / "tmp" / "full").write_bytes(bytes(4096))
+        yield scene.run(*TINY, TMPDIR=str(scene.folder / "tmp"))
 
 
 def full_disk_of_an_analysis(scene):
@@ -132,9 +69,40 @@ def read_only_data(scene):
         yield scene.run(*MADE, module="llp.prepare")
 
 
-def table_deleted(scene):
-    import shutil
+def read_only_report(scene):
+    with scene.mounted(scene.command.outputs_dir, "size=4m"):
+        write_folds(scene.command.outputs_dir, [0.6, 0.7])
+        subprocess.run(["mount", "-o", "remount,ro", str(scene.command.outputs_dir)], check=True)
+        yield scene.run(module="llp.status")
+        yield scene.run(module="llp.report")
 
+
+def read_only_home(*arguments, **env):
+    def scene_of(scene):
+        with scene.mounted(scene.folder / "home", "ro"):
+            yield scene.run(*TINY, *arguments, HOME=str(scene.folder / "home"), **env)
+
+    return scene_of
+
+
+def scores_without_a_place(scene):
+    """Predict and export into a full and a read-only folder."""
+    run = trained(scene)
+    with scene.mounted(scene.folder / "full", "size=8k"):
+        yield scene.run(f"run={run}", *TINY[:3], "out=full/scores.parquet", module="llp.predict")
+        yield scene.run(f"run={run}", "out=full/export", module="llp.export")
+    with scene.mounted(scene.folder / "read_only", "ro"):
+        yield scene.run(f"run={run}", *TINY[:3], "out=read_only/scores.csv", module="llp.predict")
+        yield scene.run(f"run={run}", "out=read_only/export", module="llp.export")
+
+
+def trained(scene):
+    """The folder of a finished run whose weights were kept."""
+    scene.run(*TINY, "save_model=true")
+    return next(path.parent for path in scene.files("outputs/**/result.json"))
+
+
+def table_deleted(scene):
     process = scene.start(*LONG[:-3], "trainer.max_epochs=60", "trainer.patience=60", "checkpoint_minutes=0")
     scene.wait(lambda: scene.files("outputs/**/resume.ckpt"), process)
     [shutil.rmtree(path.parent) for path in scene.files("data/*/schema.json")]
@@ -144,7 +112,7 @@ def table_deleted(scene):
 
 
 def outputs_moved_away(scene):
-    process = scene.start(*LONG)
+    process = scene.start(*LONG[:-3], "trainer.max_epochs=60", "trainer.patience=60", "checkpoint_minutes=0")
     scene.wait(lambda: scene.files("outputs/**/resume.ckpt"), process)
     (scene.folder / "outputs").rename(scene.folder / "elsewhere")
     out, err = process.communicate(timeout=240)
@@ -173,6 +141,7 @@ def killed_preparation(scene):
 
 def two_at_one(module, arguments, begun):
     def scene_of(scene):
+        write_folds(scene.command.outputs_dir, [0.6, 0.7])
         first = scene.start(*arguments, module=module)
         scene.wait(lambda: scene.files(begun), first)
         second = scene.start(*arguments, module=module)
@@ -184,7 +153,9 @@ def two_at_one(module, arguments, begun):
 
 
 def too_little_memory(scene):
-    yield scene.run(*TINY, "model.hidden=[2000000,64]", limits=[(resource.RLIMIT_AS, 6 * 2**30)])
+    limits = [(resource.RLIMIT_AS, 6 * 2**30)]
+    yield scene.run(*TINY, "model.hidden=[2000000,64]", limits=limits)
+    yield scene.run(MADE[0], "dataset.rows=200000000", module="llp.prepare", limits=limits)
 
 
 def too_few_open_files(scene):
@@ -198,7 +169,8 @@ def largest_file(scene):
 def closed_pipe(*arguments, module):
     def scene_of(scene):
         write_folds(scene.command.outputs_dir, [0.6, 0.7])
-        process = scene.start(*arguments, module=module)
+        given = [f"run={trained(scene)}", *TINY[:3]] if module == "llp.predict" else arguments
+        process = scene.start(*given, module=module)
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
@@ -207,6 +179,39 @@ def closed_pipe(*arguments, module):
         yield Answer(process.wait(timeout=120), "", err)
 
     return scene_of
+
+
+def at_random_moments(module, *arguments, seconds):
+    """Signals at any moment, and then the command to its end: whatever was cut off is mended."""
+
+    def scene_of(scene):
+        write_folds(scene.command.outputs_dir, [0.6, 0.7])
+        given, draws = [*arguments], random.Random(module)
+        if module == "llp.analyze":
+            scene.run(*arguments, module="llp.prepare")
+        if module == "llp.predict":
+            given = [f"run={trained(scene)}", *TINY[:3]]
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+            process = scene.start(*given, module=module)
+            scene.wait(lambda: catches(process.pid, signal.SIGTERM), process)  # noqa: B023  # at once
+            time.sleep(seconds * draws.random())
+            process.send_signal(number)
+            out, err = process.communicate(timeout=120)
+            assert process.returncode in (0, 128 + number, -signal.SIGKILL), (number, process.returncode, err)
+            yield Answer(process.returncode, out, err, shown=False)
+        yield scene.run(*given, module=module)
+
+    return scene_of
+
+
+def catches(process, number):
+    """Whether a process has a handler for a signal."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught >> (number - 1) & 1)
 
 
 def with_environment(*arguments, **env):
@@ -244,12 +249,15 @@ def no_standard_output(scene):
 
 CHECKPOINT = "outputs/**/resume.ckpt"
 FAULTS = {
-    "the disk of `outputs` is full, train": full_disk_of_outputs,
+    "the disk of `outputs` is full, train: 8 kB, 24 kB, 200 kB, 1 MB": full_disk_of_outputs("8k", "24k", "200k", "1m"),
     "the disk of `data` is full, made data": full_disk_of_a_table,
     "the disk of `data` is full, a raw file": full_disk_of_a_raw_file,
     "the disk of `outputs` is full, report": full_disk_of_a_report,
     "the disk of `outputs` is full, analyze": full_disk_of_an_analysis,
+    "the temporary folder is full": full_temporary_folder,
+    "a full disk and a read-only one, predict and export": scores_without_a_place,
     "`outputs` is read-only": read_only_outputs,
+    "`outputs` is read-only: status, report": read_only_report,
     "`data` is read-only": read_only_data,
     "the table is deleted under a run; the next run": table_deleted,
     "`outputs` is moved away under a run": outputs_moved_away,
@@ -263,16 +271,31 @@ FAULTS = {
     "SIGKILL, prepare; the same command again": killed_preparation,
     "SIGINT, analyze": stopped(signal.SIGINT, "llp.analyze", "outputs/**/bags/*.json", *KEYS),
     "SIGTERM, analyze": stopped(signal.SIGTERM, "llp.analyze", "outputs/**/bags/*.json", *KEYS),
+    "signals at random moments, train; the same command again": at_random_moments(
+        "llp.train", *LONG[:-3], *SHORT, seconds=7
+    ),
+    "signals at random moments, prepare; the same command again": at_random_moments("llp.prepare", *MADE, seconds=4),
+    "signals at random moments, analyze; the same command again": at_random_moments("llp.analyze", *KEYS, seconds=7),
+    "signals at random moments, report; the same command again": at_random_moments("llp.report", seconds=6),
+    "signals at random moments, predict; the same command again": at_random_moments("llp.predict", seconds=4),
     "two trainings of one run": two_at_one("llp.train", (*LONG[:-3], *SHORT), CHECKPOINT),
     "two preparations of one table": two_at_one("llp.prepare", MADE, "data/*"),
     "two analyses of one dataset": two_at_one("llp.analyze", KEYS, "outputs/**/.lock"),
-    "6 GiB of memory, a model of more": too_little_memory,
+    "two reports of one folder": two_at_one("llp.report", (), "outputs/report/.lock"),
+    "6 GiB of memory, a model of more, a table of more": too_little_memory,
     "40 open files at most": too_few_open_files,
     "a largest file of 1 MB": largest_file,
     "`train | head -1`": closed_pipe(*TINY, module="llp.train"),
+    "`train -m | head -1`": closed_pipe("-m", *TINY, "fold=0,1", module="llp.train"),
+    "`prepare | head -1`": closed_pipe(*KEYS[:3], module="llp.prepare"),
+    "`analyze | head -1`": closed_pipe(*KEYS[:1], "dataset.rows=2000", *KEYS[2:], "key_size=1", module="llp.analyze"),
     "`report | head -1`": closed_pipe(module="llp.report"),
+    "`status | head -1`": closed_pipe(module="llp.status"),
+    "`predict | head -1`": closed_pipe(module="llp.predict"),
     "no HOME": with_environment(HOME=None),
     "a HOME that is not there": with_environment(HOME="/nowhere"),
+    "a HOME that may not be written": read_only_home(),
+    "a HOME that may not be written, `logger=wandb`": read_only_home("logger=wandb", WANDB_SILENT="true"),
     "a temporary folder that is not there": with_environment(TMPDIR="/nowhere"),
     "a locale of ASCII": with_environment(LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii"),
     "no network, `logger=wandb`": with_environment(

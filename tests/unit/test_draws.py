@@ -85,6 +85,8 @@ def test_bags_of_a_size_are_a_fair_shuffle_and_another_one_in_every_fold_and_for
     assert not np.array_equal(first[np.isin(first, common)], other_fold[np.isin(other_fold, common)])
     place = {name: np.argsort(rows[np.isin(rows, common)]) for name, rows in (("0", first), ("1", other_fold))}
     assert abs(stats.spearmanr(place["0"], place["1"]).statistic) < 0.15
+    # nor is it the same permutation of each fold's own train rows
+    assert not np.array_equal(*(np.searchsorted(np.sort(rows), rows) for rows in (first, other_fold)))
     assert not np.array_equal(first, other_seed)
     assert is_shuffled(first)
     whole = build_all(table, GroupingKey(kind, columns, bag_size=10, seed=0)).rows

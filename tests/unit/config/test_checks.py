@@ -167,6 +167,7 @@ def test_folder_that_may_not_be_written(tiny, tmp_path, monkeypatch):
     message = refused(lambda: check_config(tiny(f"outputs_dir={closed}/new")))
     assert message.endswith(f"{closed} may not be written, such as outputs_dir=FOLDER")
     check_config(tiny(f"data_dir={closed}"))  # a prepared table is only read
+    check_config(composed("status", [f"outputs_dir={closed}"]), "status")  # which only looks
 
 
 def test_column_that_does_not_exist(tiny):

@@ -42,6 +42,14 @@ def test_parts_are_of_the_two_bags_without_repetition_and_of_the_sizes_drawn():
             assert len(taken) == mix.n_own[b] + mix.n_partner[b]
 
 
+def test_share_of_the_own_bag_is_uniform_and_the_rest_is_of_the_partner():
+    batch = make_batch([1000, 3000] * 20, [10, 20] * 20)
+    mix = mix_of(batch, 0)
+    share = mix.n_own / batch.size
+    torch.testing.assert_close(share + mix.n_partner / batch.size[mix.partner], torch.ones(40), atol=2e-3, rtol=0)
+    assert stats.kstest(share.numpy(), stats.uniform.cdf).pvalue > 1e-3
+
+
 def test_every_instance_of_a_bag_is_taken_equally_often():
     batch = make_batch([6, 6], [2, 3])
     taken = torch.zeros(12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from torchmetrics.functional.classification import binary_auroc
 
-from llp.metrics.ranking import OneClassWarning, auc_200_thresholds, exact_auc
+from llp.metrics.ranking import OneClassWarning, auc_200_thresholds, exact_auc, thresholds_200
 
 
 @settings(max_examples=100, deadline=None)
@@ -71,6 +71,13 @@ def test_auc_of_200_thresholds_cannot_see_concentrated_scores():
     labels = (np.arange(1000) >= 500).astype(int)
     assert exact_auc(probabilities, labels) == 1.0
     assert auc_200_thresholds(probabilities, labels) == pytest.approx(0.5)
+
+
+def test_a_probability_on_a_threshold_is_not_above_it():
+    threshold = thresholds_200()[50]
+    below, above = np.nextafter(threshold, np.float32(0)), np.nextafter(threshold, np.float32(1))
+    assert auc_200_thresholds(np.array([threshold, below]), np.array([1, 0])) == 0.5
+    assert auc_200_thresholds(np.array([above, threshold]), np.array([1, 0])) == 1.0
 
 
 def test_auc_of_200_thresholds_of_one_class_is_nan():
