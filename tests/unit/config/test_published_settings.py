@@ -102,36 +102,99 @@ SETTINGS = {
     "noise/laplace": (OWN, {"mechanism": "laplace", "epsilon": 1.0, "delta": 0.0, "sensitivity": 1.0, "seed": 0}),
     "grouping_key/given": (OWN, {"kind": "given", "n_folds": 5}),
 }
-# of files whose other options are no published settings
+
+
+def columns(n):
+    return [f"C{j}" for j in range(1, n + 1)]
+
+
+MADE = {"label_kind": "binary", "rows": 400000, "seed": 0, "vocab_fraction": 1.0, "embedded": True}
+# of files that hold beside them what is no setting: a text, or Hydra's own
 SOME = {
     "dataset/criteo_ctr": (
         BENCHMARK,
-        {"learning_rate": 1e-5, "patience": 3, "prepare.rare_at_most": 10, "number_columns": 13},
+        {"learning_rate": 1e-5, "patience": 3, "prepare.rare_at_most": 10, "number_columns": 13, "table": "criteo_ctr",
+         "label_kind": "binary", "key_columns": columns(26), "embedded": False},
     ),
     "dataset/criteo_sscl": (
         BENCHMARK,
-        {"learning_rate": 1e-4, "patience": 5, "prepare.rare_at_most": 5, "transform": "log2_squared"},
+        {"learning_rate": 1e-4, "patience": 5, "prepare.rare_at_most": 5, "transform": "log2_squared",
+         "label_kind": "real", "key_columns": columns(17), "embedded": False,
+         "table": "criteo_sscl_${dataset.transform}", "prepare.transform": "${dataset.transform}"},
     ),
-    "dataset/flights": (OWN, {"patience": 3, "prepare.late_after": 15, "prepare.rare_at_most": 10, "prepare.bins": 32}),
-    "dataset/synthetic": (OWN, {"learning_rate": 1e-3, "patience": 3, "prepare.signal": 1.5, "prepare.rate": 0.25}),
+    "dataset/flights": (
+        OWN,
+        {"patience": 3, "prepare.late_after": 15, "prepare.rare_at_most": 10, "prepare.bins": 32, "label": "late",
+         "labels.late.kind": "binary", "labels.late.learning_rate": 1e-3, "labels.delay.kind": "real",
+         "labels.delay.learning_rate": 1e-3, "labels.late.name": "flights", "labels.delay.name": "flights_delay",
+         "key_columns": ["month", "day", "hour", "carrier", "flight", "tailnum", "origin", "dest"]},
+    ),
+    "dataset/diamonds": (
+        OWN,
+        {"learning_rate": 1e-3, "patience": 3, "prepare.bins": 32, "label_kind": "real",
+         "key_columns": ["cut", "color", "clarity"]},
+    ),
+    "dataset/synthetic": (
+        OWN,
+        MADE | {"learning_rate": 1e-3, "patience": 3, "prepare.signal": 1.5, "prepare.rate": 0.25,
+                "key_columns": columns(26), "number_columns": 13},
+    ),
     "dataset/synthetic_sscl": (
         OWN,
-        {"learning_rate": 1e-3, "patience": 5, "prepare.mean": 40.0, "prepare.noise": 12.0},
+        MADE | {"learning_rate": 1e-3, "patience": 5, "prepare.mean": 40.0, "prepare.signal": 9.0,
+                "prepare.noise": 12.0, "label_kind": "real", "key_columns": columns(17)},
     ),
-    "train": (OWN, {"fold": 0, "seed": 0, "hydra.sweeper.params.fold": "0,1,2,3,4"}),
+    "dataset/files": (
+        OWN,
+        {"bag_sizes": "check", "unmatched_bags": "stop", "overlap": False, "rare_threshold": 10, "numeric_as": "both",
+         "bins": 32, "missing_as": "indicator", "date_parts": ["year", "month", "weekday", "hour"],
+         "label_kind": "auto", "dataset.learning_rate": 1e-3, "dataset.patience": 3},
+    ),
+    "hardware/default": (
+        OWN, {"accelerator": "auto", "features_on": "auto", "cuda_graphs": False, "deterministic": False}
+    ),
+    "train": (
+        OWN,
+        {"fold": 0, "seed": 0, "hydra.sweeper.params.fold": "0,1,2,3,4", "force": False, "save_model": False,
+         "checkpoint_minutes": 5, "num_workers": 0, "runs_at_once": 1, "from": None},
+    ),
+    "prepare": (OWN, {"raw": None, "errors": "stop", "force": False}),
     "analyze": (
         BENCHMARK,
-        {
-            "low_thresh": 50,
-            "high_thresh": 2500,
-            "instance_thresh": 30,
-            "bag_sizes": [64, 128, 256, 512],
-            "bag_seed": 0,
-            "tail_named_by": "p85",
-            "metric": "sqeuclidean",
-        },
+        {"key_size": 2, "low_thresh": 50, "high_thresh": 2500, "instance_thresh": 30,
+         "bag_sizes": [64, 128, 256, 512], "bag_seed": 0, "tail_named_by": "p85", "metric": "sqeuclidean",
+         "metric_limit": 5000, "space": "multi_hot", "matrix": None, "matrix_bags": 300},
     ),
+    "report": (OWN, {"learning_rate": "all", "dataset": None, "grouping_key": None, "method": None}),
+}  # fmt: skip
+CTR = "dllp_bce,dllp_mse,genbags,easy_llp,ot_llp,sim_llp,soft_erot_llp,hard_erot_llp,mean_map"
+SSCL = "dllp_mse,dllp_mae,genbags,sim_llp"
+# grids of the benchmark's tables: grouping keys, methods, folds
+GRIDS = {
+    "paper_ctr_feature": ("benchmark", CTR, "0,1,2,3,4"),
+    "paper_ctr_fixed": ("benchmark_fixed", CTR, "0,1,2,3,4"),
+    "paper_ctr_random": ("benchmark_random", CTR, "0,1,2,3,4"),
+    "paper_ctr_instance": ("random_256", "instance_bce,instance_mse", 0),
+    "paper_sscl_feature": ("benchmark", SSCL, "0,1,2,3,4"),
+    "paper_sscl_random": ("benchmark_random", SSCL, "0,1,2,3,4"),
+    "paper_sscl_instance": ("random_256", "instance_mse", 0),
 }
+# what a file takes for other groups, by the method's paper or the benchmark's tables
+DEFAULTS = {
+    "method/ot_llp": ["dllp_bce@first_stage"],
+    "method/soft_erot_llp": ["dllp_bce@first_stage"],
+    "method/hard_erot_llp": ["dllp_bce@first_stage"],
+    "method/sim_llp": ["dllp_mse@first_stage"],
+    "method/mean_map": [{"override /model@_global_.model": "linear"}],
+    "dataset/criteo_ctr": [{"override /grouping_key@_global_.grouping_key": "C3_C11"}],
+    "dataset/criteo_sscl": [
+        {"override /grouping_key@_global_.grouping_key": "C3_C8"},
+        {"override /model@_global_.model": "embedding_mlp"},
+    ],
+}
+REAL_TOO = {"dllp_mae", "dllp_mse", "genbags", "group_prior", "instance_mse", "sim_llp"}
+CHOSEN = {"model": "mlp", "dataset": "flights", "method": "dllp_bce", "optimizer": "exact_adam", "protocol": "paper",
+          "grouping_key": "random_256", "trainer": "default", "noise": None, "logger": "csv"}  # fmt: skip
 
 
 def leaves(node, above=()):
@@ -170,3 +233,28 @@ def test_published_options_of_the_file(file):
 def test_no_file_is_left_out():
     groups = {name.partition("/")[0] for name in SETTINGS}
     assert {f"{group}/{name}" for group in groups for name in options(group)} == set(SETTINGS)
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids_of_the_benchmarks_tables(name):
+    params = OmegaConf.load(CONF_DIR / f"experiment/{name}.yaml").hydra.sweeper.params
+    assert (params.grouping_key, params.method, params.fold) == GRIDS[name]
+    assert set(params) == {"grouping_key", "method", "fold"}
+
+
+def test_what_is_taken_unless_another_is_named():
+    def defaults(file):
+        return OmegaConf.to_container(OmegaConf.load(CONF_DIR / f"{file}.yaml")).get("defaults", [])
+
+    for file in [*(f"method/{name}" for name in options("method")), *DEFAULTS]:
+        assert [one for one in defaults(file) if one != "_self_"] == DEFAULTS.get(file, []), file
+    chosen = {name: option for one in defaults("train") if isinstance(one, dict) for name, option in one.items()}
+    assert {name: chosen[name] for name in CHOSEN} == CHOSEN
+
+
+@pytest.mark.parametrize("name", options("method"))
+def test_what_the_program_knows_of_a_method(name):
+    found = written(f"method/{name}")
+    assert found["name"] == name
+    assert found["labels"] == ["binary", *["real"] * (name in REAL_TOO)]
+    assert found.get("keep_model", False) is (name in ("dllp_bce", "dllp_mse"))
