@@ -247,6 +247,14 @@ def no_standard_output(scene):
     yield Answer(process.returncode, "", err)
 
 
+def full_standard_output(scene):
+    for module, arguments in (("llp.train", TINY), ("llp.report", ())):
+        with open("/dev/full", "w") as full:
+            process = scene.start(*arguments, module=module, stdout=full)
+            _, err = process.communicate(timeout=120)
+        yield Answer(process.returncode, "", err)
+
+
 CHECKPOINT = "outputs/**/resume.ckpt"
 FAULTS = {
     "the disk of `outputs` is full, train: 8 kB, 24 kB, 200 kB, 1 MB": full_disk_of_outputs("8k", "24k", "200k", "1m"),
@@ -308,4 +316,5 @@ FAULTS = {
     "the clock is set back between two attempts": clock_set_back,
     "the current folder is removed": folder_removed_below,
     "no standard output": no_standard_output,
+    "the disk of the standard output is full, train and report": full_standard_output,
 }  # fmt: skip
