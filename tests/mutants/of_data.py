@@ -44,7 +44,7 @@ MUTANTS = [
         ('if self.protocol == "paper":\n            return self.test_dataloader()', "if self.protocol:\n            return self.test_dataloader()"),
     ),
     *in_file("data/datamodule", "tests/unit/data/test_train_split.py",
-             ("TrainSplit(Features.of(self.table), self.train_bags,", "TrainSplit(Features.of(self.table), self.held_out_bags,")),
+             ("bags = self.train_bags if order is None else", "bags = self.held_out_bags if order is None else")),
     *in_file("seeding", DRAWS, ("repr((seed, purpose, *position))", "repr((seed, *position))"),
              ("repr((seed, purpose, *position))", "repr((purpose, *position))"),
              ("repr((seed, purpose, *position))", "repr((seed, purpose, sum(position)))")),
