@@ -14,6 +14,7 @@ from torchmetrics.functional.classification import binary_average_precision, bin
 from llp.data.table import LabelKind
 from llp.metrics.bag_level import bag_metric
 from llp.metrics.ranking import auc_200_thresholds, exact_auc
+from llp.ops.finite import all_finite
 
 CALIBRATION_BINS = 15
 LOG_LOSS_CLIP = 1e-7
@@ -64,7 +65,7 @@ def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, f
     """
     nan = float("nan")
     measures = dict.fromkeys(("average_precision", "log_loss", "brier", "calibration_error"), nan)
-    if not torch.isfinite(prediction).all():
+    if not all_finite(prediction):
         return measures
     if 0 < float(label.sum()) < len(label):
         rank = torch.unique(z, return_inverse=True)[1]

@@ -65,6 +65,8 @@ def _problem(model: "nn.Module", path: Path) -> str:
     """Put the weights of a file into a model; what is wrong with them, or nothing."""
     import torch
 
+    from llp.ops.finite import all_finite
+
     if not is_intact(path):
         return "is damaged"
     try:
@@ -75,11 +77,8 @@ def _problem(model: "nn.Module", path: Path) -> str:
         model.load_state_dict(weights)
     except (RuntimeError, TypeError, AttributeError):
         return _OTHERS
-    return (
-        ""
-        if all(torch.isfinite(weight).all() for weight in model.parameters())
-        else "holds weights that are not finite"
-    )
+    finite = all(all_finite(weight) for weight in model.parameters())
+    return "" if finite else "holds weights that are not finite"
 
 
 def _weights_path(folder: Path, name: str = "best.pt") -> Path:

@@ -20,6 +20,7 @@ from llp.metrics.evaluation import all_measures
 from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
 from llp.metrics.weighted import weighted_measures
+from llp.ops.finite import all_finite
 from llp.ops.segment import segment_sum
 
 
@@ -155,6 +156,6 @@ def finite(scores: Tensor) -> Tensor:
     FloatingPointError
         One of them is not finite.
     """
-    if not torch.isfinite(scores).all():
+    if not all_finite(scores):
         raise FloatingPointError("the scores of the test rows are not finite")
     return scores

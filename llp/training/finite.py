@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import lightning as L
-import torch
 from lightning.pytorch.callbacks import Callback
 
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
+from llp.ops.finite import all_finite
 
 STEPS_BETWEEN_LOOKS = 1000
 """Steps after which an epoch's loss is looked at: to read it the host waits for a GPU."""
@@ -64,7 +64,7 @@ def _require_finite_loss(method: LLPMethod) -> None:
 
 def _require_finite_weights(method: LLPMethod) -> None:
     for name, weight in method.model.named_parameters():
-        if not torch.isfinite(weight.detach()).all():
+        if not all_finite(weight):
             raise FloatingPointError(f"the weights {name} are not finite")
 
 
