@@ -24,6 +24,7 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(main)
     def run(*args: Any, **kwargs: Any) -> Any:
+        _check_surroundings()
         outlive_readers()
         signals.listen(raising=True)
         try:
@@ -34,6 +35,17 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
             sys.exit(end.code)
 
     return run
+
+
+def _check_surroundings() -> None:
+    """Replace standard streams that were closed by ones to nowhere; refuse a current folder that was removed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # as long as the process
+    try:
+        os.getcwd()
+    except OSError as error:
+        sys.exit(f"The current folder cannot be told ({error.strerror}): expected one that is there, such as cd FOLDER")
 
 
 @contextmanager

@@ -1,0 +1,50 @@
+"""What a command meets before its work: standard streams that are closed, a current folder that is gone."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from llp import signals
+from llp.command import _Output, command
+
+
+@pytest.fixture
+def main(monkeypatch):
+    monkeypatch.setattr(signals, "listen", lambda raising: None)
+    return command(lambda: print("done"))
+
+
+@pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdin", "stdout", "stderr")])
+def test_closed_standard_streams_are_no_error(main, monkeypatch, closed):
+    for name in closed:
+        monkeypatch.setattr(sys, name, None)
+    main()
+    for name in closed:
+        assert not getattr(sys, name).isatty()
+        getattr(sys, name).close()
+
+
+def test_current_folder_that_was_removed_is_told_in_a_line(main, monkeypatch, tmp_path):
+    place = tmp_path / "gone"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    place.rmdir()
+    with pytest.raises(SystemExit, match=r"^The current folder cannot be told \(No such file or directory\): expected"):
+        main()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux")
+@pytest.mark.parametrize("full", [True, False])
+def test_output_that_cannot_be_written_goes_nowhere_from_then_on(full):
+    """A full disk, or a reader that has left."""
+    if full:
+        descriptor = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, descriptor = os.pipe()
+        os.close(reader)
+    output = _Output(descriptor, "w", closefd=False)
+    assert [output.write(b"first"), output.write(b"second")] == [5, 6]
+    os.write(descriptor, b"third")
+    os.close(descriptor)
