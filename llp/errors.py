@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+LONGEST = 300  # signs of a given value that are shown
+
 
 class InputError(ValueError):
     r"""Wrong input of the user's: the commands print the message, one line, without a traceback.
@@ -43,7 +45,9 @@ def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputEr
     >>> str(invalid("seed", "x", "an integer >= 0", 0))
     "Invalid seed='x': expected an integer >= 0, such as seed=0"
     """
-    text = f"Invalid {name}={written(value)}: expected {expected}"
+    given = written(value)
+    given = given if len(given) <= LONGEST else f"{given[:LONGEST]} … ({len(given)} signs)"
+    text = f"Invalid {name}={given}: expected {expected}"
     if example is ...:
         return InputError(text)
     whole = isinstance(example, str) and "=" in example

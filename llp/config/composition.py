@@ -167,11 +167,12 @@ class CheckedLoader(ConfigLoaderImpl):
         return [one.input_line for one in own if one.input_line is not None]
 
     def _check_choices(self, overrides: list[str]) -> None:
-        """Refuse null and lists where a group's name belongs."""
+        """Refuse null, lists and what no file can be called where a group's name belongs."""
         for one in self._parse(overrides):
             value = None if one.is_sweep_override() or one.is_delete() else one.value()
             group = one.key_or_group
-            if one.is_hydra_override() or not self.is_group(group) or isinstance(value, str | dict):
+            is_name = isinstance(value, str) and len(value.encode()) <= 250 and "\0" not in value  # with .yaml: 255
+            if one.is_hydra_override() or not self.is_group(group) or is_name or isinstance(value, dict):
                 continue
             if not (one.is_sweep_override() or one.is_delete()):
                 names = self._names(group)

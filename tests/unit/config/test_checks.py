@@ -243,3 +243,10 @@ def test_override_that_hydra_cannot_read_is_told_in_a_line(monkeypatch, override
         message = refused(lambda: loader.load_configuration("train", [override], mode, from_shell=False))
     assert message.startswith(f"Invalid {override}: expected NAME=VALUE")
     assert message.endswith(", such as fold=0,1")
+
+
+def test_name_that_no_file_can_have():
+    message = refused(lambda: composed("train", ["dataset=" + "a" * 3000]))
+    assert message.startswith("Invalid dataset='aaa")
+    assert "aaa … (3002 signs): expected criteo_ctr, criteo_sscl, " in message
+    assert len(message) < 600
