@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llp.api.frames import as_frame, bag_labels
 from llp.data.table import LabelKind
-from llp.datasets.files.read import normalised
 
 SCORED_ROWS = 2**16
 
@@ -158,10 +157,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = as_frame(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
-        found = []
+        found, coder = [], self._recipe.coder()
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)
-            codes, numbers = self._recipe.encode(normalised(rows, self._recipe.options.reading))
+            codes, numbers = coder.encode(rows)
             raw = self._trained(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._trained.log_odds(raw).double().numpy())
         return np.concatenate(found)

@@ -119,8 +119,9 @@ def _write_table(
     features, vocabularies = fit_features(lazy, plan_features(find_kinds(lazy, options), options.coding), options)
     recipe = Recipe(options, None, features, vocabularies)
     with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
+        coder = recipe.coder()
         for start in range(0, frame.height, CHUNK_ROWS):
-            codes, numbers = recipe.encode(frame.slice(start, CHUNK_ROWS))
+            codes, numbers = coder.encode(frame.slice(start, CHUNK_ROWS))
             label = np.full(codes.shape[1], np.nan) if y is None else y[start : start + CHUNK_ROWS]
             writer.write(start, codes.T, numbers, label)
         recipe.save(writer)

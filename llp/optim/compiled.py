@@ -5,14 +5,12 @@ changing a bit of the result.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from llp.compiled import compiled
+
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 
@@ -20,17 +18,7 @@ NEGLIGIBLE = 1e-24
 """A decay below this is taken as zero: it changes no digit, and denormal numbers would cost a hundred cycles each."""
 
 
-def _compiled(function: Function) -> Function:
-    # "contract" allows fused multiply-adds and nothing that reorders a sum; "numpy" leaves out the check of each
-    # division, which would keep the loop from being vectorised.
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-    try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # neither the package's folder nor the home may be written: each process compiles anew
-        return cast(Function, numba.njit(**options)(function))
-
-
-@_compiled
+@compiled
 def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
     """List the distinct rows.
 
@@ -62,7 +50,7 @@ def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
     return n_distinct
 
 
-@_compiled
+@compiled
 def find_lagging(rows: Ints, last: Ints, step: int, mark: Ints, lagging: Ints) -> int:
     """List the distinct rows that have moments and are not current as of ``step``.
 
@@ -100,7 +88,7 @@ def find_lagging(rows: Ints, last: Ints, step: int, mark: Ints, lagging: Ints) -
     return n_lagging if valid else -1
 
 
-@_compiled
+@compiled
 def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, position: Ints) -> None:
     """Group the positions by row, rising within a row: a counting sort.
 
@@ -122,7 +110,7 @@ def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, positio
         mark[distinct[i]] = -1
 
 
-@_compiled
+@compiled
 def _push(
     row: int, weight: Floats, m: Floats, v: Floats, t0: int, k: int, sums: Floats, window: int, n_blocks: int,
     eps: float, log_beta1: float, log_beta2: float,
@@ -157,7 +145,7 @@ def _push(
         v[row, d] *= factor2
 
 
-@_compiled
+@compiled
 def catch_up(
     first: int, stop: int, rows: Ints, weight: Floats, m: Floats, v: Floats, last: Ints, step: int, sums: Floats,
     window: int, n_blocks: int, eps: float, log_beta1: float, log_beta2: float,
@@ -175,7 +163,7 @@ def catch_up(
             last[row] = step
 
 
-@_compiled
+@compiled
 def update(
     first: int, stop: int, rows: Ints, gradient: Floats,
     weight: Floats, m: Floats, v: Floats, last: Ints, step: int, lr: float, beta1: float, beta2: float, eps: float,

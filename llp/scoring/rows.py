@@ -81,9 +81,12 @@ class FilesRows:
 
     def __init__(self, paths: list[Path], recipe: Recipe, on_read: Callable[[int], None]) -> None:
         self._recipe = recipe
+        self._coder = recipe.coder()
         self.files = OwnFiles(paths, on_read)
         self.id_schema = pl.Schema()
-        self._reader = FilesReader(self.files, recipe.options.reading, BadLines("stop"), self._wanted, self._absent)
+        self._reader = FilesReader(
+            self.files, recipe.options.reading, BadLines("stop"), self._wanted, self._absent, raw=True
+        )
         self._frames = self._reader.frames()
         self._first = next(self._frames)
         id_column = recipe.options.roles.id_column
@@ -121,8 +124,8 @@ class FilesRows:
             frame = next(self._frames, None)
 
     def _encoded(self, frame: pl.DataFrame) -> EncodedRows:
-        codes, numbers = self._recipe.encode(frame)
-        return EncodedRows(frame.select(self.id_schema.names()), np.ascontiguousarray(codes.T), numbers)
+        codes, numbers = self._coder.encode(frame)
+        return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
 
 
 def check_same_columns(table: InstanceTable, trained_on: InstanceTable) -> None:

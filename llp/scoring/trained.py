@@ -17,7 +17,7 @@ from llp.methods.base import LLPMethod
 from llp.runs.load import load_method
 from llp.runs.record import RunRecord
 
-ROWS_AT_ONCE = 2**12  # whose layers stay in a processor's cache
+ROWS_AT_ONCE = 2**10  # whose layers stay in a processor's cache
 
 ScoresByName = dict[str, NDArray[np.float64]]
 
@@ -69,8 +69,9 @@ class TrainedRuns:
     @torch.inference_mode()
     def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
         """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one."""
-        split = (torch.split(torch.from_numpy(one), ROWS_AT_ONCE) for one in (categorical, numeric))
-        parts = list(zip(*split, strict=True))
+        starts = range(0, len(categorical), ROWS_AT_ONCE)
+        both = [(one[start : start + ROWS_AT_ONCE] for one in (categorical, numeric)) for start in starts]
+        parts = [[torch.from_numpy(np.ascontiguousarray(one)) for one in pair] for pair in both]
         raw = [
             torch.cat([method.log_odds(method(*part)) for part in parts]).double().numpy() for method in self.methods
         ]

@@ -1,10 +1,12 @@
 """Own files prepared as the command does it, without a process."""
 
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
+from llp.datasets.files.options import Coding, Reading, Roles
 from llp.datasets.preparation import prepare_table
 
 
@@ -21,3 +23,10 @@ def values_of(table, recipe, column):
     """A text column's values as they come back from the codes; None for the rare code and for a missing value."""
     known = [None, *recipe.vocabularies[column].to_list()]
     return [known[code] for code in table.codes(column)]
+
+
+def default_options(**given):
+    """The options of reading, roles and coding as `conf/dataset/files.yaml` has them, with some replaced."""
+    defaults = OmegaConf.to_container(OmegaConf.load(CONF_DIR / "dataset" / "files.yaml"), resolve=False) | given
+    groups = {"reading": Reading, "roles": Roles, "coding": Coding}
+    return {group: {name: defaults[name] for name in kind.model_fields} for group, kind in groups.items()}

@@ -1,4 +1,4 @@
-"""The columns of own files as codes and numbers: fitted on the train rows, the same afterwards for any other rows.
+"""The columns that own files become, fitted on the train rows; `llp.datasets.files.coder` applies them to any rows.
 
 A categorical column becomes codes (values seen too seldom, and later unseen ones, share code 0; a missing value is a
 value). A numeric column becomes a standardised number, quantile bins (code 0 where it is missing), or both. A date
@@ -10,15 +10,13 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from llp.data.table import Column
-from llp.datasets.encode import encode, vocabulary
+from llp.datasets.encode import vocabulary
 from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.options import Coding, DatePart, FilesOptions
 from llp.datasets.files.values import date, date_part, number, text
-from llp.errors import InputError
 
 QUANTILE_ROWS = 2**20  # rows, evenly spaced, that the quantiles are taken from: memory does not grow with the rows
 
@@ -93,7 +91,7 @@ def fit_features(
     fitted: list[Feature] = []
     vocabularies: dict[str, pl.Series] = {}
     for feature in planned:
-        x = _value(feature, kinds[feature.column], options).alias("value")
+        x = value_of(feature, kinds[feature.column], options).alias("value")
         if feature.has_vocabulary:
             counts = lazy.select(x).group_by("value").len().collect(engine="streaming")
             rare = options.coding.rare_threshold if feature.value == "text" else 0
@@ -119,7 +117,7 @@ def _moments(lazy: pl.LazyFrame) -> tuple[float, float]:
     return mean, float(np.sqrt(square)) or 1.0
 
 
-def _value(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.Expr:
+def value_of(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.Expr:
     """What of its raw column a feature is made of: text, or Float64."""
     name = feature.column
     if feature.value == "text":
@@ -144,47 +142,3 @@ def table_columns(features: Sequence[Feature], vocabularies: Vocabularies) -> li
         else:
             columns.append(Column(feature.name, "numeric", None, "standardised"))
     return columns
-
-
-def encode_features(
-    frame: pl.DataFrame, features: Sequence[Feature], vocabularies: Vocabularies, options: FilesOptions
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Codes (Fc, n) int32 and numbers (n, Fn) float32 of raw rows.
-
-    Raises
-    ------
-    InputError
-        A value of a numeric column is no number, or one of a date no date.
-    """
-    values = frame.select(_value(one, frame.schema[one.column], options).alias(one.name) for one in features)
-    codes, numbers = [], []
-    for feature in features:
-        x = values[feature.name]
-        if feature.value not in ("text", "missing"):
-            _check_lost(frame[feature.column], x, feature)
-        if feature.has_vocabulary:
-            codes.append(encode(x, vocabularies[feature.name]))
-        elif feature.value == "bins":
-            codes.append(bin_codes(x, feature.edges))
-        else:
-            numbers.append((x.fill_null(feature.mean).to_numpy() - feature.mean) / feature.std)
-    n = frame.height
-    return (
-        np.stack(codes) if codes else np.empty((0, n), np.int32),
-        np.stack(numbers, axis=1).astype(np.float32) if numbers else np.empty((n, 0), np.float32),
-    )
-
-
-def bin_codes(values: pl.Series, edges: Sequence[float]) -> NDArray[np.int32]:
-    """Codes (n,) of numbers: 0 where one is missing, else 1 + its bin, in rising order."""
-    codes = 1 + np.searchsorted(np.asarray(edges), values.fill_null(0.0).to_numpy(), side="left")
-    codes[values.is_null().to_numpy()] = 0
-    return codes.astype(np.int32)
-
-
-def _check_lost(raw: pl.Series, value: pl.Series, feature: Feature) -> None:
-    lost = raw.is_not_null() & value.is_null()
-    if lost.any():
-        what = "number" if feature.value in ("bins", "number") else "date"
-        example = raw.filter(lost).cast(pl.String)[0]
-        raise InputError(f"column {feature.column!r} holds {example!r}, which is no {what} as in the table's files")

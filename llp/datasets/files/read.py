@@ -43,6 +43,8 @@ class FilesReader:
         Given the names of the first file's columns, says which of them are read.
     may_lack : str or None
         A column that a file without a header may lack, as new rows lack their label.
+    raw : bool
+        Whether the frames hold what stands in the files, instead of being `normalised`; they have no checksum then.
     columns, wanted : list of str
         Names of the first file's columns, and of those that are read; once it is opened.
     repeated_headers : int
@@ -54,6 +56,7 @@ class FilesReader:
     bad_lines: BadLines
     choose: Callable[[list[str]], list[str]]
     may_lack: str | None = None
+    raw: bool = False
     columns: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
     repeated_headers: int = 0
@@ -93,14 +96,18 @@ class FilesReader:
         yield from self._text(path)
 
     def _typed(self, path: Path, *, parquet: bool) -> Iterator[pl.DataFrame]:
-        for _ in self.files.content(path):  # for the checksum and the progress
-            pass
+        if not self.raw:
+            for _ in self.files.content(path):  # for the checksum and the progress
+                pass
         try:
             lazy = (pl.scan_parquet if parquet else pl.scan_ipc)(path)
             self._same_columns(path, lazy.collect_schema().names())
             kept = lazy.select(self.wanted)
+            rows = lazy.select(pl.len()).collect().item()
             for frame in kept.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=True):
-                yield normalised(frame, self.reading)
+                yield self._finished(frame)
+                if self.raw:
+                    self.files.tell(path.stat().st_size * frame.height // rows)
         except pl.exceptions.PolarsError as error:
             raise InputError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.") from None
 
@@ -129,7 +136,7 @@ class FilesReader:
 
         def parsed(block: tuple[int, bytes]) -> tuple[pl.DataFrame, int, list[str]]:
             frame, headers, messages = parse(path, block[1], block[0], dialect)
-            return normalised(frame.select(self.wanted), reading), headers, messages
+            return self._finished(frame.select(self.wanted)), headers, messages
 
         in_file = 0
         for frame, headers, messages in ordered_map(parsed, numbered(), threads=THREADS):
@@ -138,6 +145,9 @@ class FilesReader:
             if frame.height:
                 yield frame
         self.repeated_headers += max(0, in_file - 1)
+
+    def _finished(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame if self.raw else normalised(frame, self.reading)
 
     def _same_columns(self, path: Path, names: list[str]) -> None:
         if not self.columns:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import read_vocabulary
-from llp.datasets.files.features import Feature, encode_features, table_columns
+from llp.datasets.files.coder import RowCoder
+from llp.datasets.files.features import Feature, table_columns
 from llp.datasets.files.label import Label
 from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.errors import InputError
@@ -53,9 +52,9 @@ class Recipe:
         """The table's columns."""
         return table_columns(self.features, self.vocabularies)
 
-    def encode(self, frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Codes (Fc, n) int32 and numbers (n, Fn) float32 of raw rows: see `encode_features`."""
-        return encode_features(frame, self.features, self.vocabularies, self.options)
+    def coder(self) -> RowCoder:
+        """What codes raw rows, and remembers the codes of their values."""
+        return RowCoder(self.features, self.vocabularies, self.options)
 
     def save(self, writer: TableWriter) -> None:
         """Write it into a table that is being written: `recipe.json`, and the columns' vocabularies."""

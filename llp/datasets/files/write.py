@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,6 +14,7 @@ from rich.progress import Progress
 from llp.data.given_bags import NO_BAG, write_given_bags
 from llp.data.table import LabelKind
 from llp.data.table_writer import TableWriter
+from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import StagedFiles
@@ -138,7 +140,8 @@ def write_table(
         task = progress.add_task("code", total=rows, detail="")
         start = 0
         groups = [(part, group) for part in parts.values() for group in part.staged.groups()]
-        for encoded in ordered_map(_encoded, groups, threads=THREADS):
+        coded = partial(_encoded, recipe.coder())
+        for encoded in ordered_map(coded, groups, threads=THREADS):
             stop = start + len(encoded.label)
             writer.write(start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight)
             if overlap:
@@ -167,7 +170,7 @@ def write_table(
         )
 
 
-def _encoded(what: tuple[Part, list[Path]]) -> _Encoded:
+def _encoded(coder: RowCoder, what: tuple[Part, list[Path]]) -> _Encoded:
     part, paths = what
     frame = part.kept(pl.scan_ipc(paths).collect())
     options = part.recipe.options
@@ -178,7 +181,7 @@ def _encoded(what: tuple[Part, list[Path]]) -> _Encoded:
     bags, n_bags = frame[BAG_NUMBERS], frame[BAG_NUMBERS].list.len()
     row = np.repeat(np.arange(frame.height), n_bags.to_numpy())
     bag = bags.filter(n_bags > 0).explode().to_numpy()
-    return _Encoded(*part.recipe.encode(frame), frame[LABEL].to_numpy(), weight, row, bag)
+    return _Encoded(*coder.encode(frame), frame[LABEL].to_numpy(), weight, row, bag)
 
 
 def _label_mean(label_sum: float, rows: int, aggregates_only: bool) -> dict[str, float]:

@@ -286,10 +286,11 @@ def test_rows_without_a_label_are_told_or_left_out(tmp_path):
 
 def test_recipe_codes_new_rows_as_the_table_has_them(plain):
     recipe = Recipe.load(plain.folder)
-    codes, numbers = recipe.encode(FRAME)
+    coder = recipe.coder()
+    codes, numbers = coder.encode(FRAME)
     np.testing.assert_array_equal(codes.T, plain.categorical)
     np.testing.assert_array_equal(numbers, plain.numeric)
     new = pl.DataFrame({"shop": ["never seen"], "price": [3.0]})
-    assert recipe.encode(new)[0][0, 0] == 0
+    assert coder.encode(new)[0][0, 0] == 0
     with pytest.raises(InputError, match=r"column 'price' holds 'dear', which is no number"):
-        recipe.encode(pl.DataFrame({"shop": ["a"], "price": ["dear"]}))
+        coder.encode(pl.DataFrame({"shop": ["a"], "price": ["dear"]}))
