@@ -58,7 +58,9 @@ class HeldOutBags(NamedTuple):
 
 
 def criteria(bags: HeldOutBags, *, label_mean: float, label_kind: LabelKind) -> dict[Criterion, float]:
-    """Every estimate that the kind of label has, by its name; NaN or infinite with fewer than `LEAST_BAGS`."""
+    """Every estimate that the kind of label has, by its name; none with fewer than `LEAST_BAGS`, which define none."""
+    if len(bags.size) < LEAST_BAGS:
+        return {}
     estimates: dict[Criterion, Tensor] = {"upm": upm(bags)}
     if label_kind == "binary":
         estimates["debiased"] = debiased(bags, label_mean=label_mean)

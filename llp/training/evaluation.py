@@ -27,8 +27,8 @@ from llp.ops.segment import segment_sum
 class EpochMeasures(Callback):
     """Logs an epoch's measures: `test_auc` or `test_mse` and what goes with it, or those of what is held out.
 
-    Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out`, as `held_out_upm` and so on; test
-    rows' measures stand beside them where the data module says so.
+    Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out` that they define, as
+    `held_out_upm` and so on; test rows' measures stand beside them where the data module says so.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from llp.metrics.held_out import HeldOutBags, criteria, debiased, easy_llp, upm
+from llp.metrics.held_out import LEAST_BAGS, HeldOutBags, criteria, debiased, easy_llp, upm
 from tests.helpers.minibatches import bags_of, make_batch, population
 
 SIZES = np.array([3, 5, 8, 5, 3, 8, 4, 4, 12, 1])
@@ -109,6 +109,9 @@ def test_minibatches_join_and_real_labels_have_the_squared_error_alone():
     assert list(criteria(whole, label_mean=1.0, label_kind="real")) == ["upm"]
 
 
-def test_too_few_bags_have_no_estimate():
-    bags = HeldOutBags.of(torch.zeros(3), make_batch([3], [1]), "binary")
-    assert np.isnan(list(criteria(bags, label_mean=0.3, label_kind="binary").values())[:2]).all()
+def test_too_few_bags_have_no_estimate_and_all_others_finite_ones():
+    for n_bags in range(1, 6):
+        bags = HeldOutBags.of(torch.zeros(3 * n_bags), make_batch([3] * n_bags, [1] * n_bags), "binary")
+        found = criteria(bags, label_mean=0.3, label_kind="binary")
+        assert list(found) == ([] if n_bags < LEAST_BAGS else ["upm", "debiased", "easy_llp"])
+        assert np.isfinite(list(found.values())).all()
