@@ -77,11 +77,14 @@ class Bags:
         int64 (K + 1): bag b holds `rows[offsets[b]:offsets[b + 1]]`.
     label_sum : ndarray
         float64 (K): sum of the labels of each bag.
+    number : ndarray or None
+        int64 (K): which of the table's given bags each of them is; None for bags that a key makes.
     """
 
     rows: Rows
     offsets: NDArray[np.int64]
     label_sum: NDArray[np.float64]
+    number: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.label_sum)
@@ -100,7 +103,11 @@ class Bags:
     def select(self, bags: NDArray[np.int64]) -> "Bags":
         """Only the given bags, in the given order."""
         sizes = self.sizes[bags]
-        return Bags(self.rows[positions_of(self.offsets[bags], sizes)], _offsets(sizes), self.label_sum[bags])
+        rows, number = (
+            self.rows[positions_of(self.offsets[bags], sizes)],
+            None if self.number is None else self.number[bags],
+        )
+        return Bags(rows, _offsets(sizes), self.label_sum[bags], number)
 
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -87,7 +87,7 @@ def given_bags(table: InstanceTable) -> Bags:
             "write another key, such as grouping_key=random_256"
         )
     row, bag, label_sum = read_given_bags(table.folder)
-    return Bags(*group_rows(bag.astype(np.uint64), row), label_sum)
+    return Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
 
 
 def check_labels(table: InstanceTable, key: GroupingKey) -> None:

@@ -36,6 +36,11 @@ def write_given_bags(
     bags.write_parquet(folder / BAGS)
 
 
+def read_bag_ids(folder: Path) -> pl.Series:
+    """The ids (K,), as text, of a table's given bags in the order of their numbers."""
+    return pl.read_parquet(folder / BAGS, columns=["id"])["id"]
+
+
 def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Row and bag of each pair of the two (M,), rows not falling, and the sum of each bag's labels (K,)."""
     bag, label_sum = np.load(folder / BAG, mmap_mode="r"), pl.read_parquet(folder / BAGS)["label_sum"].to_numpy()

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
@@ -180,8 +181,8 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
 
 
 def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LLPDataModule") -> None:
-    """Write the sums of the bags that measure the run: stated, predicted, and the variance of labels drawn so."""
-    from llp.training.callbacks import write_csv
+    """Write ids and sums of the bags that measure the run: stated, predicted, and the variance of labels drawn so."""
+    from llp.data.given_bags import read_bag_ids
     from llp.training.evaluation import predict_bags
 
     measured = stage.method
@@ -190,9 +191,12 @@ def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LL
         if method.trains:
             method.model.load_state_dict(stage.chosen.weights)
     assert data.test_bags is not None
+    assert data.test_bags.number is not None  # given bags alone measure a run
     names = ("label_sum", "predicted_sum", "variance", "size")
-    sums = zip(*predict_bags(measured, data, data.test_bags), strict=True)
-    write_csv(path, [dict(zip(names, map(float, one), strict=True)) for one in sums])
+    ids = read_bag_ids(data.table.folder)[data.test_bags.number]
+    sums = dict(zip(names, predict_bags(measured, data, data.test_bags), strict=True))
+    bags = pl.DataFrame({"id": ids, **sums})
+    write_atomically(path, lambda temporary: bags.write_csv(temporary))
 
 
 def _keep(work: Path, name: str, weights: dict[str, Any]) -> None:

@@ -139,6 +139,10 @@ def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):
     (folder,) = (home.folder / "outputs" / "alone").rglob(record.config_hash)
     bags = pl.read_csv(folder / "bags.csv")
     assert bags.height == 4  # those held out, as the model predicts them that has not seen them
+    stated = dict(pl.read_csv(home.folder / "bags.csv").iter_rows())
+    assert [stated[one] for one in bags["id"]] == bags["label_sum"].to_list()
+    sizes = dict(pl.read_csv(home.folder / "unlabelled.csv")["campaign"].value_counts().iter_rows())
+    assert [sizes[one] for one in bags["id"]] == bags["size"].to_list()
     error = (bags["label_sum"] - bags["predicted_sum"]) / bags["size"]
     assert float((error**2).mean()) == pytest.approx(record.measures["bag_mse"], rel=1e-6)
     found = collect(folder)
