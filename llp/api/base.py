@@ -86,7 +86,8 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             (n,) labels of the instances: two classes, or numbers. Only their sums over the bags are used, unless the
             method is one of the supervised references.
         bags : array-like, optional
-            (n,) the bag of each instance; None: each instance is a bag of its own.
+            (n,) the bag of each instance, or n lists of bags where an instance may be in several; None: each instance
+            is a bag of its own.
         proportions : mapping, Series or array-like, optional
             Share of the positive class in each bag, or its mean label: by bag id, in the order of the sorted ids, or
             (n,) repeated for each instance. Noisy ones may lie outside [0, 1].

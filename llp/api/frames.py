@@ -65,16 +65,23 @@ class BagLabels(NamedTuple):
     Attributes
     ----------
     number : ndarray
-        (n,) int32, the bag of each instance: 0..K-1, in the order of the ids as texts.
+        (n,) int32, the bag of each instance: 0..K-1, in the order of the ids as texts; (m,) where bags overlap.
     size : ndarray
         (K,) int64.
     label_sum : ndarray
         (K,) float64.
+    instance : ndarray or None
+        (m,) int64, the instance of each entry of `number`, not falling; None where each instance is in one bag.
     """
 
     number: NDArray[np.int32]
     size: NDArray[np.int64]
     label_sum: NDArray[np.float64]
+    instance: NDArray[np.int64] | None
+
+    def of_entries(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of the instances (n,) as those of the entries of `number`."""
+        return values if self.instance is None else values[self.instance]
 
     @property
     def proportion(self) -> NDArray[np.float64]:
@@ -92,7 +99,8 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
     y : ndarray or None
         (n,) labels of instances, which are aggregated.
     bags : array-like or None
-        (n,) ids of bags; None: every instance is a bag of its own.
+        (n,) ids of bags, or n lists of ids where an instance may be in several; None: every instance is a bag of its
+        own.
     proportions : mapping, Series or array-like, or None
         Mean label of each bag: by id, in the order of the sorted ids, or (n,) that of each instance's bag.
     bag_sizes : as `proportions`, or None
@@ -108,7 +116,8 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
         raise InputError(f"expected labels of instances, y=, or of bags, proportions=; {given} was given")
     if bags is None and proportions is not None:
         raise InputError("proportions= needs bags=, the bag of each instance")
-    ids, number = np.unique(np.arange(n) if bags is None else _ids(bags, n), return_inverse=True)
+    named, instance = (np.arange(n), None) if bags is None else _ids(bags, n)
+    ids, number = np.unique(named, return_inverse=True)
     size = np.bincount(number, minlength=len(ids)).astype(np.int64)
     if bag_sizes is not None:
         stated = per_bag(bag_sizes, "bag_sizes", ids, number)
@@ -122,25 +131,47 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
     if proportions is not None:
         label_sum = per_bag(proportions, "proportions", ids, number) * size
     else:
-        label_sum = np.bincount(number, np.asarray(y, np.float64), len(ids)).astype(np.float64)
+        label = np.asarray(y, np.float64) if instance is None else np.asarray(y, np.float64)[instance]
+        label_sum = np.bincount(number, label, len(ids)).astype(np.float64)
     order = np.argsort(ids.astype(str), kind="stable")  # the commands know ids as texts
     place = np.empty(len(ids), np.int32)
     place[order] = np.arange(len(ids))
-    return BagLabels(place[number], size[order], label_sum[order])
+    return BagLabels(place[number], size[order], label_sum[order], instance)
 
 
-def _ids(bags: Any, n: int) -> NDArray[Any]:
+def _ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """The ids of the bags and, where an instance may be in several, the instance of each id."""
+    several = list(bags) if hasattr(bags, "__iter__") and not getattr(bags, "ndim", 1) > 1 else []
+    if several and isinstance(several[0], _SEVERAL):
+        return _ids_of_several(several, n)
     try:
         ids = np.asarray(bags)
-    except ValueError:  # lists of several lengths
-        raise InputError(f"bags holds lists, expected one bag for each of the {n} instances of X") from None
+    except ValueError:  # lists among single bags
+        raise InputError("bags holds lists and single bags, expected a list of bags for every instance") from None
     if ids.shape != (n,):
         raise InputError(f"bags has the shape {ids.shape}, expected ({n},): the bag of each instance of X")
     if ids.dtype.kind == "O":
         if any(one is None or one != one for one in ids.tolist()):
             raise InputError("bags holds a missing value: name the bag of each instance")
         ids = ids.astype(str)
-    return ids
+    return ids, None
+
+
+_SEVERAL = (list, tuple, set, frozenset, np.ndarray, pl.Series)
+
+
+def _ids_of_several(bags: list[Any], n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if not all(isinstance(one, _SEVERAL) for one in bags):
+        raise InputError("bags holds lists and single bags, expected a list of bags for every instance")
+    distinct = [list(dict.fromkeys(one)) for one in bags]
+    if len(distinct) != n:
+        raise InputError(f"bags has {len(distinct)} lists, expected one for each of the {n} instances of X")
+    if not all(distinct):
+        raise InputError(
+            f"bags names no bag of instance {distinct.index([])}: expected one at least, such as ['a', 'b']"
+        )
+    ids, _ = _ids([one for of_instance in distinct for one in of_instance], sum(map(len, distinct)))
+    return ids, np.repeat(np.arange(n), [len(one) for one in distinct])
 
 
 def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> NDArray[np.float64]:

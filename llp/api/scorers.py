@@ -52,7 +52,7 @@ def _encoded(estimator: Any, y: Any) -> NDArray[np.float64]:
 
 
 def _mean_prediction(bags: BagLabels, prediction: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.bincount(bags.number, weights=prediction, minlength=len(bags.size)) / bags.size
+    return np.bincount(bags.number, weights=bags.of_entries(prediction), minlength=len(bags.size)) / bags.size
 
 
 def unbiased_risk(bags: BagLabels, prediction: NDArray[np.float64]) -> float:
@@ -63,7 +63,7 @@ def unbiased_risk(bags: BagLabels, prediction: NDArray[np.float64]) -> float:
     """
     p = bags.label_sum.sum() / bags.size.sum()
     surrogate = (bags.size * (bags.proportion - p) + p)[bags.number]
-    h = np.clip(prediction, CLIP, 1 - CLIP)
+    h = np.clip(bags.of_entries(prediction), CLIP, 1 - CLIP)
     return float(-np.mean(xlogy(surrogate, h) + xlogy(1 - surrogate, 1 - h)))
 
 

@@ -127,7 +127,7 @@ def _write_table(
         recipe.save(writer)
         ids = [str(number) for number in range(len(labels.size))]
         bags = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum})
-        write_given_bags(writer.temporary, labels.number, bags)
+        write_given_bags(writer.temporary, labels.number, bags, row=labels.instance)
         made_by = {"_target_": "llp.api.training.train"}
         writer.finish(made_by=made_by, source={}, facts={}, given_bags=len(labels.size), aggregates_only=y is None)
     return recipe

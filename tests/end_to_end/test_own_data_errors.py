@@ -137,10 +137,15 @@ CALLS = {
     "labels twice": (lambda: LLPClassifier().fit(X, Y, bags=BAGS, proportions=[0.5] * 10), "both was given"),
     "proportions without bags": (lambda: LLPClassifier().fit(X, proportions=[0.5] * 10), "needs bags="),
     "bags of another length": (lambda: LLPClassifier().fit(X, Y, bags=BAGS[:30]), r"bags has the shape \(30,\)"),
-    "lists of bags": (
-        lambda: LLPClassifier().fit(X, Y, bags=[[one, 0] if one else [one] for one in BAGS]),
-        r"^bags holds lists, expected one bag for each of the 40 instances of X$",
+    "lists among single bags": (
+        lambda: LLPClassifier().fit(X, Y, bags=[[one, 0] if one else one for one in BAGS.tolist()]),
+        r"^bags holds lists and single bags, expected a list of bags for every instance$",
     ),
+    "an instance without a bag": (
+        lambda: LLPClassifier().fit(X, Y, bags=[[one] if one else [] for one in BAGS.tolist()]),
+        r"^bags names no bag of instance 0: expected one at least, such as \['a', 'b'\]$",
+    ),
+    "too few lists": (lambda: LLPClassifier().fit(X, Y, bags=[[1, 2]] * 9), "bags has 9 lists, .* of the 40 instances"),
     "a bag without a proportion": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=dict.fromkeys(range(9), 0.5)),
         "proportions lacks 1 bag",

@@ -83,12 +83,21 @@ def fitted(frame):
     return LLPClassifier(**QUICK).fit(features(frame), bags=frame["bag"], proportions=proportions(frame))
 
 
-@pytest.mark.parametrize(("method", "seed"), [("dllp_bce", 0), ("upm", 3), ("genbags", 1)])
-def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame, method, seed):
+@pytest.mark.parametrize(
+    ("method", "seed", "overlap"),
+    [("dllp_bce", 0, False), ("upm", 3, False), ("genbags", 1, False), ("dllp_bce", 2, True)],
+)
+def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame, method, seed, overlap):
     monkeypatch.setenv("LLP_DATA_DIR", str(tmp_path / "data"))
+    if overlap:  # in the files with | between the bags, in Python a list
+        also = pl.when(pl.col("price") > 1).then(pl.lit("|dear")).otherwise(pl.lit(""))
+        frame = frame.with_columns(bag=pl.col("bag").cast(pl.String) + also)
     frame.drop("bought").write_csv(tmp_path / "rows.csv")
-    frame.group_by("bag").agg(label_mean=pl.col("bought").mean()).write_csv(tmp_path / "bags.csv")
-    prepare_files(tmp_path / "data", tmp_path / "rows.csv", bag_column="bag", bags=f"'{tmp_path / 'bags.csv'}'")
+    bags = [one.split("|") for one in frame["bag"]] if overlap else frame["bag"]
+    pairs = frame.with_columns(bag=pl.Series(bags)).explode("bag") if overlap else frame
+    pairs.group_by("bag").agg(label_mean=pl.col("bought").mean()).write_csv(tmp_path / "bags.csv")
+    given = {"bag_column": "bag", "bags": f"'{tmp_path / 'bags.csv'}'", "overlap": str(overlap).lower()}
+    prepare_files(tmp_path / "data", tmp_path / "rows.csv", **given)
     register()
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         config = compose(
@@ -107,7 +116,7 @@ def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame
     expected = pl.read_parquet(tmp_path / "scores.parquet")["log_odds"].to_numpy()
 
     classifier = LLPClassifier(method, max_epochs=3, random_state=seed)
-    classifier.fit(features(frame), bags=frame["bag"], proportions=proportions(frame))
+    classifier.fit(features(frame), bags=bags, proportions=proportions(pairs))
     np.testing.assert_array_equal(classifier.decision_function(features(frame)), expected)
     assert Run.of(config, runs.table).finished() is not None
     assert classifier.record_.metric.best == Run.of(config, runs.table).finished().metric.best
