@@ -6,6 +6,7 @@ if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
 import math
+import sys
 from concurrent.futures import Future
 
 import hydra
@@ -15,6 +16,8 @@ from llp.command import command, launched, told_in_a_line
 from llp.config.command_line import quote_texts
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.datasets.files.beforehand import prepare_beforehand
+from llp.errors import InputError
 from llp.runs import thread_pool
 from llp.runs.record import RunRecord
 from llp.runs.run import run_one
@@ -24,8 +27,12 @@ register()
 
 @command
 def main() -> None:
-    """Train one point or a grid."""
+    """Train one point or a grid, of own files after their table is prepared."""
     quote_texts()
+    try:
+        sys.argv[1:] = prepare_beforehand(sys.argv[1:])
+    except InputError as error:
+        sys.exit(str(error))
     _main()
 
 

@@ -1,0 +1,43 @@
+"""`dataset=files` in a command that trains: the table is prepared first, and used by its name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+
+from llp.config.checks import check_config
+from llp.config.grouping_keys import CONF_DIR, read_option
+from llp.datasets.preparation import prepare_table
+
+GIVEN = "dataset=files"
+SHOWN_ALONE = ("-h", "--help", "--hydra-help", "-c", "--cfg", "-i", "--info", "-sc", "--shell-completion")
+
+
+def prepare_beforehand(words: Sequence[str]) -> list[str]:
+    """Prepare the table that the words of a command line ask for, unless it is there, and name it in their place.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Those behind the command's name.
+
+    Returns
+    -------
+    list of str
+        Without `dataset=files` and its options, and with `dataset=NAME`; the same words where that is not among them.
+
+    Raises
+    ------
+    InputError
+        An option of the files is wrong, or what they hold; or the name is that of another table.
+    """
+    if GIVEN not in words or any(word in SHOWN_ALONE for word in words):
+        return list(words)
+    options = {*(str(name) for name in read_option("dataset/files")), "errors"}
+    of_files = [word for word in words if word.partition("=")[0] in options]
+    place = [word for word in words if word.startswith("data_dir=")]
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("prepare", [GIVEN, *place, *of_files])
+    check_config(config, "prepare")
+    prepare_table(config.dataset, Path(config.data_dir), None, config.errors)
+    return [*(word for word in words if word not in (GIVEN, *of_files)), f"dataset={config.name}"]
