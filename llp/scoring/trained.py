@@ -69,9 +69,10 @@ class TrainedRuns:
     @torch.inference_mode()
     def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
         """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one."""
-        starts = range(0, len(categorical), ROWS_AT_ONCE)
-        both = [(one[start : start + ROWS_AT_ONCE] for one in (categorical, numeric)) for start in starts]
-        parts = [[torch.from_numpy(np.ascontiguousarray(one)) for one in pair] for pair in both]
+        slices = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(categorical), ROWS_AT_ONCE)]
+        parts = [
+            [torch.from_numpy(np.ascontiguousarray(one[part])) for one in (categorical, numeric)] for part in slices
+        ]
         raw = [
             torch.cat([method.log_odds(method(*part)) for part in parts]).double().numpy() for method in self.methods
         ]

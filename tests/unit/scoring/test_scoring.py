@@ -16,6 +16,8 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.runs.run import run_one
+from llp.scoring import rows as rows_module
+from llp.scoring import trained
 from llp.scoring.export import export
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows, TableRows
@@ -109,6 +111,26 @@ def test_rows_of_the_files_that_were_trained_on_score_as_those_of_the_table(home
         expected = method(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
     np.testing.assert_allclose(of_table["log_odds"], expected, atol=1e-6)
     np.testing.assert_allclose(of_table["probability"], expit(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("scored", ["table", "files"])
+def test_rows_beyond_one_part_and_one_block_are_scored_as_each_alone(home, scored, monkeypatch):
+    """More rows than the model takes at once, in more than one block, none of which is a multiple of the other."""
+    monkeypatch.setattr(trained, "ROWS_AT_ONCE", 40)
+    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 130)
+    frame = rows(1000, seed=8)
+    frame.write_parquet(home.folder / "long.parquet", row_group_size=150)
+    prepare_files(
+        home.data, home.folder / "long.parquet", name="long", label="bought", id_column="who", ignore="[spent]"
+    )
+    folder = home.run(dataset="long")
+    found = home.scores([folder], None if scored == "table" else [home.folder / "long.parquet"])
+    assert found["who"].to_list() == frame["who"].to_list()
+    runs = TrainedRuns.open([folder], home.data)
+    with torch.no_grad():
+        expected = runs.methods[0](torch.tensor(runs.table.categorical), torch.tensor(runs.table.numeric)).numpy()
+    assert len(np.unique(expected)) > 900
+    np.testing.assert_allclose(found["log_odds"], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("out", ["scores.csv", "scores.arrow"])
