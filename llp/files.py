@@ -102,14 +102,19 @@ def naming(place: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = re.search(r"\(os error (\d+)\)", str(error))
-        number = error.errno if isinstance(error, OSError) else None
-        number = number or (int(told[1]) if told else None)
+        number = _number(error)
         if number is None or getattr(error, "filename", None):
             raise
         full = number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         remedy = "; make room there, or name another place with data_dir=FOLDER" if full else ""
         raise OSError(number, os.strerror(number) + remedy, str(place)) from error
+
+
+def _number(error: Exception) -> int | None:
+    """The operating system's number of an error, which polars tells in words."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    number = error.errno if isinstance(error, OSError) else None
+    return number or (int(told[1]) if told else None)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -135,7 +140,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
         except OSError as error:
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+            number = _number(error)
+            raise OSError(number, os.strerror(number) if number else str(error), str(path)) from error
         except Exception:  # torch's and polars' own errors on a full disk do not say so
             _write_more(temporary, path)
             raise

@@ -143,6 +143,8 @@ def read_schema(folder: Path) -> Schema:
     """
     path = folder / "schema.json"
     if not path.is_file():
+        if not folder.exists():
+            raise InputError(f"{folder} is not there: prepare the dataset, or name another place with data_dir=FOLDER.")
         raise InputError(
             f"{folder} holds no prepared table (no schema.json in it): remove it, or name another place with data_dir=."
         )

@@ -3,10 +3,20 @@
 import math
 import traceback
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+)
 
 from llp.errors import InputError
 from llp.files import read_small, write_atomically
@@ -22,6 +32,18 @@ MeasuredValue = Annotated[float | None, BeforeValidator(_defined)]
 """A measured value; None, in JSON null, where it is undefined or not finite."""
 
 NaturalNumber = Annotated[int, Field(ge=0, lt=2**63)]
+Seconds = Annotated[float, Field(lt=1e9, allow_inf_nan=False)]
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError("expected a time in ISO 8601") from None
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
 
 
 class RecordError(InputError):
@@ -126,7 +148,7 @@ class StageRecord(_Part):
     method: str
     epochs: NaturalNumber
     early_stopped: bool
-    seconds: float
+    seconds: Seconds
     instances_per_second: MeasuredValue
     run: str | None = None
     reused: bool = False
@@ -189,8 +211,8 @@ class RunRecord(_File):
     device: str
     git_commit: str | None
     attempt: NaturalNumber
-    started: str
-    seconds: float
+    started: Moment
+    seconds: Seconds
 
 
 class FailureRecord(_File):

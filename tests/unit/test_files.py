@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from llp import files
 from llp.errors import InputError
-from llp.files import SMALL_FILE, folder_name, is_locked, locked, read_small, read_yaml
+from llp.files import SMALL_FILE, folder_name, is_locked, locked, read_small, read_yaml, write_atomically
 from tests.helpers.hostile import BOMB
 
 
@@ -121,6 +121,14 @@ def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path, how):
     assert done.stdout == ("own\n" if how == "own" else f"[Errno 27] File too large: '{path}'\n")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_polars_says_in_words_has_its_number(tmp_path):
+    def write(temporary):
+        raise OSError("No such file or directory (os error 2): /proc/x")
+
+    with pytest.raises(OSError, match=r"^\[Errno 2\] No such file or directory: '.*scores.csv'$"):
+        write_atomically(tmp_path / "scores.csv", write)
 
 
 HOLDER = """

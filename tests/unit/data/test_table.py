@@ -209,6 +209,7 @@ def edit_schema(folder, **changes):
 
 
 DAMAGE = {
+    "no folder": (lambda f: f.rename(f.with_name("elsewhere")), "is not there: prepare the dataset, or name another"),
     "no schema": (lambda f: (f / "schema.json").unlink(), "holds no prepared table .*remove it"),
     "schema is no JSON": (lambda f: (f / "schema.json").write_text("{"), "schema.json is not a table's schema"),
     "schema of something else": (lambda f: (f / "schema.json").write_text('{"a": 1}'), "is not a table's schema"),

@@ -1,9 +1,13 @@
 """Measures of bags alone, against labels that are drawn from the predictions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from llp.metrics.bag_level import bag_measures
+from llp.training.evaluation import predict_bags
+from tests.helpers.every_method import batch_of, prepare
 
 BAGS, SIZE = 4000, 40
 
@@ -38,3 +42,12 @@ def test_rmse_is_that_of_the_proportions(drawn):
     found = measures(drawn, drawn[0] + 4)
     assert found["bag_rmse"] == pytest.approx(4 / SIZE)
     assert found["bag_mae"] == pytest.approx(4 / SIZE)
+
+
+def test_what_is_predicted_of_bags_are_sums_and_variances_over_their_instances(tables):
+    method, batch = prepare("dllp_bce", "binary", tables), batch_of(tables["binary"], [3, 5, 2], [1.0, 2.0, 0.0])
+    data = SimpleNamespace(bag_dataloader=lambda bags: [batch, batch])
+    h = method.predict(method(batch.categorical, batch.numeric)).detach().double().numpy()
+    bags = np.split(h, [3, 8]) * 2
+    expected = [[1, 2, 0] * 2, [one.sum() for one in bags], [(one * (1 - one)).sum() for one in bags], [3, 5, 2] * 2]
+    np.testing.assert_allclose(predict_bags(method, data, None), expected, rtol=1e-9)

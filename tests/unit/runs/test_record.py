@@ -30,7 +30,9 @@ def test_what_is_written_is_read_and_undefined_numbers_are_null(tmp_path_factory
 
 def test_misspelt_and_missing_fields_are_refused_when_a_record_is_made():
     fields = record("auc", 0.5).model_dump()
-    for wrong in ({"grouping_kee": "a"}, {"fold": 0.5}, {"attempt": -1}, {"metric": fields["metric"] | {"bets": 1.0}}):
+    wrongs = [{"grouping_kee": "a"}, {"fold": 0.5}, {"attempt": -1}, {"metric": fields["metric"] | {"bets": 1.0}}]
+    wrongs += [{"seconds": math.inf}, {"seconds": 1e300}, {"started": "yesterday"}, {"started": "2030-13-01"}]
+    for wrong in wrongs:
         with pytest.raises(ValidationError):
             RunRecord(**fields | wrong)
     for name in fields.keys() - {"schema_version", "refit"}:  # a run that is not trained anew has no refit
