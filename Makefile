@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-triton test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-triton test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -91,6 +91,9 @@ bench-methods: $(READY)  ## Cost of each method's step relative to dllp_bce
 
 bench-gradients: $(READY)  ## Cosine of each method's gradient with dllp_bce's and dllp_mse's
 	$(RUN) -m llp.bench.gradients
+
+bench-scale: $(READY)  ## What more rows take, from 1 to 10 million, and reading a table larger than memory
+	$(RUN) -m llp.bench.scale
 
 bench-grid: $(READY)  ## Start-up of a grid of thousands of finished points
 	$(RUN) -m llp.bench.grid

@@ -27,7 +27,7 @@ from llp.data.read_ahead import expect_runs
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name, locked, naming
-from llp.memory import free_memory
+from llp.machine import free_memory
 
 log = logging.getLogger(__name__)
 

@@ -22,10 +22,10 @@ from llp.datasets.raw_blocks import Block, RawFiles
 from llp.datasets.raw_lines import BadLines, parse
 from llp.datasets.raw_paths import find_files
 from llp.errors import InputError
+from llp.machine import cores
 
 log = logging.getLogger(__name__)
 
-THREADS = 2
 PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed anew
 
 # codes (m, Fc), numbers (m, Fn) or None, labels (m,) of some parts
@@ -134,7 +134,7 @@ def stage(
 
     parts: list[Path] = []
     lines, rows, bad_lines = 0, 0, BadLines(errors)
-    for part, height, kept, messages in ordered_map(convert, blocks(), threads=THREADS):
+    for part, height, kept, messages in ordered_map(convert, blocks(), threads=cores()):
         bad_lines.add(messages)
         parts.append(part)
         lines, rows = lines + height, rows + kept
@@ -175,7 +175,7 @@ def write_coded(writer: TableWriter, staged: Staged, code: Callable[[list[Path]]
     """Code the staged rows, some parts at once, and write them in order; returns the sum of their labels."""
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
-    for codes, numbers, label in ordered_map(code, staged.groups(), threads=THREADS):
+    for codes, numbers, label in ordered_map(code, staged.groups(), threads=cores()):
         writer.write(start, codes, numbers, label)
         start += len(label)
         label_sum += float(label.sum(dtype=np.float64))

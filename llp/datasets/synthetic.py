@@ -21,9 +21,9 @@ from llp.data.vocabulary import encoding
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import published_sizes
 from llp.datasets.scoring_model import CHUNK_ROWS, Model, bias_for, make_features, make_model, scaled
+from llp.machine import cores
 
 SCORE_BINS = 2**16
-THREADS = 2
 
 
 class MadeRows(NamedTuple):
@@ -161,7 +161,7 @@ def _write(
     total = 0.0
     starts = range(0, rows, CHUNK_ROWS)
     for start, chunk in zip(
-        starts, ordered_map(partial(_chunk, model, seed, label), range(len(starts)), threads=THREADS), strict=True
+        starts, ordered_map(partial(_chunk, model, seed, label), range(len(starts)), threads=cores()), strict=True
     ):
         kept = chunk.head(rows - start)
         writer.write(start, kept.categorical, kept.numeric, kept.label)

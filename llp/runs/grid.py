@@ -7,7 +7,6 @@ points that differ in fold and seed alone from one of them. So a grid of thousan
 import copy
 import json
 import logging
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from llp.config.points import Points, compose_grid
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError, invalid
+from llp.machine import cores
 from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.benchmark import expand_choices
 from llp.runs.build import check_input
@@ -158,7 +158,7 @@ def points_to_launch(
     return [list(points[place]) for place in launched]
 
 
-def crowding(n_jobs: int, n_points: int, threads: int, cores: int | None = None) -> str | None:
+def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:
     """Say in a line where processes × threads go beyond the cores.
 
     Parameters
@@ -169,15 +169,15 @@ def crowding(n_jobs: int, n_points: int, threads: int, cores: int | None = None)
         Points to train.
     threads : int
         Most threads of a point.
-    cores : int, optional
+    n_cores : int, optional
         Those that this process may use.
     """
-    cores = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    processes = min(n_points, n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs))
-    if processes * threads <= cores:
+    n_cores = n_cores or cores()
+    processes = min(n_points, n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs))
+    if processes * threads <= n_cores:
         return None
     return (
-        f"{processes} processes × trainer.threads={threads} are more than the {cores} cores and wait for each other: "
+        f"{processes} processes × trainer.threads={threads} are more than the {n_cores} cores and wait for each other: "
         "write a smaller hydra.launcher.n_jobs or trainer.threads"
     )
 

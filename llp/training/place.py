@@ -6,7 +6,7 @@ from llp.config.schema import Hardware
 from llp.data.datamodule import LLPDataModule
 from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
-from llp.memory import free_memory
+from llp.machine import free_memory
 from llp.methods.base import LLPMethod
 from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
 

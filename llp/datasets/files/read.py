@@ -21,8 +21,8 @@ from llp.datasets.files.text_blocks import blocks, utf8, without_comments
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
+from llp.machine import cores
 
-THREADS = 2
 PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
 ARFF_COMMENT = "%"
 
@@ -139,7 +139,7 @@ class FilesReader:
             return self._finished(frame.select(self.wanted)), headers, messages
 
         in_file = 0
-        for frame, headers, messages in ordered_map(parsed, numbered(), threads=THREADS):
+        for frame, headers, messages in ordered_map(parsed, numbered(), threads=cores()):
             in_file += headers
             self.bad_lines.add(messages)
             if frame.height:

@@ -20,8 +20,8 @@ from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import StagedFiles
 from llp.datasets.files.values import bags_of, number
 from llp.datasets.ordered_map import ordered_map
-from llp.datasets.staging import THREADS
 from llp.errors import InputError
+from llp.machine import cores
 
 LABEL, BAG_NUMBERS = "label of the row", "bags of the row"  # names of made columns: no file's
 
@@ -141,7 +141,7 @@ def write_table(
         start = 0
         groups = [(part, group) for part in parts.values() for group in part.staged.groups()]
         coded = partial(_encoded, recipe.coder())
-        for encoded in ordered_map(coded, groups, threads=THREADS):
+        for encoded in ordered_map(coded, groups, threads=cores()):
             stop = start + len(encoded.label)
             writer.write(start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight)
             if overlap:

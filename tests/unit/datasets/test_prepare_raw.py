@@ -120,7 +120,7 @@ def test_blocks_and_threads_do_not_change_a_code(prepared, train, monkeypatch):
     monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 50_000)
     monkeypatch.setattr(raw_files, "READ_BYTES", 7_001)
     same(prepared(train), whole)
-    monkeypatch.setattr(staging, "THREADS", 1)
+    monkeypatch.setattr(staging, "cores", lambda: 1)
     same(prepared(train), whole)
 
 

@@ -177,5 +177,5 @@ def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
     ],
 )
 def test_more_threads_than_cores_are_told(n_jobs, n_points, threads, told):
-    line = crowding(n_jobs, n_points, threads, cores=2)
+    line = crowding(n_jobs, n_points, threads, n_cores=2)
     assert line is None if told is None else line.startswith(told)

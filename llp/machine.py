@@ -1,5 +1,6 @@
-"""Memory that this process may still take: the machine's, and what its control groups leave of it (Linux)."""
+"""What of the machine this process may take: memory, by what control groups leave of it (Linux), and cores."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -31,6 +32,11 @@ def free_memory(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup"
             cache = ("total_inactive_file", "total_active_file")
             found += _left(cgroup / "memory", path, "memory.limit_in_bytes", "memory.usage_in_bytes", cache)
     return max(0, min(found))
+
+
+def cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _machine(proc: Path) -> int:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from llp.memory import free_memory
+from llp.machine import free_memory
 
 GIB = 2**30
 MACHINE = f"MemTotal: 99 kB\nMemAvailable: {8 * GIB // 1024} kB\n"
