@@ -8,7 +8,7 @@ import copy
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import grouping_key, key_of
+from llp.config.grouping_keys import grouping_key
 from llp.config.points import Points, compose_grid
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
@@ -88,13 +88,16 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
 
 
 def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> AskedPoint:
-    config = cell.config
-    names = str(config.dataset.name), grouping_key(config).name, str(config.method.name)
-    point = Point(*names, run.get("fold", config.fold), run.get("seed", config.seed))
     content = None if cell.content is None else cell.content | run
     table = None if content is None else tables.of(cell)
     place = None if content is None or table is None else Run.of_content(content, table)
-    return AskedPoint(point, place, needs_weights=keeps_weights(config))
+    return AskedPoint(_point(cell, run), place, needs_weights=keeps_weights(cell.config))
+
+
+def _point(cell: GridCell, run: dict[str, int]) -> Point:
+    config = cell.config
+    names = str(config.dataset.name), grouping_key(config).name, str(config.method.name)
+    return Point(*names, run.get("fold", config.fold), run.get("seed", config.seed))
 
 
 def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
@@ -136,7 +139,10 @@ def points_to_launch(
         A point that is not finished cannot run, or points cannot run beside each other.
     """
     cells, tables = cells_of(Points(loader, master), points), Tables()
-    asked = [(cell.content, [*cell.places.values()]) for cell in cells if cell.content is not None]
+    asked: dict[str, list[Point]] = defaultdict(list)
+    for cell in cells:
+        if cell.content is not None:
+            asked[cell.content["outputs_dir"]] += [_point(cell, run) for run in cell.places.values()]
     for cell in cells:
         if cell.content is not None and not cell.content["force"]:
             table = tables.of(cell)
@@ -182,16 +188,10 @@ def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = Non
     )
 
 
-def _record(asked: Sequence[tuple[dict[str, Any], list[dict[str, int]]]], experiment: str | None) -> None:
+def _record(asked: Mapping[str, Sequence[Point]], experiment: str | None) -> None:
     """Leave a record of the points in their outputs folder; of those that only a launched job knows there is none."""
-    points: dict[str, list[Point]] = defaultdict(list)
-    for content, runs in asked:
-        names = content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"]
-        points[content["outputs_dir"]] += [
-            Point(*names, **{name: run.get(name, content[name]) for name in ("fold", "seed")}) for run in runs
-        ]
-    for outputs_dir, named in points.items():
-        write_asked(Path(outputs_dir), AskedGrid.of(experiment, named))
+    for outputs_dir, points in asked.items():
+        write_asked(Path(outputs_dir), AskedGrid.of(experiment, points))
 
 
 def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:

@@ -6,6 +6,7 @@ the task hands its point to a pool and returns once the pool has taken it, so th
 is through, the sweeper waits for the pool.
 """
 
+import logging
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -22,6 +23,9 @@ from pydantic import PositiveInt
 from llp import signals
 from llp.config.options import check_value
 from llp.errors import InputError, invalid
+from llp.runs.admission import Need, Room, free_for, need_of, said
+
+log = logging.getLogger(__name__)
 
 Task = Callable[[DictConfig], float]
 
@@ -34,24 +38,32 @@ class Pool:
 
         self._threads = ThreadPoolExecutor(size)
         self._free = threading.Semaphore(size)
+        self._size = size
+        self._room: Room | None = None
 
     def submit(self, task: Task, config: DictConfig) -> "Future[float]":
-        """Start a run in the thread that is free next."""
+        """Start a run in the thread that is free next, once there is memory for it."""
         self._free.acquire()
+        need = need_of(config)
+        if self._room is None:
+            self._room = Room(free_for(config))
+            log.info(said(self._size, need, self._room.free))
+        self._room.take(need)
         if signals.received():
             self.wait()
-        return self._threads.submit(copy_context().run, self._run, task, config)
+        return self._threads.submit(copy_context().run, self._run, task, config, self._room, need)
 
     def wait(self) -> None:
         """Wait for the runs under way; the command ends here where a signal has stopped them."""
         self._threads.shutdown()
         signals.exit_if_received()
 
-    def _run(self, task: Task, config: DictConfig) -> float:
+    def _run(self, task: Task, config: DictConfig, room: Room, need: Need) -> float:
         try:
             with _stream(config.hardware.accelerator):
                 return task(config)
         finally:
+            room.give_back(need)
             self._free.release()
 
 
@@ -76,7 +88,7 @@ class SideBySide(Callback):
     """Opens the pool of a multirun with `runs_at_once` above 1; its sweeper waits for the runs, see `settle`."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Refuse what does not go together with threads, and open the pool; on Slurm each job opens its own."""
+        """Refuse what does not go together with threads, and open the pool; workers of Slurm and Ray open theirs."""
         if config.runs_at_once == 1:
             return
         try:
@@ -117,7 +129,7 @@ def _problem(config: DictConfig) -> str | None:
     hydra = config.hydra
     if not hydra.sweeper._target_.endswith(".GridSweeper"):
         return f"hydra/sweeper={hydra.runtime.choices['hydra/sweeper']}, which waits for the value of each point"
-    if not _starts_here(config) and not hydra.launcher._target_.endswith(".SlurmLauncher"):
+    if not _starts_here(config) and not hydra.launcher._target_.endswith((".SlurmLauncher", ".RayLauncher")):
         return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which starts processes"
     if hydra.job.chdir or hydra.job.env_set:
         return "hydra.job.chdir and hydra.job.env_set, which change the whole process"

@@ -1,5 +1,6 @@
 """Every command and code block of the pages runs, as it is written there."""
 
+import gzip
 import re
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ def home(tmp_path, data_dir):
     options = {"rows": 4000, "seed": 0, "vocab_fraction": 0.001}
     tail = {"tail_share": 0.1, "tail_values": 1000}
     raw_synthetic.write_ctr(tmp_path / "train.txt", **options, **tail, separator="\t", header=False)
+    (tmp_path / "day_0.gz").write_bytes(gzip.compress((tmp_path / "train.txt").read_bytes()))
     raw_synthetic.write_sscl(tmp_path / "CriteoSearchData", **options, sale_share=0.5)
     lines = [f"{'abc'[i % 3]},{i % 7 or ''},{i % 2}" for i in range(2000)]
     (tmp_path / "mine.csv").write_text("\n".join(["colour,size,clicked", *lines]))

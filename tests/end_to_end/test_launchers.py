@@ -27,6 +27,7 @@ LAUNCHERS = {
     "joblib": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"),
     "threads": ("runs_at_once=2",),
     "ray": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2"),
+    "ray, threads": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2", "runs_at_once=2"),
     "slurm": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8"),
     "slurm, threads": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8", "runs_at_once=2"),
 }
@@ -106,7 +107,14 @@ def launched(data_dir, tmp_path_factory, slurm):
     return make
 
 
-@pytest.mark.parametrize("launcher", [*OTHERS, pytest.param("slurm, threads", marks=needs_slurm)])
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        *OTHERS,
+        pytest.param("ray, threads", marks=[pytest.mark.slow, needs_ray]),
+        pytest.param("slurm, threads", marks=needs_slurm),
+    ],
+)
 def test_small_grid_ends_as_one_run_after_the_other(launched, launcher):
     grid, expected = launched(launcher, SMALL)
     grid.end()
