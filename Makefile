@@ -26,10 +26,9 @@ demo: $(READY)  ## Train a small grid on real data and show its table and figure
 CTR := paper_ctr_feature paper_ctr_random paper_ctr_fixed paper_ctr_instance
 SSCL := paper_sscl_feature paper_sscl_random paper_sscl_instance
 SMALL := trainer.max_epochs=2 fold=0,1 hydra/launcher=joblib hydra.launcher.n_jobs=2
-SMALL_CTR := dataset=flights 'dataset.key_columns=[month,carrier,dest]' $(SMALL)
+SMALL_CTR_DATA := dataset=flights 'dataset.key_columns=[month,carrier,dest]'
+SMALL_SSCL_DATA := dataset=synthetic_sscl dataset.rows=20000 dataset.vocab_fraction=0.01 'dataset.key_columns=[C8,C10,C17]'
 SMALL_FIXED := grouping_key=fixed_month_dest_64,fixed_month_dest_256
-SMALL_SSCL := dataset=synthetic_sscl dataset.rows=20000 dataset.vocab_fraction=0.01 \
-	'dataset.key_columns=[C8,C10,C17]' $(SMALL)
 
 benchmark: $(READY)  ## Train every experiment of the benchmark's paper on the two Criteo sets, and report
 	for name in $(CTR) $(SSCL); do $(RUN) -m llp.train -m experiment=$$name || exit; done
@@ -37,10 +36,11 @@ benchmark: $(READY)  ## Train every experiment of the benchmark's paper on the t
 	$(RUN) -m llp.report
 
 benchmark-small: $(READY)  ## The same experiments on flights and made data in minutes: three columns, two folds, two epochs
-	for name in $(filter-out paper_ctr_fixed,$(CTR)); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_CTR) || exit; done
-	$(RUN) -m llp.train -m experiment=paper_ctr_fixed $(SMALL_CTR) $(SMALL_FIXED)
-	for name in $(SSCL); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_SSCL) || exit; done
-	$(RUN) -m llp.analyze dataset=flights 'dataset.key_columns=[month,carrier,dest]' matrix=month_dest
+	for name in $(filter-out paper_ctr_fixed,$(CTR)); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_CTR_DATA) $(SMALL) || exit; done
+	$(RUN) -m llp.train -m experiment=paper_ctr_fixed $(SMALL_CTR_DATA) $(SMALL) $(SMALL_FIXED)
+	for name in $(SSCL); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_SSCL_DATA) $(SMALL) || exit; done
+	$(RUN) -m llp.analyze $(SMALL_CTR_DATA) matrix=month_dest
+	$(RUN) -m llp.analyze $(SMALL_SSCL_DATA)
 	$(RUN) -m llp.report
 
 test: $(READY)  ## Run the tests that need minutes at most

@@ -5,15 +5,18 @@ from llp import signals
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
+import logging
 import math
 import sys
 from concurrent.futures import Future
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from llp.command import command, launched, told_in_a_line
-from llp.config.command_line import quote_texts
+from llp.config.command_line import make_parsable
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files.beforehand import prepare_beforehand
@@ -22,13 +25,14 @@ from llp.runs import thread_pool
 from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 
+log = logging.getLogger(__name__)
 register()
 
 
 @command
 def main() -> None:
     """Train one point or a grid, of own files after their table is prepared."""
-    quote_texts()
+    make_parsable()
     try:
         sys.argv[1:] = prepare_beforehand(sys.argv[1:])
     except InputError as error:
@@ -39,7 +43,16 @@ def main() -> None:
 @hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
 def _main(config: DictConfig) -> float | Future[float]:
     """Run one point and return its criterion, for sweepers that optimise; see `criterion`."""
+    _say_what_is_not_swept()
     return thread_pool.run(_train, config)
+
+
+def _say_what_is_not_swept() -> None:
+    """Warn of an experiment that is a grid, started as one run; the folds alone make none."""
+    hydra_config = HydraConfig.get()
+    swept = sorted(set(hydra_config.sweeper.get("params") or {}) - {"fold"})
+    if hydra_config.mode == RunMode.RUN and swept:
+        log.warning("one run, not the experiment's grid: it sweeps over %s and the folds with -m alone", ", ".join(swept))
 
 
 def _train(config: DictConfig) -> float:

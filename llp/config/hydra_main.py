@@ -8,7 +8,7 @@ from omegaconf import DictConfig
 
 from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
-from llp.config.command_line import quote_texts
+from llp.config.command_line import make_parsable
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 
@@ -32,7 +32,7 @@ def command_of(name: str) -> Callable[[ConfigFunction], Callable[[], None]]:
 
         def main() -> None:
             register()
-            quote_texts()
+            make_parsable()
             composed()
 
         return command(main)

@@ -100,6 +100,12 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     attempt = next_attempt(run.folder)
     # beside an earlier result, which stays whole until the new one takes its place
     work = work_folder(run.folder, run.result_path, anew=config.force)
+    if attempt > 1 and work == run.folder and not any((work / "checkpoints").glob("*.ckpt")):
+        log.info(
+            "%s: begins anew, no checkpoint was written before it was cut off (checkpoint_minutes=%s)",
+            describe(run),
+            config.checkpoint_minutes,
+        )
     keep = keep or run.weights_path.is_file()  # as the result that this one replaces
     write_atomically(work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
     first_stages, first = _first_stage(config, table)

@@ -77,8 +77,8 @@ def _by_size(cells: pl.DataFrame, kind: str) -> Table | None:
 
 
 def ranges(cells: pl.DataFrame) -> Table | None:
-    """Least and largest mean of each method over the feature bag datasets, and where; None where there are none."""
-    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
+    """Least and largest mean of each method over the feature bag datasets, and where; None where no method has two."""
+    chosen = on_several_keys(cells)
     if not len(chosen):
         return None
     form = f".{decimals_of(chosen)}f"
@@ -87,13 +87,19 @@ def ranges(cells: pl.DataFrame) -> Table | None:
         own = chosen.filter(pl.col("column") == method).sort("mean", "row")
         least, most = own.row(0, named=True), own.row(-1, named=True)
         rows.append([
-            Cell(method), Cell(str(len(own)), value=len(own)),
+            Cell(method), Cell(str(keys := own["grouping_key"].n_unique()), value=keys),
             replace(Cell.number(least["mean"], form), cell=least["cell"]), Cell(least["row"]),
             replace(Cell.number(most["mean"], form), cell=most["cell"]), Cell(most["row"]),
         ])  # fmt: skip
     metric = metric_title(chosen)
     columns = ["method", "bag datasets", f"least {metric}", "on", f"largest {metric}", "on"]
     return Table(f"{heading(chosen)}: range over the feature bag datasets", columns, rows, notes_on(chosen)[2:])
+
+
+def on_several_keys(cells: pl.DataFrame) -> pl.DataFrame:
+    """The defined means on feature bags of the methods that have them on two keys or more: a setting makes no key."""
+    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
+    return chosen.filter(pl.col("grouping_key").n_unique().over("column") > 1)
 
 
 def training(cells: pl.DataFrame) -> Table:

@@ -5,6 +5,7 @@ import polars as pl
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
 from llp.results.formats import BAG_KINDS, columns_of, decimals_of, heading
 from llp.results.table import MISSING, Cell, Table
+from llp.results.tables.scores import on_several_keys
 
 _CLUSTERS = ("cluster_tail", "cluster_label_variation", "cluster_separation")
 
@@ -31,8 +32,8 @@ def wins(cells: pl.DataFrame) -> Table | None:
 
 def best_and_worst(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
     """The feature bag datasets on which each method does best and worst, with their clusters; None where no two."""
-    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
-    if chosen["row"].n_unique() < 2:
+    chosen = on_several_keys(cells)
+    if not len(chosen):
         return None
     clusters = _clusters(analysis)
     form = f".{decimals_of(chosen)}f"

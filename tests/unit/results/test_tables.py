@@ -66,6 +66,16 @@ def test_ranges_and_extremes_name_the_datasets(grid):
     assert ends["dllp_bce"][2] == "short-tailed; low; well-separated"
 
 
+def test_one_key_in_several_settings_has_no_range(grid):
+    """Other settings of a run make another row of the scores, and no other bag dataset."""
+    one = grid.cells.filter(pl.col("grouping_key") == KEYS[0])
+    settings = [one, one.with_columns(row=pl.lit(f"{KEYS[0]} (trainer.max_epochs=2)"))]
+    assert scores.ranges(pl.concat(settings)) is None
+    assert winners.best_and_worst(pl.concat(settings), None) is None
+    table = texts(scores.ranges(pl.concat([*settings, grid.cells.filter(pl.col("grouping_key") == KEYS[1])])))
+    assert {row[0] for row in table.values()} == {"2"}
+
+
 def test_the_best_of_an_error_is_its_least(tmp_path):
     write_grid(tmp_path, metric="mse", keys=KEYS, methods=METHODS[:3], folds=2, curves=False)
     part = contents_of(tmp_path)

@@ -346,6 +346,15 @@ def test_record_of_an_earlier_version_or_of_something_else_is_said_and_done_agai
     assert said[0].startswith(str(run_of(config).result_path))
 
 
+def test_run_that_begins_anew_without_a_checkpoint_says_so(tiny, caplog):
+    caplog.set_level("INFO")
+    run_one(tiny())
+    run_of(tiny()).result_path.unlink()
+    assert "begins anew" not in caplog.text
+    assert run_one(tiny()).attempt == 2
+    assert "begins anew, no checkpoint was written before it was cut off (checkpoint_minutes=5)" in caplog.text
+
+
 def test_record_of_a_later_version_is_not_overwritten(tiny):
     config = tiny("method=group_prior")
     path = run_of(config).result_path
