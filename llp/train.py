@@ -52,7 +52,7 @@ def _say_what_is_not_swept() -> None:
     hydra_config = HydraConfig.get()
     swept = sorted(set(hydra_config.sweeper.get("params") or {}) - {"fold"})
     if hydra_config.mode == RunMode.RUN and swept:
-        log.warning("one run, not the experiment's grid: it sweeps over %s and the folds with -m alone", ", ".join(swept))
+        log.warning("one run, not the experiment's grid: with -m it sweeps over %s and the folds", ", ".join(swept))
 
 
 def _train(config: DictConfig) -> float:
