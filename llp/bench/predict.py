@@ -41,7 +41,8 @@ def write_rows(path: Path, n: int, seed: int) -> None:
 
 def llp(module: str, *arguments: str, cwd: Path) -> None:
     """Run a command in a process of its own."""
-    subprocess.run([sys.executable, "-m", f"llp.{module}", *arguments], cwd=cwd, check=True, capture_output=True)
+    words = [*arguments, "data_dir=data"] + (["outputs_dir=outputs"] if module == "train" else [])
+    subprocess.run([sys.executable, "-m", f"llp.{module}", *words], cwd=cwd, check=True, capture_output=True)
 
 
 def scored(run: Path, what: str, cwd: Path) -> dict[str, float]:
@@ -57,7 +58,7 @@ def scored(run: Path, what: str, cwd: Path) -> dict[str, float]:
         "    return done\n"
         "scoring.write_scores = timed; sys.argv[0] = predict.__file__; predict.main()"
     )
-    words = [f"run={run}", what, "out=scores.parquet"]
+    words = [f"run={run}", what, "out=scores.parquet", "data_dir=data"]
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=cwd, check=True, capture_output=True, text=True)
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("MEASURED"))
     rows, seconds, cpu, peak = json.loads(line.removeprefix("MEASURED"))
