@@ -127,7 +127,7 @@ class DashboardConfig(ConfigGroup):
     entity: str | None
     name: str
     mode: Literal["auto", "online", "offline"]
-    save: str | None
+    save: Annotated[str | None, Field(min_length=1, description="a file, or null", examples=["workspace.json"])]
 
 
 class PredictConfig(ConfigGroup):

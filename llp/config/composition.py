@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import hydra._internal.hydra
@@ -31,6 +32,14 @@ from llp.errors import InputError, choice, invalid, plain
 
 class CompositionError(InputError, ConfigCompositionException):
     """Wrong input at composition; Hydra prints it without a traceback."""
+
+
+def _make_folder(option: str, folder: str) -> None:
+    """Make the folder that Hydra makes before a command's checks, or say why it cannot be."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise invalid(option, folder, f"a folder, but {error.strerror}", "FOLDER") from None
 
 
 class CheckedLoader(ConfigLoaderImpl):
@@ -64,6 +73,8 @@ class CheckedLoader(ConfigLoaderImpl):
             load = super().load_configuration if again is None else partial(self._load_again, again)
             config = load(config_name, given, *how)
             read_columns(config, str(config.hydra.runtime.choices.get("grouping_key")))
+            if from_shell and run_mode == RunMode.RUN:
+                _make_folder("hydra.run.dir", config.hydra.run.dir)
             return config
         except (HydraException, OmegaConfBaseException, InputError) as error:
             parsed = not isinstance(error, OverrideParseException)

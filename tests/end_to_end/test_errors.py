@@ -97,6 +97,10 @@ WRONG = {
     ),
     "damaged table": (["dataset.table=damaged"], r"label.npy is damaged .*remove .*damaged and prepare it again"),
     "foreign table": (["dataset.table=foreign"], r"foreign holds another table: it was made by .*Remove the folder"),
+    "folder that Hydra cannot make": (
+        ["hydra.run.dir=/dev/null/x"],
+        r"^Invalid hydra.run.dir='/dev/null/x': ",
+    ),
     "folder that is no table": (["dataset.table=empty"], r"empty holds no prepared table .*remove it"),
 }
 

@@ -65,7 +65,7 @@ def wrong_inputs() -> str:
 def said(answer: Answer, folder: Path) -> str:
     """The last line of an answer without times, numbers of processes, rates and folders."""
     lines = [line for line in (answer.err or answer.out).splitlines() if line.strip()]
-    line = re.sub(r"^\d\d:\d\d:\d\d ", "", lines[-1]) if lines else ""
+    line = re.sub(r"^(\d{4}/\d\d/\d\d )?\d\d:\d\d:\d\d ", "", lines[-1]) if lines else ""
     line = line.replace(str(folder), "").replace("/data/", "data/").replace("/outputs/", "outputs/")
     line = re.sub(r"[^/]+_[0-9a-f]{12}\.json", "KEY.json", line)
     line = re.sub(r"\.\d+\.", ".N.", re.sub(r"/[0-9a-f]{8}\b", "/HASH", line))

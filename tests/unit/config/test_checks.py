@@ -250,3 +250,8 @@ def test_name_that_no_file_can_have():
     assert message.startswith("Invalid dataset='aaa")
     assert "aaa … (3002 signs): expected criteo_ctr, criteo_sscl, " in message
     assert len(message) < 600
+
+
+def test_file_without_a_name_is_refused():
+    message = refused(lambda: check_config(composed("dashboard", ["save="]), "dashboard"))
+    assert message == "Invalid save='': expected a file, or null, such as save=workspace.json"
