@@ -74,6 +74,7 @@ def told_in_a_line() -> Iterator[None]:
     try:
         yield
     except Exception as given:
+        signals.exit_if_received()  # a signal in the middle of an import comes out of it as any error
         error = out_of_memory(given) or given
         if not isinstance(error, InputError | OSError):
             raise

@@ -296,9 +296,7 @@ FAULTS = {
     "`train` into `head -1`": closed_pipe(*TINY, module="llp.train"),
     "`train -m` into `head -1`": closed_pipe("-m", *TINY, "fold=0,1", module="llp.train"),
     "`prepare` into `head -1`": closed_pipe(*KEYS[:3], module="llp.prepare"),
-    "`analyze` into `head -1`": closed_pipe(
-        *KEYS[:1], "dataset.rows=2000", *KEYS[2:], "key_size=1", module="llp.analyze"
-    ),
+    "`analyze` into `head -1`": closed_pipe(*TINY[:3], "bag_sizes=[64]", "key_size=1", module="llp.analyze"),
     "`report` into `head -1`": closed_pipe(module="llp.report"),
     "`status` into `head -1`": closed_pipe(module="llp.status"),
     "`predict` into `head -1`": closed_pipe(module="llp.predict"),

@@ -1,13 +1,14 @@
 """What a command meets before its work: standard streams that are closed, a current folder that is gone."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 from llp import signals
-from llp.command import _Output, command
+from llp.command import _Output, command, told_in_a_line
 
 
 @pytest.fixture
@@ -48,3 +49,10 @@ def test_output_that_cannot_be_written_goes_nowhere_from_then_on(full):
     assert [output.write(b"first"), output.write(b"second")] == [5, 6]
     os.write(descriptor, b"third")
     os.close(descriptor)
+
+
+def test_an_error_that_a_signal_caused_ends_the_command_as_the_signal_does(monkeypatch):
+    monkeypatch.setattr(signals, "_received", [signal.SIGTERM])
+    with pytest.raises(signals.Stopped) as end, told_in_a_line():
+        raise ImportError("cut off in the middle")
+    assert end.value.code == 143
