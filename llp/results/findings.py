@@ -35,13 +35,13 @@ def _winners(cells: pl.DataFrame, kind: str) -> str | None:
 
 
 def _ranks(cells: pl.DataFrame) -> str | None:
-    methods, wide = complete_rows(cells)
-    if len(methods) < 3 or len(wide) < 2:
+    methods, scores = complete_rows(cells)
+    if len(methods) < 3 or len(scores) < 2:
         return None
-    ranked = statistics.ranks(wide.select(methods).to_numpy(), larger_is_better=cells["mode"][0] == "max")
+    ranked = statistics.ranks(scores, larger_is_better=cells["mode"][0] == "max")
     order = sorted(zip(ranked.mean(axis=0).tolist(), methods, strict=True))
-    limit = statistics.critical_difference(len(methods), len(wide))
+    limit = statistics.critical_difference(len(methods), len(scores))
     (best, leader), *rest = order
     alike = [name for rank, name in rest if rank - best < limit]
     apart = f"not told apart from it: {', '.join(alike)}" if alike else "all others are told apart from it"
-    return f"{leader} has the best mean rank, {best:.2f} over {len(wide)} bag datasets; at the 5 % level {apart}."
+    return f"{leader} has the best mean rank, {best:.2f} over {len(scores)} bag datasets; at the 5 % level {apart}."

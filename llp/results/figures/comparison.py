@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 def critical_difference(cells: pl.DataFrame) -> "Figure | None":
     """Mean ranks on a line; methods that are not told apart share a bar. None for too few methods or bag datasets."""
-    methods, wide = complete_rows(cells)
-    if len(methods) < 3 or len(wide) < 2:
+    methods, scores = complete_rows(cells)
+    if len(methods) < 3 or len(scores) < 2:
         return None
-    scores = wide.select(methods).to_numpy()
     mean = statistics.ranks(scores, larger_is_better=cells["mode"][0] == "max").mean(axis=0)
     order = np.argsort(mean, kind="stable")
-    limit = statistics.critical_difference(len(methods), len(wide))
+    limit = statistics.critical_difference(len(methods), len(scores))
     figure = new_figure(8.0, 1.6 + 0.24 * len(methods))
     axes = figure.subplots()
     axes.set(xlim=(0.7, len(methods) + 0.8), yticks=[], xlabel="mean rank (1 is best)")
@@ -40,7 +39,7 @@ def critical_difference(cells: pl.DataFrame) -> "Figure | None":
     axes.plot([1, 1 + limit], [-1, -1], color="black", lw=2)
     axes.annotate(f"critical difference {limit:.2f}", (1, -1), (0, 5), textcoords="offset points")
     axes.set_title(
-        f"{heading(cells)}: mean ranks over {len(wide)} bag datasets (bars: not told apart)", loc="left", fontsize=9
+        f"{heading(cells)}: mean ranks over {len(scores)} bag datasets (bars: not told apart)", loc="left", fontsize=9
     )
     return figure
 

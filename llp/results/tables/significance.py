@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from llp.results import statistics
 from llp.results.formats import columns_of, decimals_of, heading
@@ -63,8 +64,8 @@ def _against(best: str, runs: pl.DataFrame) -> dict[str, statistics.PairedTest]:
     return tests
 
 
-def complete_rows(cells: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
-    """Means on the bag datasets that all methods on bags have: the methods by mean rank, and one row per dataset.
+def complete_rows(cells: pl.DataFrame) -> tuple[list[str], NDArray[np.float64]]:
+    """Means on the bag datasets that all methods on bags have: the M methods by mean rank, and (bag datasets, M).
 
     A method that lacks more than half of the bag datasets is left out, so that it costs the others none.
     """
@@ -72,20 +73,20 @@ def complete_rows(cells: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
     n_rows = chosen["row"].n_unique()
     counts = dict(chosen.group_by("column").len().iter_rows())
     methods = [name for name in columns_of(chosen) if 2 * counts[name] > n_rows]
-    wide = chosen.filter(pl.col("column").is_in(methods)).pivot("column", index="row", values="mean").drop_nulls()
-    return methods, wide.select("row", *methods) if methods else wide
+    mean = {(row, column): value for row, column, value in chosen.select("row", "column", "mean").iter_rows()}
+    rows = [row for row in chosen["row"].unique(maintain_order=True) if all((row, name) in mean for name in methods)]
+    return methods, np.array([mean[row, name] for row in rows for name in methods]).reshape(len(rows), len(methods))
 
 
 def mean_ranks(cells: pl.DataFrame) -> Table | None:
     """Mean ranks, Friedman's test and critical differences; None for fewer than two bag datasets or three methods."""
-    methods, wide = complete_rows(cells)
-    if len(methods) < 3 or len(wide) < 2:
+    methods, scores = complete_rows(cells)
+    if len(methods) < 3 or len(scores) < 2:
         return None
-    scores = wide.select(methods).to_numpy()
     larger = cells["mode"][0] == "max"
     ranked = statistics.ranks(scores, larger_is_better=larger)
     test = statistics.friedman(ranked)
-    limit = statistics.critical_difference(len(methods), len(wide), _LEVEL)
+    limit = statistics.critical_difference(len(methods), len(scores), _LEVEL)
     order = np.argsort(ranked.mean(axis=0), kind="stable")
     first = order[0]
     signed = (scores[:, [first]] - scores) * (1 if larger else -1)
@@ -100,7 +101,7 @@ def mean_ranks(cells: pl.DataFrame) -> Table | None:
             Cell.number(p[i], ".3g"), Cell(MISSING if i == first else "yes" if behind >= limit else "no"),
         ])  # fmt: skip
     notes = [
-        f"{len(wide)} bag datasets that all {len(methods)} methods have. Friedman: χ² = {test.chi2:.2f}; Iman and "
+        f"{len(scores)} bag datasets that all {len(methods)} methods have. Friedman: χ² = {test.chi2:.2f}; Iman and "
         f"Davenport: F = {test.f:.2f}, p = {test.p:.3g}. Nemenyi's critical difference of mean ranks at {_LEVEL}: "
         f"{limit:.2f}. Wilcoxon's signed-rank test against the first method, by Holm's steps.",
     ]

@@ -66,6 +66,14 @@ def test_ranges_and_extremes_name_the_datasets(grid):
     assert ends["dllp_bce"][2] == "short-tailed; low; well-separated"
 
 
+@pytest.mark.parametrize(
+    ("mean", "shown"), [(2.4682e-6, "0.000002468"), (0.0, "0.0000"), (71.0, "71.00"), (1e9, "1000000000")]
+)
+def test_means_have_four_significant_digits(tmp_path, mean, shown):
+    write_folds(tmp_path, [mean] * 5, metric="mse")
+    assert texts(scores.scores(contents_of(tmp_path).cells))["month_dest"][0].startswith(f"{shown} ±")
+
+
 def test_one_key_in_several_settings_has_no_range(grid):
     """Other settings of a run make another row of the scores, and no other bag dataset."""
     one = grid.cells.filter(pl.col("grouping_key") == KEYS[0])
@@ -129,6 +137,15 @@ def test_a_method_with_few_datasets_costs_the_others_none(tmp_path):
     write_grid(tmp_path, keys=KEYS[:1], methods=["upm"], folds=2, curves=False)
     methods, wide = significance.complete_rows(contents_of(tmp_path).cells)
     assert (sorted(methods), len(wide)) == (sorted(METHODS[:4]), 6)
+
+
+@pytest.mark.parametrize("name", ["row", "column", "*", "^m.*$", "mean"])
+def test_a_method_of_any_name_has_its_rank(tmp_path, name):
+    write_grid(tmp_path, keys=KEYS, methods=[name, *METHODS[1:4]], folds=2, curves=False)
+    cells = contents_of(tmp_path).cells
+    methods, means = significance.complete_rows(cells)
+    assert (set(methods), means.shape) == ({name, *METHODS[1:4]}, (6, 4))
+    assert len(significance.mean_ranks(cells).rows) == 4
 
 
 def test_trends_find_the_dataset_that_stands_apart(tmp_path):
