@@ -69,9 +69,9 @@ def heading(cells: pl.DataFrame) -> str:
 def decimals_of(cells: pl.DataFrame) -> int:
     """Decimals that show four significant digits of a typical mean."""
     typical = cells["mean"].abs().median()
-    if not isinstance(typical, float) or typical < 1:
+    if not isinstance(typical, float) or not 0 < typical < math.inf:
         return 4
-    return max(0, 3 - math.floor(math.log10(typical)))
+    return min(max(0, 3 - math.floor(math.log10(typical))), 12)
 
 
 def notes_on(cells: pl.DataFrame) -> list[str]:
@@ -80,7 +80,7 @@ def notes_on(cells: pl.DataFrame) -> list[str]:
     notes = [
         f"Mean ± sample standard deviation (ddof 1) over the runs of a cell, folds × seeds: {N_FOLDS} folds and one "
         f"seed unless it says otherwise. Test {metric_title(cells)}, {direction} is better.",
-        "Marked: the best method on bags, among those with the most runs of the row.",
+        "Marked: the best method on bags, among those with the most runs of the row, on the same folds and seeds.",
     ]
     if cells["protocol"][0] == "paper":
         notes.append("Protocol paper: the epoch is selected on the test rows: optimistic.")

@@ -28,10 +28,10 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
     pl.DataFrame
         `CELL` columns; `grouping_key`, `bag_kind`, `bag_size`, `method`, `model`, `metric`, `mode`, `config`;
         `mean`, `std` (sample, ddof 1; null for one run) of the metric over the runs where it is defined; `n_runs`,
-        `n_folds`, `n_seeds`, and `n_undefined` of these runs; `untrained_mean`, `untrained_std`; `epochs_*` of the
-        last stage, `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`; `measures.<name>`, the mean of each
-        measure; `instance_labels`: trained on instance labels; `best`: see `_mark_best`; `rank` of the method, its
-        mean over the rows.
+        `n_folds`, `n_seeds`, and `n_undefined` of these runs; `points`, their folds and seeds; `untrained_mean`,
+        `untrained_std`; `epochs_*` of the last stage, `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`;
+        `measures.<name>`, the mean of each measure; `instance_labels`: trained on instance labels; `best`: see
+        `_mark_best`; `rank` of the method, its mean over the rows.
     """
     measures = [name for name in runs.columns if name.startswith("measures.")]
     cells = runs.group_by(*CELL, maintain_order=True).agg(
@@ -41,6 +41,7 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
         pl.len().alias("n_runs"),
         pl.col("fold").n_unique().alias("n_folds"),
         pl.col("seed").n_unique().alias("n_seeds"),
+        pl.concat_str("fold", "seed", separator=":").sort().str.join(" ").alias("points"),
         pl.col("best").null_count().alias("n_undefined"),
         pl.col("untrained").mean().alias("untrained_mean"),
         pl.col("untrained").std(ddof=1).alias("untrained_std"),
@@ -60,11 +61,12 @@ def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:
     """Mark the best mean of each row, among at least two that compare.
 
     Methods on instance labels, cells with a run whose metric is undefined, and cells with fewer runs than others of
-    their row do not take part.
+    their row, or with other folds and seeds than most of these, do not take part.
     """
     row = ("dataset", "protocol", "metric", "row")
     fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
-    compared = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
+    most = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
+    compared = most & (pl.col("points") == pl.col("points").filter(most).mode().sort().first().over(row))
     upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
     cells = cells.with_columns(compared.fill_null(False).alias("compared"), upwards.alias("upwards"))
     best = pl.col("upwards") == pl.col("upwards").filter(pl.col("compared")).max().over(row)

@@ -26,7 +26,10 @@ def wins(cells: pl.DataFrame) -> Table | None:
         values = [found.get((method, kind), 0) for kind in kinds]
         rows.append([Cell(method), *(Cell(str(value), value=value) for value in values)])
     columns = ["method", *(f"{kind} (of {contested[kind]})" for kind in kinds)]
-    notes = ["Best mean on bags among the methods with the most runs of the row; equal means both count."]
+    notes = [
+        "Best mean on bags among the methods with the most runs of the row, on the same folds and seeds; equal means "
+        "both count."
+    ]
     return Table(f"{heading(cells)}: bag datasets won", columns, rows, notes)
 
 

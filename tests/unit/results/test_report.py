@@ -98,6 +98,18 @@ def test_only_what_compares_competes(tmp_path: Path) -> None:
     assert marked(scores(cells_of(tmp_path))) == [("month_dest", "dllp_mse")]
 
 
+def test_methods_compete_on_the_same_folds_and_seeds(tmp_path: Path) -> None:
+    for fold in (0, 1):
+        write_run(tmp_path, 0.9, fold=fold, method="upm", grouping_key="apart")
+        write_run(tmp_path, 0.6, fold=fold + 3, method="dllp_bce", grouping_key="apart")
+        for method in ("upm", "dllp_bce"):
+            write_run(tmp_path, 0.6 + 0.1 * (method == "upm"), fold=fold, method=method, grouping_key="most")
+        write_run(tmp_path, 0.9, fold=fold + 1, method="dsq", grouping_key="most")
+    collected = collect(tmp_path)
+    cells = summarize(name_variants(collected.runs, collected.configs))
+    assert cells.filter("best").select("row", "column").rows() == [("most", "upm")]
+
+
 def test_nan_runs_are_counted_and_left_out_of_the_mean(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.6, 0.7, float("nan"), 0.6, 0.7])
     write_folds(tmp_path, [float("nan")] * 5, method="dsq")
