@@ -86,10 +86,10 @@ def asked_states(grid: StartedGrid) -> list[PointState]:
 
 
 def folder_states(outputs_dir: Path) -> list[PointState]:
-    """What became of each run of a folder."""
+    """What became of each run of a folder; one whose record cannot be read is missing, with the reason."""
     found = ((Point.of(folder), folder) for folder in sorted(outputs_dir.glob("*/*/*/fold=*/seed=*/*")))
     states = (_state_of_folder(point, folder) for point, folder in found if point is not None)
-    return [state for state in states if state.state != RunState.MISSING]
+    return [state for state in states if state.state != RunState.MISSING or state.reason]
 
 
 def each_once(states: Iterable[PointState]) -> list[PointState]:

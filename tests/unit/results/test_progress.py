@@ -54,7 +54,7 @@ def test_time_left_is_by_the_nearest_measured_runs():
 
 def test_state_of_a_run_follows_from_its_folder(tmp_path):
     folders = {}
-    for fold, state in enumerate(["done", "failed", "cut off", "running", "nothing", "damaged"]):
+    for fold, state in enumerate(["done", "failed", "cut off", "running", "nothing", "damaged", "no record"]):
         folders[state] = run_folder(tmp_path, record("auc", 0.7, fold=fold))
         folders[state].mkdir(parents=True)
         if state not in ("nothing", "done"):
@@ -63,6 +63,7 @@ def test_state_of_a_run_follows_from_its_folder(tmp_path):
     FailureRecord(error="disk full\nmore", type="OSError", traceback="").write(folders["failed"] / "error.json")
     (folders["damaged"] / "error.json").write_text("{")
     (folders["cut off"] / ".lock").touch()
+    (folders["no record"] / "result.json").write_text("null")
     with FileLock(folders["running"] / ".lock"):
         found = {one.folder: one for one in folder_states(tmp_path)}
     states = {name: found[folder].state for name, folder in folders.items() if folder in found}
@@ -72,7 +73,9 @@ def test_state_of_a_run_follows_from_its_folder(tmp_path):
         "cut off": RunState.CUT_OFF,
         "running": RunState.RUNNING,
         "damaged": RunState.FAILED,
+        "no record": RunState.MISSING,
     }
+    assert "result.json is damaged" in found[folders["no record"]].reason
     assert found[folders["failed"]].reason == "OSError: disk full"
     assert found[folders["damaged"]].reason == "its error.json cannot be read; see its run.log"
 
