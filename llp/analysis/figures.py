@@ -4,6 +4,7 @@ Datasets against each measure, three scatter plots in two dimensions and one in 
 sizes, and the label proportions per grouping key.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
     keys = shown_keys(rows)
     if not len(keys):
         return []
-    drawings = {
+    drawings: dict[str, Callable[[pl.DataFrame], Figure | None]] = {
         "measures": draw_measures,
         "scatter_2d": draw_scatters,
         "scatter_3d": draw_scatter_3d,
@@ -66,7 +67,8 @@ def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
     paths: list[Path] = []
     with mpl.rc_context(STYLE):
         for name, draw in drawings.items():
-            figure = draw(keys)
+            if (figure := draw(keys)) is None:
+                continue
             figure.suptitle(f"{dataset}: {len(keys)} bag datasets", fontsize=11)
             paths += save_figure(figure, folder / name)
     return paths
@@ -104,9 +106,11 @@ def _name_ticks(axes: "Axes", names: list[str]) -> None:
     axes.grid(axis="x", visible=False)
 
 
-def draw_measures(keys: pl.DataFrame) -> "Figure":
-    """One panel per measure that is defined: the datasets in rising order of it."""
+def draw_measures(keys: pl.DataFrame) -> "Figure | None":
+    """One panel per measure that is defined: the datasets in rising order of it; None where none is."""
     defined = [measure for measure in MEASURES if keys[measure].is_finite().any()]
+    if not defined:
+        return None
     n_lines = (len(defined) + 1) // 2
     figure = new_figure(min(max(10.0, 0.32 * len(keys)), 20.0), 3 * n_lines)
     panels = figure.subplots(n_lines, 2, squeeze=False).ravel()

@@ -86,7 +86,7 @@ def read_columns(config: DictConfig, name: str) -> None:
     name : str
         What chose the key.
     """
-    key, known = config.get("grouping_key"), OmegaConf.select(config, "dataset.key_columns", default=[])
+    key, known = config.get("grouping_key"), OmegaConf.select(config, "dataset.key_columns") or []
     parts = [str(column) for column in key.get("columns", [])] if isinstance(key, DictConfig) else []
     joined = "_".join(parts)
     if not set(parts) <= set(known) and joined in name:

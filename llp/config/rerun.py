@@ -39,9 +39,10 @@ def run_config(folder: str) -> dict[str, Any]:
     InputError
         There is none, or it is not one of a run.
     """
-    path = Path(folder) / "config.yaml" if Path(folder).is_dir() else Path(folder)
+    path = Path(folder)
     expected = "the folder of a run, with its config.yaml"
     try:
+        path = path / "config.yaml" if path.is_dir() else path
         content = read_yaml(path)
     except OSError as error:
         raise invalid(OPTION, folder, f"{expected} ({path}: {error.strerror})", "FOLDER") from None

@@ -30,7 +30,7 @@ def read_analysis(path: Path) -> tuple[pl.DataFrame | None, str]:
         return None, f"{path} is not there; write it: {command}"
     try:
         rows = pl.read_parquet(path)
-        shown_keys(rows).select("grouping_key", *HARDNESS)
+        shown_keys(rows).select("grouping_key", pl.col(*HARDNESS).is_finite())
     except (OSError, pl.exceptions.PolarsError) as error:
         problem = str(error).splitlines()[0]
         return None, f"{path} cannot be used ({problem}); write it again: {command}"

@@ -88,13 +88,14 @@ def _ordered_by(measure: str) -> ScoreFigure:
     return lambda part: None if part.analysis is None else draw(part.cells, part.analysis)
 
 
-def _keys_drawn(draw: Callable[[pl.DataFrame], "Figure"]) -> DatasetFigure:
+def _keys_drawn(draw: Callable[[pl.DataFrame], "Figure | None"]) -> DatasetFigure:
     def drawn(part: Dataset) -> "Figure | None":
         keys = None if part.analysis is None else analysis_figures.shown_keys(part.analysis)
         if keys is None or not len(keys):
             return None
         figure = draw(keys)
-        figure.suptitle(f"{part.name}: {len(keys)} bag datasets", fontsize=11)
+        if figure is not None:
+            figure.suptitle(f"{part.name}: {len(keys)} bag datasets", fontsize=11)
         return figure
 
     return drawn

@@ -12,10 +12,14 @@ def read_curve(folder: Path, metric: str) -> list[float]:
 
 
 def read_columns(folder: Path, names: Sequence[str]) -> dict[str, list[float]]:
-    """Columns of a curve, NaN where a value is undefined or the column is not there; empty without a readable curve."""
+    """Columns of a curve; NaN where a value is not finite or there is no such column; empty without a curve to read."""
     try:
         with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-            return {name: [float(row.get(name) or math.nan) for row in rows] for name in names}
+            return {name: [_finite(float(row.get(name) or math.nan)) for row in rows] for name in names}
     except (OSError, ValueError, csv.Error):
         return {name: [] for name in names}
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan

@@ -19,6 +19,8 @@ _LATEX = str.maketrans(
         **{character: f"\\{character}" for character in "&%$#_{}"},
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
+        "[": "{[}",  # behind the end of a row it would be that row's optional argument, and a star likewise
+        "*": "{*}",
         "^": r"\textasciicircum{}",
         "±": r"$\pm$",
         "–": "--",
@@ -113,7 +115,7 @@ def as_markdown(text: str) -> str:
     >>> print(as_markdown("month_dest, _a|b* <i>"))
     month_dest, \_a\|b\* \<i>
     """
-    return re.sub(r"([\\`*\[\]<|$#~]|(?<!\w)_|_(?!\w))", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*\[\]<|$#~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;))", r"\\\1", " ".join(text.split()))
 
 
 def to_latex(table: Table) -> str:

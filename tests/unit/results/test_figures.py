@@ -3,12 +3,18 @@
 import re
 
 import matplotlib as mpl
+import polars as pl
+import polars.selectors as cs
 import pytest
 from PIL import Image
 
 from llp.analysis.drawing import STYLE, looks, save_figure
+from llp.analysis.figures import draw_measures
 from llp.report import report
 from llp.results import contents
+from llp.results.bag_measures import analysis_path, read_analysis
+from llp.results.page.data import _run
+from llp.results.page.render import as_json
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 
 
@@ -50,6 +56,32 @@ def test_datasets_and_measures_are_named(drawn):
 def test_no_two_methods_look_alike():
     found = looks([f"method {i}" for i in range(30)])
     assert len({(look["color"], look["marker"]) for look in found.values()}) == 30
+
+
+def test_a_curve_with_an_infinite_value_is_drawn_without_it(tmp_path):
+    write_grid(tmp_path, keys=KEYS[:2], methods=METHODS[:2], folds=2)
+    path = next(tmp_path.rglob("metrics.csv"))
+    lines = path.read_text().splitlines()
+    place = lines[0].split(",").index("test_auc")
+    row = lines[1].split(",")
+    row[place] = "inf"
+    path.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
+    part = contents_of(tmp_path)
+    assert contents.SCORE_FIGURES["learning_curves"](part) is not None
+    as_json({"runs": [_run(run, tmp_path) for run in part.runs.iter_rows(named=True)]})
+
+
+def test_an_analysis_of_undefined_measures_or_of_texts_is_told_or_left_out(tmp_path):
+    write_grid(tmp_path, keys=KEYS, methods=METHODS[:2], folds=2)
+    rows = write_analysis(tmp_path)
+    part = contents_of(tmp_path, rows.with_columns(cs.float().fill_null(0) * float("nan")))
+    assert draw_measures(part.analysis) is None
+    assert all(draw(part) is None for name, draw in contents.SCORE_FIGURES.items() if name.startswith("by_"))
+    path = analysis_path(tmp_path, "flights")
+    rows.with_columns(pl.col("mean_bag_size").cast(pl.String)).write_parquet(path)
+    found, problem = read_analysis(path)
+    assert found is None
+    assert "cannot be used" in problem
 
 
 def test_too_little_gives_no_figure(tmp_path):
