@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-triton test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-stops test-triton test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,13 +44,16 @@ benchmark-small: $(READY)  ## The same experiments on flights and made data in m
 	$(RUN) -m llp.report
 
 test: $(READY)  ## Run the tests that need minutes at most
-	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not docs and not gpu and not slurm and not browser"
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not docs and not stops and not gpu and not slurm and not browser"
 
 test-fast: $(READY)  ## Run the tests that train nothing and start no process: under a minute
 	$(RUN) -m pytest -q -n 2 --dist worksteal -m "not run and not slow and not gpu and not slurm and not browser"
 
 test-slow: $(READY)  ## Run the tests that need longer
 	$(RUN) -m pytest -m "slow and not gpu and not slurm" --timeout 3600
+
+test-stops: $(READY)  ## Run the tests that stop and kill commands
+	$(RUN) -m pytest -n 2 --dist worksteal -m "stops and not slow"
 
 test-docs: $(READY)  ## Run every command and code block of README.md and docs/, as they are written
 	$(RUN) -m pytest -n 2 --dist worksteal -m docs

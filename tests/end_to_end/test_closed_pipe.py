@@ -8,6 +8,8 @@ import pytest
 from tests.helpers.commands import TINY
 from tests.helpers.records import write_folds
 
+pytestmark = pytest.mark.stops
+
 KEYS = ("dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "bag_sizes=[64]", "key_size=1")
 JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "fold=0,1")
 COMMANDS = {

@@ -16,6 +16,8 @@ from tests.helpers.commands import TINY, Command
 from tests.helpers.cutting import content, contents
 from tests.helpers.grids import KEYS, write_analysis, write_grid
 
+pytestmark = pytest.mark.stops
+
 LONGEST_CHAIN = 4  # kills of a command before it may end
 RAW_ROWS = 50_000
 GRID = ("-m", *TINY, "method=dllp_bce,sim_llp", "protocol=paper,holdout", "fold=0", "save_model=true")

@@ -11,6 +11,8 @@ import pytest
 
 from tests.helpers.commands import TINY
 
+pytestmark = pytest.mark.stops
+
 LONG = (*TINY[:-1], "trainer.max_epochs=2000", "trainer.patience=2000", "checkpoint_minutes=0")
 GRID = ("-m", *LONG, "method=dllp_bce,dllp_mae,dllp_mse", "fold=0", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 KEYS = ("dataset=synthetic", "dataset.rows=20000", "dataset.vocab_fraction=0.01", "bag_sizes=[64]")
