@@ -69,7 +69,7 @@ def said(answer: Answer, folder: Path) -> str:
     line = line.replace(str(folder), "").replace("/data/", "data/").replace("/outputs/", "outputs/")
     line = re.sub(r"[^/]+_[0-9a-f]{12}\.json", "KEY.json", line)
     line = re.sub(r"\.\d+\.", ".N.", re.sub(r"/[0-9a-f]{8}\b", "/HASH", line))
-    return re.sub(r"(?<![\w=.])\d+(\.\d+)?(e-\d+)?(?= s\b| rows/s| instances/s| bytes)|0\.\d{3,}", "N", line)
+    return re.sub(r"(?<![\w=.,])\d[\d,]*(\.\d+)?(e-\d+)?(?= s\b| rows/s| instances/s| bytes)|0\.\d{3,}", "N", line)
 
 
 def play(name: str) -> tuple[str, str] | None:
