@@ -63,7 +63,8 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock among processes and threads; one that has to wait for it says that it is `busy`."""
     lock = lock_of(path)
     try:
-        lock.acquire(timeout=0)
+        with _told_without_locks(path):
+            lock.acquire(timeout=0)
     except Timeout:
         log.warning("%s (lock %s): waiting for it", busy, path)
         while not lock.is_locked:
@@ -74,6 +75,25 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def _told_without_locks(path: Path) -> Iterator[None]:
+    """Say what to do on a file system that has no locks, or whose server has lost them.
+
+    Raises
+    ------
+    OSError
+        With its number and the path.
+    """
+    try:
+        yield
+    except (OSError, NotImplementedError) as error:
+        number = getattr(error, "errno", None) or errno.ENOSYS
+        if isinstance(error, Timeout) or number not in (errno.ENOLCK, errno.ESTALE, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        remedy = "; write LLP_LOCKS=lease before the command, for all that share the folder"
+        raise OSError(number, os.strerror(number) + remedy, str(path)) from None
 
 
 def is_locked(path: Path) -> bool:

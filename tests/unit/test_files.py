@@ -1,5 +1,7 @@
 """What is read back from a folder is bounded, and what names a folder stays inside it."""
 
+import errno
+import fcntl
 import os
 import socket
 import subprocess
@@ -161,6 +163,19 @@ def test_lock_of_a_killed_process_is_free_again(tmp_path, monkeypatch, kind, mac
         assert time.monotonic() - begin < 10
         assert is_locked(path)
     assert not is_locked(path)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ESTALE, errno.EOPNOTSUPP])
+def test_file_system_without_locks_is_told_with_what_to_do(tmp_path, monkeypatch, number):
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with (
+        pytest.raises(OSError, match=rf"\[Errno {number}\] .*; write LLP_LOCKS=lease .*/\.lock'$"),
+        locked(tmp_path / ".lock", "busy"),
+    ):
+        pass
 
 
 def test_other_kinds_of_locks_are_refused(tmp_path, monkeypatch):
