@@ -111,6 +111,19 @@ def table(n_rows: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     return torch.randn(n_rows, 5, dtype=dtype, generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.parametrize("changed", [{"betas": (0.8, 0.99)}, {"eps": 1e-4}, {"lr": 1e-2}])
+def test_every_setting_counts_as_in_dense_adam(changed):
+    """For rows and for the weights of other layers."""
+    dense, exact = Net(nn.Parameter(table(12))), Net(RowParameter(table(12)))
+    optimizer = ExactAdam(exact.parameters(), **SETTINGS | changed)
+    batches = random_batches(12, 60)
+    train(dense, torch.optim.Adam(dense.parameters(), **SETTINGS | changed), batches)
+    train(exact, optimizer, batches)
+    optimizer.catch_up_all()
+    for name in ("weight", "head"):
+        torch.testing.assert_close(getattr(exact, name), getattr(dense, name), rtol=0, atol=1e-9, check_dtype=True)
+
+
 def random_batches(n_rows: int, steps: int, seed: int = 0) -> list[torch.Tensor]:
     rng = np.random.default_rng(seed)
     return [torch.from_numpy((n_rows * rng.random((4, 3)) ** 2).astype(np.int32)) for _ in range(steps)]

@@ -85,6 +85,10 @@ def test_critical_differences_are_those_of_the_printed_table(k, q):
     assert critical_difference(k, 30) == pytest.approx(q * math.sqrt(k * (k + 1) / 180), rel=1e-3)
 
 
+def test_mean_ranks_apart_by_the_critical_difference_are_told_apart():
+    assert cliques([1.0, 2.0, 2.5], 1.0) == [(1, 2)]
+
+
 @given(st.lists(st.floats(1, 9), min_size=2, max_size=9).map(sorted), st.floats(0.1, 3))
 def test_cliques_hold_every_pair_that_is_not_told_apart(mean_ranks, difference):
     found = cliques(mean_ranks, difference)
