@@ -19,6 +19,7 @@ from llp.config.schema import (
     OptimizerConfig,
     PreparedDataset,
     PriorKey,
+    Project,
     ProtocolConfig,
     RandomKey,
     TrainerConfig,
@@ -105,7 +106,7 @@ class ReportConfig(ConfigGroup):
     tables: _Names
     figures: _Names
     logger: Literal["wandb"] | None
-    project: str
+    project: Project
     entity: str | None
     mode: Literal["auto", "online", "offline"]
     watch: bool
@@ -123,11 +124,14 @@ class StatusConfig(ConfigGroup):
 class DashboardConfig(ConfigGroup):
     """`conf/dashboard.yaml`."""
 
-    project: str
+    project: Project
     entity: str | None
     name: str
     mode: Literal["auto", "online", "offline"]
-    save: Annotated[str | None, Field(min_length=1, description="a file, or null", examples=["workspace.json"])]
+    save: Annotated[
+        str | None,
+        Field(pattern=r"^(.*/)?[^/]*[^/.][^/]*$", description="a file, or null", examples=["workspace.json"]),
+    ]
 
 
 class PredictConfig(ConfigGroup):

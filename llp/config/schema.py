@@ -20,6 +20,15 @@ Name = Annotated[
 ]
 Folder = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$", description="a folder", examples=["FOLDER"])]
 
+Project = Annotated[
+    str,
+    Field(
+        pattern=r"^[^/\\#?%:\x00-\x1f]{1,128}$",
+        description="a name of up to 128 characters without / \\ # ? % and :",
+        examples=["llp-bench"],
+    ),
+]
+
 
 class ConfigGroup(BaseModel):
     """A config group: other options than those that it names are refused."""
@@ -192,7 +201,7 @@ class WandBLogger(ConfigGroup):
     """`conf/logger/wandb`."""
 
     name: Literal["wandb"]
-    project: str
+    project: Project
     entity: str | None
     mode: Literal["auto", "online", "offline"]
     tags: list[str]

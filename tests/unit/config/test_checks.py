@@ -29,6 +29,20 @@ def test_wrong_value(tiny, overrides, message):
     assert refused(lambda: check_config(composed("train", overrides.split()))).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("command", "override"),
+    [
+        *(("dashboard", f"project={name!r}") for name in ("a/b", "", "50%", "x" * 129)),
+        ("report", "project='a:b'"),
+        *(("dashboard", f"save={file!r}") for file in (".", "", "..", "out/", "out/..")),
+    ],
+)
+def test_name_that_cannot_be_is_refused(command, override):
+    assert refused(lambda: check_config(composed(command, [override]), command)).startswith(
+        f"Invalid {override}: expected"
+    )
+
+
 UNKNOWN = {  # the command and its overrides: the nearest right name
     "train trainer.max_epoch=3": "trainer.max_epochs=4",
     "train +trainer.max_epoch=3": "trainer.max_epochs=4",
