@@ -182,6 +182,10 @@ class CheckedLoader(ConfigLoaderImpl):
         for one in self._parse(overrides):
             value = None if one.is_sweep_override() or one.is_delete() else one.value()
             group = one.key_or_group
+            if one.is_delete() and self.is_group(group) and not isinstance(one.value(), str | None):
+                raise InputError(
+                    f"Invalid {one.input_line}: expected nothing behind the group's name, such as ~{group}"
+                )
             is_name = isinstance(value, str) and len(value.encode()) <= 250 and "\0" not in value  # with .yaml: 255
             if one.is_hydra_override() or not self.is_group(group) or is_name or isinstance(value, dict):
                 continue

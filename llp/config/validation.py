@@ -81,9 +81,11 @@ def _name_columns(given: Plain) -> None:
 
 
 def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> InputError:
-    dataset, key = config.get("dataset"), config.get("grouping_key")
+    dataset, key = (
+        None if OmegaConf.is_interpolation(config, name) else config.get(name) for name in ("dataset", "grouping_key")
+    )
     labels = dataset.get("labels") if isinstance(dataset, DictConfig) else None
-    if isinstance(labels, DictConfig) and dataset.get("label") not in labels:
+    if isinstance(dataset, DictConfig) and isinstance(labels, DictConfig) and dataset.get("label") not in labels:
         return invalid("dataset.label", config.dataset.label, choice(list(labels)), next(iter(labels)))
     if isinstance(error, MissingMandatoryValue) and error.full_key != "grouping_key.columns":
         return InputError(f"Missing {error.full_key}: expected a value, such as {error.full_key}=VALUE")

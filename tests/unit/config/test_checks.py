@@ -6,6 +6,7 @@ import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
+from omegaconf import OmegaConf
 
 import llp.report  # noqa: F401  # registers its config
 from llp.config.checks import check_config
@@ -41,6 +42,19 @@ def test_name_that_cannot_be_is_refused(command, override):
     assert refused(lambda: check_config(composed(command, [override]), command)).startswith(
         f"Invalid {override}: expected"
     )
+
+
+@pytest.mark.parametrize("override", ["~dataset=[1,2]", "~method={a: 1}", "~logger=3"])
+def test_group_that_is_removed_with_something_behind_it_is_refused(override):
+    with pytest.raises(InputError, match=rf"^Invalid {re.escape(override)}: expected nothing behind"):
+        composed("train", [override])
+
+
+def test_reference_to_nothing_in_the_place_of_a_key_is_refused():
+    config = composed("predict", ["run=x", "files=y"])
+    OmegaConf.set_struct(config, False)
+    config.grouping_key = "${seed}"
+    assert refused(lambda: check_config(config, "predict"))
 
 
 UNKNOWN = {  # the command and its overrides: the nearest right name
