@@ -46,8 +46,8 @@ benchmark-small: $(READY)  ## The same experiments on flights and made data in m
 test: $(READY)  ## Run the tests that need minutes at most
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not docs and not stops and not gpu and not slurm and not browser"
 
-test-fast: $(READY)  ## Run the tests that train nothing and start no process: under a minute
-	$(RUN) -m pytest -q -n 2 --dist worksteal -m "not run and not slow and not gpu and not slurm and not browser"
+test-fast: $(READY)  ## Run the tests that train nothing, prepare nothing and start no process: under a minute
+	$(RUN) -m pytest -q -n 2 --dist worksteal -m "not run and not slow and not gpu" tests/unit tests/parity
 
 test-slow: $(READY)  ## Run the tests that need longer
 	$(RUN) -m pytest -m "slow and not gpu and not slurm" --timeout 3600

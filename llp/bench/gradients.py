@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from llp.bench.measuring import compose_config
 from llp.config.composition import register
-from llp.config.grouping_keys import options
+from llp.config.grouping_keys import options, read_option
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags
@@ -68,7 +68,7 @@ def _composed(*overrides: str) -> DictConfig:
 
 
 def _learns_from_bags(name: str) -> bool:
-    method = _composed(f"method={name}").method
+    method = read_option(f"method/{name}")
     return "binary" in method.labels and method._target_.rsplit(".", 1)[1] not in ("InstanceMethod", "GroupPrior")
 
 

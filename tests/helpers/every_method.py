@@ -7,7 +7,7 @@ import torch
 from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.data.bags import Bags, GroupingKey
 from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable
@@ -47,7 +47,7 @@ def learning_from_bags():
     """(name, kind): every method that learns from bags, with every kind of label that it is for."""
     found = []
     for name in options("method"):
-        method = composed(name).method
+        method = read_option(f"method/{name}")
         if not method._target_.endswith(("InstanceMethod", "GroupPrior")):
             found += [(name, kind) for kind in method.labels]
     return found

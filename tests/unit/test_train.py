@@ -8,6 +8,8 @@ import pytest
 from llp.train import _train
 from tests.helpers.records import record_of, run_of
 
+pytestmark = pytest.mark.run  # trains
+
 
 def curve_of(config, name):
     with (run_of(config).folder / "metrics.csv").open() as file:

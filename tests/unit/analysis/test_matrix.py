@@ -18,6 +18,8 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from tests.helpers.commands import TINY
 
+pytestmark = pytest.mark.run  # measures for seconds
+
 SMALL = ["key_size=1", "bag_sizes=[64]", "low_thresh=5", "dataset.key_columns=[C3,C12]", "grouping_key=C3"]
 
 METRICS = ("sqeuclidean", "cityblock")  # the same of vectors of zeros and ones

@@ -243,6 +243,7 @@ def test_clusters_are_of_the_benchmark(rows):
     assert set(clusters.values()) == {"very low", "low", "medium", "high"}
 
 
+@pytest.mark.run  # draws for seconds
 def test_figures_are_drawn(rows, tmp_path, monkeypatch):
     monkeypatch.setitem(analysis_figures.STYLE, "savefig.dpi", 40)  # a quarter of the time
     from matplotlib.image import imread

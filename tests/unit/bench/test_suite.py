@@ -11,6 +11,8 @@ from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option
 
+pytestmark = pytest.mark.run  # composes every point of the grids
+
 POINTS = {"suite": 8 * 22 * 5 * 2, "suite_real": 3 * 6 * 5 * 2, "study": 3 * 3 * 8 * 2}
 
 

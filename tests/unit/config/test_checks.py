@@ -16,6 +16,8 @@ from llp.errors import InputError
 from llp.runs.run import run_one
 from tests.helpers.wrong_values import VALUES, composed
 
+pytestmark = pytest.mark.run  # composes a config for each of its many cases
+
 
 def refused(run):
     with pytest.raises(InputError) as error:

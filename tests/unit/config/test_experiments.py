@@ -8,6 +8,8 @@ from hydra import compose, initialize_config_dir
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 
+pytestmark = pytest.mark.run  # composes many configs
+
 
 @pytest.mark.parametrize("name", options("experiment"))
 def test_what_an_experiment_overrides_is_what_it_gets(name):

@@ -14,6 +14,8 @@ from llp.runs.build import check_build, open_table
 from llp.runs.run import run_one
 from tests.helpers.tables import make_table
 
+pytestmark = pytest.mark.run  # composes many configs
+
 # what each call is given by the program
 GIVEN = {
     "method": ["model", "optimizer", "label_kind", "seed"],

@@ -15,6 +15,8 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Points, as_written, reads_run
 from llp.errors import InputError
 
+pytestmark = pytest.mark.run  # composes hundreds of configs
+
 CHOICES = {
     "dataset": ["synthetic", "synthetic_sscl", "flights", "criteo_ctr"],
     "method": ["dllp_mse", "sim_llp", "mean_map", "genbags", "dllp_bce"],

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from llp.data.external_sort import write_in_order
 
+pytestmark = pytest.mark.run  # sorts for seconds
+
 
 def arrays_of(n, width=3):
     rng = np.random.default_rng(n)

@@ -17,6 +17,8 @@ from tests.helpers.every_method import batch_of, prepare
 from tests.helpers.records import run_of
 from tests.helpers.tables import make_table
 
+pytestmark = pytest.mark.run  # simulates for seconds
+
 LAPLACE = Noise("laplace", epsilon=0.5, delta=0.0, sensitivity=1.0, seed=0)
 GAUSSIAN = Noise("gaussian", epsilon=0.5, delta=1e-5, sensitivity=1.0, seed=0)
 VARIANCE = {"laplace": 2 / 0.5**2, "gaussian": 2 * math.log(1.25 / 1e-5) / 0.5**2}

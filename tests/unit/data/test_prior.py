@@ -15,6 +15,8 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 
+pytestmark = pytest.mark.run  # trains
+
 
 def within(prior, bags):
     """Sum of squares of the prior around the bags' means."""

@@ -19,6 +19,8 @@ from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.preparation import not_prepared
 from llp.errors import InputError, written
 
+pytestmark = pytest.mark.run  # prepares data
+
 MADE = {
     "name": "made",
     "table": "made",

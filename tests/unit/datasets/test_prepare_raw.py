@@ -12,6 +12,8 @@ from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files, raw_syn
 from llp.datasets.published import compare, published_sizes
 from llp.errors import InputError
 
+pytestmark = pytest.mark.run  # prepares data
+
 ROWS = 3000
 CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 10**6}
 

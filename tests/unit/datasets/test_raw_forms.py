@@ -18,6 +18,8 @@ from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_synthetic
 from llp.errors import InputError
 from tests.helpers.tables import same_content
 
+pytestmark = pytest.mark.run  # prepares data
+
 ROWS = 300
 CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 10**6}
 NAMES = ["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))]

@@ -8,6 +8,8 @@ from llp.datasets import raw_lines
 from llp.datasets.dialect import Dialect, Field, Layout
 from llp.datasets.raw_blocks import Block
 
+pytestmark = pytest.mark.run  # prepares data
+
 # every kind of column, in each separator
 FIELDS = (
     Field("label", "0/1"),

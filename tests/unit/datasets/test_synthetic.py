@@ -13,6 +13,8 @@ from llp.datasets import scoring_model, synthetic
 from llp.datasets.published import published_sizes
 from llp.errors import InputError
 
+pytestmark = pytest.mark.run  # prepares data
+
 CTR = {"seed": 0, "vocab_fraction": 1.0, "signal": 1.5, "rate": 0.25}
 
 

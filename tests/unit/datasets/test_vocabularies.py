@@ -17,6 +17,8 @@ from llp.datasets import criteo_ctr, criteo_sscl, flights, raw_synthetic, synthe
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 
+pytestmark = pytest.mark.run  # prepares data
+
 
 def coder(table, name):
     """From a raw text (None: missing) to the column's code or number, from what the table keeps alone."""

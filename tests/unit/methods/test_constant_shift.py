@@ -6,6 +6,8 @@ import torch
 
 from tests.helpers.every_method import TRAIN, batch_of, learning_from_bags, prepare
 
+pytestmark = pytest.mark.run  # trains
+
 N_STEPS = 20  # draws differ from step to step
 SHIFT = {"binary": 1.5, "real": 5.0}  # in log-odds, and in labels
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from llp.config.grouping_keys import read_option
 from llp.data.bags import Bags, GroupingKey
 from llp.data.minibatches import gather_bags, gather_instances
 from llp.data.table import Column, InstanceTable
@@ -12,6 +13,8 @@ from llp.data.train_split import Features, TrainSplit
 from llp.metrics.ranking import exact_auc
 from llp.runs.build import build_method
 from tests.helpers.every_method import DATASETS, TRAINED, composed
+
+pytestmark = pytest.mark.run  # trains
 
 N_ROWS, BAG, STEPS = 2400, 8, 60
 EFFECT = np.array([-3.0, -1.0, 1.0, 3.0])  # of the first column's codes on the log-odds; the second says nothing
@@ -39,7 +42,7 @@ def tasks(tmp_path_factory):
     return made
 
 
-CASES = [(name, kind) for name in TRAINED for kind in composed(name).method.labels]
+CASES = [(name, kind) for name in TRAINED for kind in read_option(f"method/{name}").labels]
 
 
 def trained(name, kind, tasks):

@@ -13,7 +13,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tests.helpers.every_method import batch_of, composed, learning_from_bags, prepare
+from llp.config.grouping_keys import read_option
+from tests.helpers.every_method import batch_of, learning_from_bags, prepare
+
+pytestmark = pytest.mark.run  # steps every method many times
 
 VARIANTS = [
     ("dllp_mse", "binary", "method.target=sum"),
@@ -26,7 +29,7 @@ SIZES, LABEL_SUM = [4, 1, 7, 5, 2, 12, 3], [1.0, 1.0, 3.0, 0.0, 2.0, 5.0, 1.0]  
 
 
 def is_static(name):
-    return get_class(composed(name).method._target_).static_shape
+    return get_class(read_option(f"method/{name}")._target_).static_shape
 
 
 static = [(name, kind) for name, kind in learning_from_bags() if is_static(name)]

@@ -84,6 +84,7 @@ def test_auc_of_200_thresholds_of_one_class_is_nan():
     assert np.isnan(auc_200_thresholds(np.array([0.1, 0.2]), np.array([1, 1])))
 
 
+@pytest.mark.run  # takes a second
 def test_nine_million_scores_take_seconds_and_under_a_gigabyte():
     rng = np.random.default_rng(0)
     n = 9_000_000

@@ -12,6 +12,8 @@ from llp.models.initialisation import DrawFrom
 from llp.runs.build import build_model, open_table
 from llp.seeding import keyed_seed
 
+pytestmark = pytest.mark.run  # races threads for seconds
+
 DRAWS = {
     "linear": lambda: nn.Linear(30, 20).weight,
     "embedding": lambda: nn.Embedding(30, 20).weight,

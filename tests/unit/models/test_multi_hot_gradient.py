@@ -11,6 +11,8 @@ from llp.models.multi_hot import MultiHot
 from llp.optim.exact_adam import ExactAdam
 from llp.optim.row_gradient import RowParameter, sum_rows
 
+pytestmark = pytest.mark.run  # trains
+
 SETTINGS = {"lr": 1e-2, "betas": (0.9, 0.999), "eps": 1e-8}
 VOCAB = (3, 40, 7)
 

@@ -1,11 +1,14 @@
 """Exact Adam under Lightning's automatic optimization: closures, evaluation, checkpoints."""
 
 import lightning as L
+import pytest
 import torch
 from torch import nn
 
 from llp.optim.exact_adam import ExactAdam
 from llp.optim.row_gradient import RowParameter, sum_rows
+
+pytestmark = pytest.mark.run  # trains
 
 SETTINGS = {"lr": 1e-2, "betas": (0.9, 0.999), "eps": 1e-8}
 N = 50

@@ -17,6 +17,8 @@ from llp.results.page.data import _run
 from llp.results.page.render import as_json
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 
+pytestmark = pytest.mark.run  # draws for seconds
+
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):

@@ -11,6 +11,8 @@ from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.records import write_run
 
+pytestmark = pytest.mark.run  # reports
+
 DATASET = r"<b>x</b> [red]a|b `q` $_$ \n é"
 METHODS = ["[/bold]", r"a&b_%#{}~^\ $_$", "<script>alert(1)</script>", "one\ntwo"]
 KEYS = ["k|1 $_$", "__", "*star*", "random_64"]

@@ -14,7 +14,7 @@ from tests.helpers.grids import write_analysis, write_grid, write_made_matrix
 PAGE = CONF_DIR.parent / "docs" / "paper_items.md"
 PARTS = {"criteo_ctr": "criteo_ctr_paper_auc", "criteo_sscl": "criteo_sscl_paper_mse"}
 
-pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout")
+pytestmark = [pytest.mark.run, pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout")]  # reports
 
 
 def items():

@@ -8,6 +8,8 @@ from llp.results.rates import at_held_out_rates
 from llp.results.variants import name_variants
 from tests.helpers.records import write_run
 
+pytestmark = pytest.mark.run  # reports
+
 HOLDOUT = {"protocol": "holdout", "grouping_key": "random_64"}
 
 

@@ -22,6 +22,8 @@ from llp.runs.point import Point
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_folds, write_run
 
+pytestmark = pytest.mark.run  # reports
+
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):

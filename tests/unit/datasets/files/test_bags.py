@@ -9,6 +9,8 @@ from llp.data.build_bags import build_fold, given_bags
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files
 
+pytestmark = pytest.mark.run  # prepares data
+
 N = 600
 
 

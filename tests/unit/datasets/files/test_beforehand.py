@@ -8,6 +8,8 @@ from llp.data.table import read_schema
 from llp.datasets.files.beforehand import prepare_beforehand
 from llp.errors import InputError
 
+pytestmark = pytest.mark.run  # prepares data
+
 
 @pytest.fixture
 def words(tmp_path):

@@ -19,6 +19,8 @@ from llp.datasets.files.options import check_files_options
 from llp.datasets.files.read import normalised
 from tests.helpers.own_files import default_options
 
+pytestmark = pytest.mark.run  # prepares data
+
 N = 3000
 RNG = np.random.default_rng(0)
 DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=int(i)) for i in RNG.integers(0, 900, N)]

@@ -18,6 +18,8 @@ from llp.datasets.files.text import TextDialect, parse
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files, values_of
 
+pytestmark = pytest.mark.run  # prepares data
+
 FRAME = pl.DataFrame(
     {
         "shop": ["a", 'b "best", really', "c;d", None, "e f"] * 12,
