@@ -43,7 +43,7 @@ def main(config: DictConfig) -> None:
     print(f"offline, so nothing is sent; a workspace {config.name!r} of {entity}/{config.project} would hold:")
     for section in workspace.sections:
         print(f"  {section.name}: {'; '.join(panel.title for panel in section.panels)}")
-    print("  run table: grouped by dataset and method")
+    print("  run table: grouped by dataset, then by dataset, key and method")
 
 
 def _default_entity() -> str:

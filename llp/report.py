@@ -24,7 +24,7 @@ from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import writing_in
-from llp.results import contents
+from llp.results import contents, published
 from llp.results.chosen import datasets_of, filtered, of_experiment
 from llp.results.collect import Collected, collect, fingerprint
 from llp.results.output import ReportFiles, write_files
@@ -120,12 +120,16 @@ def report(
     Raises
     ------
     InputError
-        There is no such folder, dataset, grouping key, method, experiment, table or figure.
+        There is no such dataset, grouping key, method, experiment, table or figure, or no such folder and more than
+        published numbers is asked for.
     """
     names = _known("tables", tables, contents.TABLES), _known("figures", figures, contents.FIGURES)
     choice = Choice(*names, grouping_keys=grouping_key)
-    if not outputs_dir.is_dir():
-        raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; train some runs: {_TRAIN}")
+    if not outputs_dir.is_dir() and not (dataset and set(dataset) <= set(published.DATASETS)):
+        raise InputError(
+            f"Invalid outputs_dir={outputs_dir}: no such folder; train some runs: {_TRAIN}; or see the "
+            f"published numbers alone: dataset=[{','.join(published.DATASETS)}]"
+        )
     filters = {"dataset": dataset, "grouping_key": grouping_key, "method": method}
     collected = of_experiment(collect(outputs_dir), experiment)
     datasets = datasets_of(outputs_dir, collected, dataset)

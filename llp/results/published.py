@@ -10,6 +10,8 @@ import polars as pl
 from llp.datasets.published import BENCHMARKS, FOLDER
 
 CTR, SSCL = "criteo_ctr", "criteo_sscl"
+SOURCE = "LLP-Bench (arXiv 2310.10096)"
+CODE = "google-research/google-research, LLP_Bench"
 DATASETS = (CTR, SSCL)
 
 

@@ -19,23 +19,27 @@ def build_workspace(entity: str, project: str, name: str) -> Any:
     Returns
     -------
     wandb_workspaces.workspaces.Workspace
-        Bars of the chosen epoch's metric by method, mean over folds and seeds with their spread; curves by method
-        over the epochs; settings and scores as parallel coordinates; the run table, grouped by the point of the grid.
+        Bars of the chosen epoch's metric and curves over the epochs, of each cell of the grid (a W&B group: dataset,
+        key and method), mean over folds and seeds with their spread; bars by method over all bag datasets; settings
+        and scores as parallel coordinates; the run table, grouped by dataset and cell.
     """
     import wandb_workspaces.reports.v2.interface as panels
     import wandb_workspaces.workspaces as workspaces
 
-    method = panels.Config("method.name")
-    spread: dict[str, Any] = {"groupby": method, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
+    spread: dict[str, Any] = {"groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
+    cell = panels.Metric("Group")
+    groups = {"dataset, key and method": cell, "method over all bag datasets": panels.Config("method.name")}
     bars: list[Any] = [
         panels.BarPlot(
-            title=f"Test {title} at the chosen epoch, by method", metrics=[panels.SummaryMetric(f"measures.{metric}")],
-            orientation="h", title_x=title, **spread,
+            title=f"Test {title} at the chosen epoch, by {which}",
+            metrics=[panels.SummaryMetric(f"measures.{metric}")],
+            orientation="h", title_x=title, groupby=group, **spread,
         )
         for metric, title in METRIC_TITLES.items()
+        for which, group in groups.items()
     ]  # fmt: skip
     curves: list[Any] = [
-        panels.LinePlot(title=title, x="epoch", y=[y], title_x="epoch", **spread)
+        panels.LinePlot(title=title, x="epoch", y=[y], title_x="epoch", groupby=cell, **spread)
         for y, title in (
             *((f"test_{metric}", f"Test {title} by epoch") for metric, title in METRIC_TITLES.items()),
             ("train_loss", "Training loss by epoch"),
@@ -50,7 +54,7 @@ def build_workspace(entity: str, project: str, name: str) -> Any:
     )
     table = workspaces.RunsetSettings(
         filters=[workspaces.Metric("JobType") == "train"],
-        groupby=[workspaces.Config(path) for path in ("dataset.name", "method.name")],
+        groupby=[workspaces.Config("dataset.name"), workspaces.Metric("Group")],
         pinned_columns=[*map(_config_column, _POINT), *(f"summary:measures.{metric}" for metric in METRIC_TITLES)],
     )
     sections = [

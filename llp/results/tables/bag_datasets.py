@@ -48,6 +48,10 @@ _SKEW = {
     "percent_in_large_skewed_0.1": ("ε = 0.1", ".2f"),
     "percent_in_large_skewed_0.05": ("ε = 0.05", ".2f"),
 }
+LARGE_BAG_SKEW = (
+    "ε: percentage of all instances in bags above the size filter's upper end with a label proportion below ε or above "
+    "1 − ε."
+)
 
 Shown = Mapping[str, tuple[str, str]]
 
@@ -99,7 +103,7 @@ def large_bag_skew(analysis: pl.DataFrame, dataset: str) -> Table | None:
     if not keys["percent_in_large_skewed_0.1"].is_finite().any():
         return None
     table = _table(keys, f"{dataset}: instances in large, skewed bags (%)", _KEY | _SKEW)
-    table.notes.append("Bags above the size filter's upper end with a label proportion below ε or above 1 − ε.")
+    table.notes.append(LARGE_BAG_SKEW)
     return table
 
 

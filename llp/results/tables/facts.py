@@ -21,8 +21,10 @@ def facts(cells: pl.DataFrame | None, analysis: pl.DataFrame | None, dataset: st
         answer = _first(_FROM_ANALYSIS, fact, analysis) or _first(_FROM_CELLS, fact, own)
         if answer is None and cells is not None and analysis is not None and fact.startswith("outlier"):
             answer = _outliers(cells, analysis)
-        rows.append([Cell(fact), Cell(value.replace(" ", ", ")), Cell(answer or MISSING), Cell(where)])
-    return Table(f"{dataset}: facts, published and ours", ["fact", "published", "ours", "where"], rows)
+        shown = f"{int(value):,}" if value.isdecimal() else value.replace(" ", ", ")
+        rows.append([Cell(fact), Cell(shown), Cell(answer or MISSING), Cell(where)])
+    notes = [f"Published: {published.SOURCE}, in the part that stands under where."]
+    return Table(f"{dataset}: facts, published and ours", ["fact", "published", "ours", "where"], rows, notes)
 
 
 def _first(answers: dict[str, Answer], fact: str, frame: pl.DataFrame | None) -> str | None:

@@ -10,6 +10,7 @@ import polars as pl
 from llp.results import published
 from llp.results.bag_measures import HARDNESS
 from llp.results.table import MISSING, Cell, Table
+from llp.results.tables.bag_datasets import LARGE_BAG_SKEW
 
 _MEASURE_TITLES = {
     **HARDNESS,
@@ -53,8 +54,8 @@ def random_bags(cells: pl.DataFrame | None, dataset: str) -> Table:
     rows = []
     for method, size, mean, std in published.random_bags(dataset).iter_rows():
         own = ours.get((method, size))
-        rows.append([Cell(f"{method}, {size}"), _mean(mean, std), *_beside(mean, own)])
-    columns = ["method, bag size", "published", "ours", "difference"]
+        rows.append([Cell(method), Cell(str(size), value=size), _mean(mean, std), *_beside(mean, own)])
+    columns = ["method", "bag size", "published", "ours", "difference"]
     return Table(f"{dataset}: random bags, published and ours", columns, rows, _notes(dataset))
 
 
@@ -87,7 +88,8 @@ def bag_measures(analysis: pl.DataFrame | None, dataset: str) -> Table:
             cells += [Cell.number(row[name], ".2f"), Cell.number(own, ".2f"), Cell.number(difference, "+z.2f")]
         rows.append(cells)
     titles = [f"{_MEASURE_TITLES[name]}, {which}" for name in measures for which in ("published", "ours", "difference")]
-    return Table(f"{dataset}: measures of the bag datasets, published and ours", ["grouping key", *titles], rows)
+    notes = [f"Published: {published.SOURCE}.", *([LARGE_BAG_SKEW] if dataset == published.CTR else [])]
+    return Table(f"{dataset}: measures of the bag datasets, published and ours", ["grouping key", *titles], rows, notes)
 
 
 def column_names(dataset: str) -> Table:
@@ -96,7 +98,8 @@ def column_names(dataset: str) -> Table:
         [Cell(name), Cell(raw), Cell.number(n_values, ",.0f")]
         for name, raw, n_values in published.column_names(dataset).iter_rows()
     ]
-    return Table(f"{dataset}: names of the columns", ["column", "in the source", "values"], rows)
+    note = f"Names and numbers of values in the benchmark authors' code ({published.CODE})."
+    return Table(f"{dataset}: names of the columns", ["column", "in the source", "values"], rows, [note])
 
 
 def elsewhere(dataset: str) -> Table | None:
@@ -128,4 +131,4 @@ def _notes(dataset: str) -> list[str]:
         published.CTR: "AUC over 200 thresholds in percent, of both",
         published.SSCL: "MSE in squared-log units of the price, of both",
     }[dataset]
-    return [f"Published: LLP-Bench (arXiv 2310.10096). {what}; ours: mean ± sample std, protocol paper."]
+    return [f"Published: {published.SOURCE}. {what}; ours: mean ± sample std, protocol paper."]

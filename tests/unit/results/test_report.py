@@ -260,6 +260,8 @@ def test_an_unknown_name_is_told_which_there_are(tmp_path: Path) -> None:
 def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no such folder; train some runs: python -m llp\.train -m dataset="):
         report(tmp_path / "none")
+    alone = report(tmp_path / "none", dataset=["criteo_sscl"], console=Console(quiet=True))
+    assert {path.name.split("_published")[0] for path in alone.tables if "published" in path.name} == {"criteo_sscl"}
     folder = run_folder(tmp_path, record("auc", 0.5))
     folder.mkdir(parents=True)
     (folder / "error.json").write_text(json.dumps({"error": "disk full", "type": "OSError", "traceback": ""}))
