@@ -93,6 +93,49 @@ def test_rows_filter_by_words_and_say_how_many(opened):
     assert column(opened, "flights_paper_auc-scores", 0) == []
 
 
+def test_what_has_no_number_stays_last_either_way(browser, tmp_path):
+    for key, methods in (("a", ["dllp_bce", "upm"]), ("b", ["upm"]), ("c", ["dllp_bce", "upm"])):
+        for method in methods:
+            write_run(tmp_path, 0.6 if key == "a" else 0.7, grouping_key=key, method=method)
+    browser.get(report(tmp_path, figures=[]).page.as_uri())
+    orders = []
+    for _ in range(2):
+        browser.find_element("xpath", "//table[@id='flights_paper_auc-scores']//th/button[.='dllp_bce']").click()
+        orders.append(column(browser, "flights_paper_auc-scores", 0))
+    assert orders == [["a", "c", "b"], ["c", "a", "b"]]
+
+
+def test_a_page_that_loads_itself_again_keeps_what_its_reader_chose(browser, tmp_path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    write_run(tmp_path, 0.6)
+    write_run(tmp_path, 0.7, grouping_key="random_64")
+    browser.get(report(tmp_path, figures=[], refresh_seconds=2).page.as_uri())
+    table = "flights_paper_auc-scores"
+    dark = browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+    browser.find_element("id", "theme").click()
+    browser.find_element("css selector", "#flights-completeness").find_element("xpath", "ancestor::details").click()
+    for _ in range(2):
+        browser.find_elements("css selector", f"#{table} thead button")[0].click()
+    browser.find_element("css selector", f"input[data-table='{table}']").send_keys("random")
+    browser.execute_script("window.old = true")
+    write_run(tmp_path, 0.8, grouping_key="random_256")
+    report(tmp_path, figures=[], refresh_seconds=2)
+    WebDriverWait(browser, 60).until(lambda found: not found.execute_script("return window.old"))
+    WebDriverWait(browser, 60).until(
+        lambda found: found.execute_script(
+            "return document.readyState === 'complete' && !!document.querySelector('tr')"
+        )
+    )
+    assert column(browser, table, 0) == ["random_256", "random_64"]
+    assert browser.execute_script("return document.documentElement.dataset.theme") == ("light" if dark else "dark")
+    assert browser.execute_script("return document.activeElement.dataset.table") == table
+    completeness = browser.find_element("css selector", "#flights-completeness")
+    assert completeness.find_element("xpath", "ancestor::details").get_attribute("open")
+    press(browser, *"_64")
+    assert column(browser, table, 0) == ["random_64"]
+
+
 def test_a_cell_leads_to_its_runs_by_keyboard(opened):
     from selenium.webdriver import Keys
 

@@ -13,12 +13,25 @@ const textOf = (cell) => (Array.isArray(cell) ? cell[0] : cell);
 const valueOf = (cell) => (Array.isArray(cell) ? cell[1] : null);
 const collator = new Intl.Collator("en", { numeric: true });
 
-function compare(a, b) {
+// Rising order; the other way round it is turned, but what has no number stays behind what has one.
+function compare(a, b, down) {
   const [x, y] = [valueOf(a), valueOf(b)];
-  if (x !== null && y !== null) return x - y;
-  if (x !== null || y !== null) return x !== null ? -1 : 1;
-  return collator.compare(textOf(a), textOf(b));
+  if (x === null && y !== null) return 1;
+  if (x !== null && y === null) return -1;
+  return (x !== null ? x - y : collator.compare(textOf(a), textOf(b))) * (down ? -1 : 1);
 }
+const count = (n) => (n === 1 ? "1 row" : `${n} rows`);
+
+// A page that loads itself again while a grid runs keeps what its reader has chosen, in this tab.
+const KEPT = `llp.report ${location.pathname}`;
+let kept = {};
+try {
+  kept = JSON.parse(sessionStorage.getItem(KEPT)) ?? {};
+  sessionStorage.removeItem(KEPT);
+} catch {
+  // a browser that keeps nothing for files
+}
+const views = kept.views ?? {};
 
 function tableCell(cell, column, isText) {
   if (column === 0) return element("th", { scope: "row" }, textOf(cell));
@@ -39,14 +52,20 @@ function fillTable(table, { columns, rows }) {
   let shown = rows;
   const draw = () => body.replaceChildren(
     ...shown.map((row) => element("tr", {}, ...row.map((cell, i) => tableCell(cell, i, isText[i])))));
+  const view = (views[table.id] ??= { words: "", column: null, down: false });
+  function sort() {
+    if (!heads[view.column]) return;
+    for (const other of heads) other.setAttribute("aria-sort", "none");
+    heads[view.column].setAttribute("aria-sort", view.down ? "descending" : "ascending");
+    rows = rows.toSorted((a, b) => compare(a[view.column], b[view.column], view.down));
+  }
   const heads = columns.map((title, i) => {
     const head = element("th", { scope: "col", "aria-sort": "none" });
     const button = element("button", { type: "button", title: "Sort by this column" }, title);
     button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
-      for (const other of heads) other.setAttribute("aria-sort", "none");
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      rows = rows.toSorted((a, b) => compare(a[i], b[i]) * (down ? -1 : 1));
+      view.down = view.column === i && !view.down;
+      view.column = i;
+      sort();
       filter();
     });
     head.append(button);
@@ -55,16 +74,19 @@ function fillTable(table, { columns, rows }) {
   const input = document.querySelector(`input[data-table="${CSS.escape(table.id)}"]`);
   const status = input.closest(".filter").querySelector("[role=status]");
   function filter() {
+    view.words = input.value;
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     shown = rows.filter((row) => {
       const text = row.map(textOf).join(" ").toLowerCase();
       return words.every((word) => text.includes(word));
     });
-    status.textContent = words.length ? `${shown.length} of ${rows.length} rows` : `${rows.length} rows`;
+    status.textContent = (words.length ? `${shown.length} of ` : "") + count(rows.length);
     draw();
   }
   input.addEventListener("input", filter);
   table.append(element("thead", {}, element("tr", {}, ...heads)), body);
+  input.value = view.words;
+  sort();
   filter();
 }
 
@@ -73,6 +95,11 @@ function open(details) {
   const table = details.querySelector("table");
   if (details.open && table && !table.tHead) fillTable(table, data.tables[table.id]);
 }
+document.querySelectorAll("details").forEach((details, i) => {
+  const name = details.querySelector("table")?.id ?? i;
+  details.open = kept.open?.[name] ?? details.open;
+  details.dataset.name = name;
+});
 for (const details of document.querySelectorAll("details.table")) {
   details.addEventListener("toggle", () => open(details));
   open(details);
@@ -166,5 +193,22 @@ function setTheme(dark) {
   theme.setAttribute("aria-pressed", dark);
   theme.textContent = dark ? "Light" : "Dark";
 }
-setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
+setTheme(kept.dark ?? matchMedia("(prefers-color-scheme: dark)").matches);
 theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+
+function reload() {
+  if (document.querySelector("dialog[open]")) return; // being read
+  const all = [...document.querySelectorAll("details")];
+  const open = Object.fromEntries(all.map((details) => [details.dataset.name, details.open]));
+  const dark = document.documentElement.dataset.theme === "dark";
+  const focus = document.activeElement.dataset.table;
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify({ views, open, dark, focus }));
+  } catch {
+    // a browser that keeps nothing for files
+  }
+  location.reload();
+}
+if (kept.focus) document.querySelector(`input[data-table="${CSS.escape(kept.focus)}"]`)?.focus({ preventScroll: true });
+const seconds = Number(document.body.dataset.refresh);
+if (seconds) setInterval(reload, 1000 * seconds);

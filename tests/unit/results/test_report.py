@@ -363,7 +363,7 @@ def test_a_watched_report_follows_the_runs_until_it_is_stopped(command: Command,
                 time.sleep(0.5)
 
         wait_for("1 of 1 runs finished")
-        assert 'http-equiv="refresh"' in page.read_text()
+        assert 'data-refresh="10"' in page.read_text()
         write_run(command.outputs_dir, 0.7, fold=1)
         wait_for("2 of 2 runs finished")
         process.send_signal(signal.SIGINT)
