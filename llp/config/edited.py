@@ -9,6 +9,8 @@ log = logging.getLogger(__name__)
 
 State = dict[Path, tuple[int, int]]  # by file: when it was written, in ns, and its bytes
 
+_told: set[str] = set()  # of this process: a launcher's worker gets a new `ConfigFiles` with every point
+
 
 class ConfigFiles:
     """The config files of a grid, as they were when its first point was composed."""
@@ -27,10 +29,13 @@ class ConfigFiles:
         now = _state(sources)
         before, self._before = self._before, now
         if before is not None and before != now:
-            edited = sorted(str(path) for path, _ in before.items() ^ now.items())
+            changes = before.items() ^ now.items()
+            if (seen := repr(sorted(changes))) in _told:
+                return
+            _told.add(seen)
             log.warning(
                 "%s changed while the grid runs: from here on its points have another config, and folders of their own",
-                ", ".join(dict.fromkeys(edited)),
+                ", ".join(sorted({str(path) for path, _ in changes})),
             )
 
 
@@ -39,6 +44,8 @@ def _state(sources: Iterable[tuple[str, str]]) -> State:
     for scheme, place in sources:
         for folder in _folders(scheme, place):
             for path in folder.rglob("*.yaml"):
+                if path.parent == folder and path.name != "train.yaml":
+                    continue  # another command's
                 status = path.stat()
                 found[path] = (status.st_mtime_ns, status.st_size)
     return found

@@ -1,5 +1,6 @@
 """A config file that is edited while a grid runs is told in one line."""
 
+import copy
 import logging
 import shutil
 
@@ -8,6 +9,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
 from llp.config.composition import register
+from llp.config.edited import ConfigFiles
 from llp.config.grouping_keys import CONF_DIR
 
 
@@ -31,8 +33,22 @@ def test_edited_made_and_removed_files_are_told_once(tmp_path, caplog):
         (tmp_path / "conf" / "method" / "mine.yaml").write_text("name: mine\n")
         (tmp_path / "conf" / "method" / "count.yaml").unlink()
         compose("upm")
+        (tmp_path / "conf" / "dashboard.yaml").write_text("project: mine\n")  # another command's
+        compose("upm")
     told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert len(told) == 2
     assert told[0].startswith(f"{edited} changed while the grid runs: from here on its points have another config")
     assert "count.yaml, " in told[1]
     assert "mine.yaml changed" in told[1]
+
+
+def test_every_point_of_a_worker_brings_the_files_of_the_start_and_one_line_tells_of_them(tmp_path, caplog):
+    edited = tmp_path / "method" / "upm.yaml"
+    edited.parent.mkdir()
+    edited.write_text("name: upm\n")
+    at_start = ConfigFiles()
+    at_start.tell_edited([("file", str(tmp_path))])
+    edited.write_text("name: other\n")
+    for _ in range(3):
+        copy.deepcopy(at_start).tell_edited([("file", str(tmp_path))])
+    assert len(caplog.records) == 1
