@@ -28,7 +28,10 @@ def build_workspace(entity: str, project: str, name: str) -> Any:
 
     spread: dict[str, Any] = {"groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
     cell = panels.Metric("Group")
-    groups = {"dataset, key and method": cell, "method over all bag datasets": panels.Config("method.name")}
+    groups: dict[str, Any] = {
+        "dataset, key and method": cell,
+        "method over all bag datasets": panels.Config("method.name"),
+    }
     bars: list[Any] = [
         panels.BarPlot(
             title=f"Test {title} at the chosen epoch, by {which}",
