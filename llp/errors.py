@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 LONGEST = 300  # signs of a given value that are shown
+LONGEST_MESSAGE = 2000
 
 
 class InputError(ValueError):
@@ -18,14 +19,17 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong. Line ends, bytes that are no text and the like, of what was given, become escapes.
+        What is wrong. Line ends, bytes that are no text and the like, of what was given, become escapes; of a long one
+        the middle is left out.
 
     >>> print(InputError("no column 'a\nb'"))
     no column 'a\nb'
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(one if one.isprintable() else repr(one)[1:-1] for one in message))
+        said = "".join(one if one.isprintable() else repr(one)[1:-1] for one in message)
+        half = LONGEST_MESSAGE // 2
+        super().__init__(said if len(said) <= LONGEST_MESSAGE else f"{said[: half - 3]} … {said[-half:]}")
 
 
 def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputError:
@@ -45,13 +49,16 @@ def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputEr
     >>> str(invalid("seed", "x", "an integer >= 0", 0))
     "Invalid seed='x': expected an integer >= 0, such as seed=0"
     """
-    given = written(value)
-    given = given if len(given) <= LONGEST else f"{given[:LONGEST]} … ({len(given)} signs)"
-    text = f"Invalid {name}={given}: expected {expected}"
+    text = f"Invalid {name}={shortened(written(value))}: expected {expected}"
     if example is ...:
         return InputError(text)
     whole = isinstance(example, str) and "=" in example
     return InputError(f"{text}, such as {example if whole else f'{name}={plain(example)}'}")
+
+
+def shortened(text: str) -> str:
+    """What is shown of something that was given."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} signs)"
 
 
 def missing(name: str, expected: str, example: Any) -> InputError:

@@ -57,10 +57,14 @@ def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
 
 def _check_folder(name: str, value: str, *, write: bool) -> None:
     folder = Path(value).absolute()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        is_folder = there.is_dir()
+    except OSError as error:
+        raise invalid(name, value, f"a folder, but it is none that can be ({error.strerror})", "FOLDER") from None
     readable = not write and there == folder  # what is prepared need not be writable
-    if not there.is_dir() or not (readable or os.access(there, os.W_OK)):
-        problem = "may not be written" if there.is_dir() else "is not a folder"
+    if not is_folder or not (readable or os.access(there, os.W_OK)):
+        problem = "may not be written" if is_folder else "is not a folder"
         raise invalid(name, value, f"a folder, but {there} {problem}", "FOLDER")
 
 

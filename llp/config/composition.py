@@ -10,15 +10,15 @@ from typing import Any
 import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException, OverrideParseException
+from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.config import rerun
+from llp.config.command_line import UnreadableError, parse_words
 from llp.config.commands import COMMANDS
 from llp.config.edited import ConfigFiles
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
@@ -27,7 +27,7 @@ from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
 from llp.config.targets import check_preparation, check_targets
 from llp.config.validation import validate
-from llp.errors import InputError, choice, invalid, plain
+from llp.errors import InputError, choice, invalid, plain, shortened
 
 
 class CompositionError(InputError, ConfigCompositionException):
@@ -76,13 +76,13 @@ class CheckedLoader(ConfigLoaderImpl):
             if from_shell and run_mode == RunMode.RUN:
                 _make_folder("hydra.run.dir", config.hydra.run.dir)
             return config
-        except (HydraException, OmegaConfBaseException, InputError) as error:
-            parsed = not isinstance(error, OverrideParseException)
+        except Exception as error:  # Hydra asserts, descends and opens files by what is given
+            parsed = not isinstance(error, UnreadableError)
             later = self._of_swept_choices(given) if parsed and run_mode == RunMode.MULTIRUN else []
             if later:  # which the points have, and the choice that stands in for them here may lack
                 now = [override for override in given if override not in later]
                 config = self.load_configuration(config_name, now, run_mode, from_shell, validate_sweep_overrides)
-                task = [one.input_line for one in self._parse(given) if not one.is_hydra_override()]
+                task = [one.input_line for one in parse_words(given) if not one.is_hydra_override()]
                 config.hydra.overrides.task = task
                 return config
             explained = str(self._explain(error, config_name, given, run_mode))
@@ -92,14 +92,14 @@ class CheckedLoader(ConfigLoaderImpl):
 
     def _run_again(self, overrides: list[str]) -> str | None:
         """The folder of the run that is done again, where one is."""
-        given = [one for one in self._parse(overrides) if one.key_or_group == rerun.OPTION]
+        given = [one for one in parse_words(overrides) if one.key_or_group == rerun.OPTION]
         if any(one.is_sweep_override() for one in given):
             raise InputError(f"Invalid {given[0].input_line}: expected one run, such as from=FOLDER")
         return str(given[-1].value()) if given and given[-1].value() is not None else None
 
     def _load_again(self, folder: str, config_name: str | None, overrides: list[str], *how: Any) -> DictConfig:
         """Compose the choices, put a run's groups in the place of those that are none, then apply the values."""
-        parsed = self._parse(overrides)
+        parsed = parse_words(overrides)
         values = [one for one in parsed if not one.is_hydra_override() and not self.is_group(one.key_or_group)]
         chosen = {one.key_or_group for one in parsed} - {one.key_or_group for one in values}
         lines = [str(one.input_line) for one in parsed if one not in values]
@@ -140,7 +140,7 @@ class CheckedLoader(ConfigLoaderImpl):
         """
         try:
             self._apply_overrides_to_config(list(values), config)
-        except (HydraException, OmegaConfBaseException) as error:
+        except Exception as error:
             given = [*self._of_hydra(master), *overrides]
             explained = self._explain(error, master.hydra.job.config_name, given, RunMode.RUN)
             raise CompositionError(str(explained)) from None
@@ -172,21 +172,22 @@ class CheckedLoader(ConfigLoaderImpl):
 
     def _of_swept_choices(self, overrides: list[str]) -> list[str]:
         """Overrides of options in groups of which a multirun sweeps the choice."""
-        parsed = self._parse(overrides)
+        parsed = parse_words(overrides)
         swept = {one.key_or_group for one in parsed if one.is_sweep_override() and self.is_group(one.key_or_group)}
         own = [one for one in parsed if "." in one.key_or_group and one.key_or_group.partition(".")[0] in swept]
         return [one.input_line for one in own if one.input_line is not None]
 
     def _check_choices(self, overrides: list[str]) -> None:
         """Refuse null, lists and what no file can be called where a group's name belongs."""
-        for one in self._parse(overrides):
+        for one in parse_words(overrides):
             value = None if one.is_sweep_override() or one.is_delete() else one.value()
             group = one.key_or_group
             if one.is_delete() and self.is_group(group) and not isinstance(one.value(), str | None):
                 raise InputError(
                     f"Invalid {one.input_line}: expected nothing behind the group's name, such as ~{group}"
                 )
-            is_name = isinstance(value, str) and len(value.encode()) <= 250 and "\0" not in value  # with .yaml: 255
+            size = len(value.encode(errors="surrogatepass")) if isinstance(value, str) else 0
+            is_name = isinstance(value, str) and size <= 250 and "\0" not in value  # with .yaml: 255
             if one.is_hydra_override() or not self.is_group(group) or is_name or isinstance(value, dict):
                 continue
             if not (one.is_sweep_override() or one.is_delete()):
@@ -196,35 +197,40 @@ class CheckedLoader(ConfigLoaderImpl):
     def _names(self, group: str) -> list[str]:
         return ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else self.get_group_options(group)
 
-    @staticmethod
-    def _parse(overrides: list[str]) -> list[Override]:
-        return OverridesParser.create().parse_overrides(overrides)
-
     def _explain(
         self, error: Exception, config_name: str | None, overrides: list[str], run_mode: RunMode
     ) -> Exception | str:
         """The error in this project's words, where there are any; else Hydra's own in a line."""
         if isinstance(error, InputError):
             return error
-        if isinstance(error, OverrideParseException):
-            return InputError(
-                f"Invalid {error.override}: expected NAME=VALUE, and quotes around other signs than letters, "
-                f"digits and -_. ({' '.join(error.message.split())}), such as fold=0,1"
-            )
         if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
             group, _, name = error.missing_cfg_file.rpartition("/")
             return invalid(group, name, choice(list(error.options)), nearest(name, error.options))
         if isinstance(error, ConfigCompositionException) and config_name in COMMANDS:
             try:
                 return self._unknown_option(config_name, overrides, run_mode) or _line(error)
-            except (HydraException, OmegaConfBaseException):
+            except Exception:  # what is accepted instead may be what Hydra breaks down on
                 pass
-        return _line(error)
+        if isinstance(error, HydraException | OmegaConfBaseException):
+            return _line(error)
+        given = shortened(self._breaking(config_name, overrides, run_mode))
+        return InputError(f"Invalid {given}: expected what Hydra can compose ({_line(error)}), such as fold=0")
+
+    def _breaking(self, config_name: str | None, overrides: list[str], run_mode: RunMode) -> str:
+        """The override that Hydra breaks down on also alone; all of them where none does."""
+        for word in overrides:
+            try:
+                super().load_configuration(config_name, [word], run_mode, from_shell=False)
+            except (HydraException, OmegaConfBaseException):
+                continue
+            except Exception:
+                return word
+        return " ".join(overrides)
 
     def _unknown_option(self, command: str, overrides: list[str], run_mode: RunMode) -> InputError | None:
         """Compose with every option accepted; the models then say which one nothing reads."""
         accepted = []
-        for one in self._parse(overrides):
+        for one in parse_words(overrides):
             sweep = one.is_sweep_override() or one.is_delete() or one.is_hydra_override()
             if not sweep and not self.is_group(one.key_or_group):
                 accepted.append("++" + (one.input_line or "").lstrip("+"))
@@ -243,7 +249,7 @@ class CheckedLoader(ConfigLoaderImpl):
                 check_preparation(content["dataset"])
         except InputError as error:
             return error
-        added = next((one for one in self._parse(overrides) if one.is_add()), None)
+        added = next((one for one in parse_words(overrides) if one.is_add()), None)
         if added is None:
             return None
         name, value = added.key_or_group, added.value()
@@ -252,7 +258,7 @@ class CheckedLoader(ConfigLoaderImpl):
 
 def _line(error: Exception) -> str:
     cause = f" ({error.__cause__})" if isinstance(error.__cause__, OmegaConfBaseException) else ""
-    return " ".join(f"{error}{cause}".split())
+    return " ".join(f"{error}{cause}".split()) or type(error).__name__
 
 
 def install_loader() -> None:

@@ -15,6 +15,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from llp.config.expected import JsonSchema, example_of, in_words
 from llp.errors import InputError, invalid, missing, plain
+from llp.files import YAML_DEPTH
 
 Share = Annotated[float, Field(ge=0, le=1)]
 ProperShare = Annotated[float, Field(ge=0, lt=1)]
@@ -54,6 +55,15 @@ def check_size(name: str, value: Any) -> None:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
             check_size(name, one)
+
+
+def check_depth(name: str, value: Any, left: int = YAML_DEPTH) -> None:
+    """Refuse lists and groups inside each other that what reads them would have to descend into too deeply."""
+    if not left:
+        raise InputError(f"Invalid {name}: expected lists and groups nested at most {YAML_DEPTH} deep")
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for one in inner:
+        check_depth(name, one, left - 1)
 
 
 def wrong_value(name: str, value: Any, schema: JsonSchema) -> InputError:
@@ -101,14 +111,17 @@ def find_target(group: str, path: str) -> Callable[..., Any]:
     InputError
         It cannot be imported.
     """
-    from hydra.utils import get_object
+    from hydra._internal.utils import _locate  # hydra.utils' own logs what fails, in lines beside ours
 
     try:
-        target: Callable[..., Any] = get_object(path)
-    except (ImportError, ValueError) as error:
+        target: Any = _locate(path)
+    except Exception as error:  # own modules raise anything
         reason = " ".join(str(error).split())
         raise invalid(f"{group}._target_", path, f"what can be imported ({reason})") from error
-    return target
+    if not callable(target):
+        raise invalid(f"{group}._target_", path, f"a class or a function, not a {type(target).__name__}")
+    function: Callable[..., Any] = target
+    return function
 
 
 def check_options(

@@ -14,10 +14,11 @@ from pydantic import ValidationError
 from llp.config.commands import COMMANDS
 from llp.config.expected import JsonSchema, example_of, in_words
 from llp.config.grouping_keys import options
-from llp.config.options import check_size, nearest, unknown_option, wrong_value
+from llp.config.options import check_depth, check_size, nearest, unknown_option, wrong_value
 from llp.config.rerun import OPTION
 from llp.config.schema import ConfigGroup, DatasetConfig
 from llp.errors import InputError, choice, invalid, missing, plain
+from llp.files import YAML_DEPTH
 
 Plain = dict[str, Any]
 
@@ -43,6 +44,8 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
         Says what was given, what is expected, and how to write it.
     """
     written = _content(config, resolve=False)
+    for name, value in written.items():
+        check_depth(name, value)
     _check_groups(command, written)
     own = _own_options(command, written)
     try:
@@ -59,7 +62,10 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
 
 
 def _content(config: DictConfig, *, resolve: bool) -> Plain:
-    content = OmegaConf.to_container(config, resolve=resolve, throw_on_missing=resolve)
+    try:
+        content = OmegaConf.to_container(config, resolve=resolve, throw_on_missing=resolve)
+    except RecursionError:
+        raise InputError(f"Invalid config: expected lists and groups nested at most {YAML_DEPTH} deep") from None
     assert isinstance(content, dict)
     return {str(name): value for name, value in content.items()}
 
@@ -82,7 +88,8 @@ def _name_columns(given: Plain) -> None:
 
 def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> InputError:
     dataset, key = (
-        None if OmegaConf.is_interpolation(config, name) else config.get(name) for name in ("dataset", "grouping_key")
+        config.get(name) if name in config and not OmegaConf.is_interpolation(config, name) else None
+        for name in ("dataset", "grouping_key")
     )
     labels = dataset.get("labels") if isinstance(dataset, DictConfig) else None
     if isinstance(dataset, DictConfig) and isinstance(labels, DictConfig) and dataset.get("label") not in labels:

@@ -59,7 +59,11 @@ def check_scores(path: Path) -> None:
     InputError
         There is no such file, or its ending says no format.
     """
-    if path.suffix not in _SCANS or not path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError:  # a name that is too long, a folder that may not be searched
+        is_file = False
+    if path.suffix not in _SCANS or not is_file:
         expected = f"a file of scores that ends in {', '.join(_SCANS)}, as llp.predict writes it"
         raise invalid("grouping_key.scores", str(path), expected, "scores.parquet")
 

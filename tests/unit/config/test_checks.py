@@ -12,6 +12,8 @@ import llp.report  # noqa: F401  # registers its config
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options
+from llp.config.points import compose_grid
+from llp.config.targets import check_targets
 from llp.errors import InputError
 from llp.runs.run import run_one
 from tests.helpers.wrong_values import VALUES, composed
@@ -190,6 +192,14 @@ def test_folder_that_cannot_be(tiny, tmp_path, name):
         )
 
 
+@pytest.mark.parametrize("name", ["outputs_dir", "data_dir", "grouping_key.scores"])
+def test_name_that_the_file_system_does_not_take(tiny, name):
+    key = ["grouping_key=prior_64"] if "scores" in name else []
+    message = refused(lambda: check_config(tiny(*key, f"{name}={'a' * 5000}.csv")))
+    assert message.startswith(f"Invalid {name}='aaa")
+    assert len(message) < 700
+
+
 def test_folder_that_may_not_be_written(tiny, tmp_path, monkeypatch):
     closed = tmp_path / "closed"
     closed.mkdir()
@@ -273,6 +283,60 @@ def test_override_that_hydra_cannot_read_is_told_in_a_line(monkeypatch, override
         message = refused(lambda: loader.load_configuration("train", [override], mode, from_shell=False))
     assert message.startswith(f"Invalid {override}: expected NAME=VALUE")
     assert message.endswith(", such as fold=0,1")
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "said"),
+    [
+        ("train", "+=x", "Invalid +=x: expected NAME=VALUE, such as fold=0"),
+        ("report", "~=x", "Invalid ~=x: expected NAME=VALUE"),
+        (
+            "train",
+            f"+method.x={'[' * 400}{']' * 400}",
+            "Invalid method.x: expected lists and groups nested at most 50 d",
+        ),
+        ("export", f"x={'{a:' * 60}1{'}' * 60}", "Invalid x: expected lists and groups nested at most 50 deep"),
+        ("train", "seed=" + "9" * 5000, "Invalid seed='9999"),
+        ("train", f"hydra/launcher={'a' * 5000}", "Invalid hydra/launcher=aaaa"),
+        (
+            "export",
+            "hydra.sweeper.params.fold=x",
+            "Invalid hydra.sweeper.params.fold=x: expected what Hydra can compose",
+        ),
+    ],
+    ids=["no name", "nothing removed", "deep list", "deep group", "digits", "long plugin", "no grid"],
+)
+def test_word_that_hydra_breaks_down_on_is_refused(command, word, said):
+    message = refused(lambda: composed(command, [word]))
+    assert message.startswith(said)
+    assert len(message) <= 2000
+
+
+def test_own_file_that_is_no_yaml_is_told_with_its_place(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("seed: [1\n")
+    message = refused(lambda: compose_grid(["experiment=mine"], [str(tmp_path)]))
+    assert message.startswith("Invalid experiment=mine")
+    assert f'"{tmp_path}/experiment/mine.yaml", line 1, column 7' in message
+
+
+@pytest.mark.parametrize("command", ["predict", "export"])
+def test_option_without_a_value_is_told_where_there_is_no_dataset(command):
+    message = refused(lambda: check_config(composed(command, []), command))
+    assert message == "Missing run: expected a value, such as run=VALUE"
+
+
+def test_target_that_is_no_function_is_refused(tiny):
+    for path in ("llp.errors", "llp.errors.LONGEST"):
+        content = OmegaConf.to_container(tiny(f"method._target_={path}"), resolve=True)
+        expected = f"Invalid method._target_='{path}': expected a class or a function, not a "
+        assert refused(lambda content=content: check_targets(content)).startswith(expected)
+
+
+def test_what_cannot_be_imported_is_told_by_one_line_alone(tiny, caplog):
+    content = OmegaConf.to_container(tiny("method._target_=no.such"), resolve=True)
+    refused(lambda: check_targets(content))
+    assert caplog.text == ""
 
 
 def test_name_that_no_file_can_have():
