@@ -47,5 +47,5 @@ class MultiHot(nn.Module):
         else:
             total = sum_rows(self.weight, categorical + self.offset)
         if self.numeric is not None:
-            total = total + self.numeric(numeric)
-        return total if self.bias is None else total + self.bias
+            total += self.numeric(numeric)
+        return total if self.bias is None else total.add_(self.bias)

@@ -17,7 +17,7 @@ THREADS = 2
 ROW_GROUP = 2**18
 
 SINKS: dict[str, Callable[[pl.LazyFrame, Path], object]] = {
-    ".parquet": lambda lazy, path: lazy.sink_parquet(path, row_group_size=ROW_GROUP),
+    ".parquet": lambda lazy, path: lazy.sink_parquet(path, compression="lz4", row_group_size=ROW_GROUP),
     ".arrow": lambda lazy, path: lazy.sink_ipc(path),
     ".csv": lambda lazy, path: lazy.sink_csv(path),
 }

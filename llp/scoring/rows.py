@@ -1,5 +1,6 @@
 """Rows to be scored, as they are in a table or in files, in blocks of bounded size."""
 
+import itertools
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -87,11 +88,12 @@ class FilesRows:
         self._reader = FilesReader(
             self.files, recipe.options.reading, BadLines("stop"), self._wanted, self._absent, raw=True
         )
-        self._frames = self._reader.frames()
-        self._first = next(self._frames)
+        frames = self._reader.frames()
+        first = next(frames)
+        self._frames = itertools.chain([first], frames)
         id_column = recipe.options.roles.id_column
-        if id_column in self._first.columns:
-            self.id_schema = self._first.select(id_column).schema
+        if id_column in first.columns:
+            self.id_schema = first.select(id_column).schema
 
     @property
     def _absent(self) -> str | None:
@@ -117,11 +119,9 @@ class FilesRows:
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
         """See `RowSource`."""
-        frame: pl.DataFrame | None = self._first
-        while frame is not None:
+        for frame in self._frames:
             for start in range(0, frame.height, BLOCK_ROWS):
                 yield partial(self._encoded, frame.slice(start, BLOCK_ROWS))
-            frame = next(self._frames, None)
 
     def _encoded(self, frame: pl.DataFrame) -> EncodedRows:
         codes, numbers = self._coder.encode(frame)

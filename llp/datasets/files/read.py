@@ -25,6 +25,7 @@ from llp.machine import cores
 
 PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
 ARFF_COMMENT = "%"
+RAW_ROWS = 2**16  # of a frame: those that are scored at once
 
 
 @dataclass
@@ -104,7 +105,8 @@ class FilesReader:
             self._same_columns(path, lazy.collect_schema().names())
             kept = lazy.select(self.wanted)
             rows = lazy.select(pl.len()).collect().item()
-            for frame in kept.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=True):
+            at_once = RAW_ROWS if self.raw else CHUNK_ROWS
+            for frame in kept.collect_batches(chunk_size=at_once, maintain_order=True):
                 yield self._finished(frame)
                 if self.raw:
                     self.files.tell(path.stat().st_size * frame.height // rows)
