@@ -101,9 +101,9 @@ def mean_ranks(cells: pl.DataFrame) -> Table | None:
             Cell.number(p[i], ".3g"), Cell(MISSING if i == first else "yes" if behind >= limit else "no"),
         ])  # fmt: skip
     notes = [
-        f"{len(scores)} bag datasets that all {len(methods)} methods have. Friedman: χ² = {test.chi2:.2f}; Iman and "
-        f"Davenport: F = {test.f:.2f}, p = {test.p:.3g}. Nemenyi's critical difference of mean ranks at {_LEVEL}: "
-        f"{limit:.2f}. Wilcoxon's signed-rank test against the first method, by Holm's steps.",
+        f"{len(scores)} bag datasets that all {len(methods)} methods have. {_said(test)} Nemenyi's critical difference "
+        f"of mean ranks at {_LEVEL}: {limit:.2f}. Wilcoxon's signed-rank test against the first method, by Holm's "
+        "steps.",
     ]
     columns = [
         "method",
@@ -114,3 +114,15 @@ def mean_ranks(cells: pl.DataFrame) -> Table | None:
         "beyond the critical difference",
     ]
     return Table(f"{heading(cells)}: ranks over the bag datasets", columns, rows, notes)
+
+
+def _said(test: statistics.RankTest) -> str:
+    """Friedman's test, in words where it has no number."""
+    if math.isnan(test.chi2):
+        return "Friedman's test is undefined: all methods tie on every bag dataset."
+    if math.isinf(test.f):
+        return (
+            f"Friedman: χ² = {test.chi2:.2f}, the largest there can be: every bag dataset ranks the methods in the "
+            "same order, so Iman and Davenport's F has no bound."
+        )
+    return f"Friedman: χ² = {test.chi2:.2f}; Iman and Davenport: F = {test.f:.2f}, p = {test.p:.3g}."
