@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -30,8 +31,8 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
         `mean`, `std` (sample, ddof 1; null for one run) of the metric over the runs where it is defined; `n_runs`,
         `n_folds`, `n_seeds`, and `n_undefined` of these runs; `points`, their folds and seeds; `untrained_mean`,
         `untrained_std`; `epochs_*` of the last stage, `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`;
-        `measures.<name>`, the mean of each measure; `instance_labels`: trained on instance labels; `best`: see
-        `_mark_best`; `rank` of the method, its mean over the rows.
+        `measures.<name>`, the mean of each measure; `instance_labels`: trained on instance labels; `upwards`, the mean
+        where larger is better; `compared`, `best`: see `mark_best`; `rank` of the method, its mean over the rows.
     """
     measures = [name for name in runs.columns if name.startswith("measures.")]
     cells = runs.group_by(*CELL, maintain_order=True).agg(
@@ -54,21 +55,33 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
         *(pl.col(name).mean() for name in measures),
         *(pl.col(name).std(ddof=1).alias(name.replace("measures.", "measures_std.", 1)) for name in measures),
     )
-    return _in_order(_mark_best(cells))
+    upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
+    return _in_order(mark_best(cells.with_columns(upwards.alias("upwards")), ["dataset", "protocol", "metric", "row"]))
 
 
-def _mark_best(cells: pl.DataFrame) -> pl.DataFrame:
-    """Mark the best mean of each row, among at least two that compare.
+def mark_best(cells: pl.DataFrame, row: Sequence[str]) -> pl.DataFrame:
+    """Mark the best mean of each row, among at least two that compare: the one rule of who wins.
 
     Methods on instance labels, cells with a run whose metric is undefined, and cells with fewer runs than others of
     their row, or with other folds and seeds than most of these, do not take part.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame
+        `upwards`, the mean where larger is better; `instance_labels`, `n_undefined`, `n_runs`, `points`, see
+        `summarize`.
+    row : sequence of str
+        Columns that make a row.
+
+    Returns
+    -------
+    pl.DataFrame
+        The cells with `compared`, whether they take part, and `best`; equal means are both the best.
     """
-    row = ("dataset", "protocol", "metric", "row")
     fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
     most = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
     compared = most & (pl.col("points") == pl.col("points").filter(most).mode().sort().first().over(row))
-    upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
-    cells = cells.with_columns(compared.fill_null(False).alias("compared"), upwards.alias("upwards"))
+    cells = cells.with_columns(compared.fill_null(False).alias("compared"))
     best = pl.col("upwards") == pl.col("upwards").filter(pl.col("compared")).max().over(row)
     several = pl.col("compared").sum().over(row) > 1
     return cells.with_columns((pl.col("compared") & best & several).fill_null(False).alias("best"))

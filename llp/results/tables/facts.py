@@ -7,8 +7,10 @@ import polars as pl
 
 from llp.results import published
 from llp.results.bag_measures import against_hardness, trends
+from llp.results.summary import mark_best
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.published import comparable
+from llp.results.tables.scores import on_several_keys
 
 Answer = Callable[[pl.DataFrame, re.Match[str]], str | None]
 
@@ -19,8 +21,8 @@ def facts(cells: pl.DataFrame | None, analysis: pl.DataFrame | None, dataset: st
     rows = []
     for fact, value, where in published.facts(dataset).iter_rows():
         answer = _first(_FROM_ANALYSIS, fact, analysis) or _first(_FROM_CELLS, fact, own)
-        if answer is None and cells is not None and analysis is not None and fact.startswith("outlier"):
-            answer = _outliers(cells, analysis)
+        if fact.startswith("outlier") and analysis is not None and own is not None and len(own):
+            answer = _outliers(own, analysis)
         shown = f"{int(value):,}" if value.isdecimal() else value.replace(" ", ", ")
         rows.append([Cell(fact), Cell(shown), Cell(answer or MISSING), Cell(where)])
     notes = [f"Published: {published.SOURCE}, in the part that stands under where."]
@@ -85,17 +87,14 @@ def _bags(analysis: pl.DataFrame, fact: re.Match[str]) -> str | None:
 
 def _won(cells: pl.DataFrame, fact: re.Match[str]) -> str | None:
     method = fact[1].lower().replace("-", "_")
-    chosen = cells.filter((pl.col("bag_kind") == "feature") & ~pl.col("method").str.starts_with("instance"))
-    best = chosen.filter(pl.col("upwards") == pl.col("upwards").max().over("grouping_key"))
-    return f"{(best['method'] == method).sum()} of {best['grouping_key'].n_unique()}" if len(best) else None
+    best = mark_best(cells.filter(pl.col("bag_kind") == "feature"), ["row"]).filter("best")
+    return f"{(best['method'] == method).sum()} of {best['row'].n_unique()}" if len(best) else None
 
 
 def _where(cells: pl.DataFrame, fact: re.Match[str]) -> str | None:
-    chosen = cells.filter((pl.col("bag_kind") == "feature") & ~pl.col("method").str.starts_with("instance"))
-    ends = [
-        part.sort("upwards", descending=fact[1] == "best")["grouping_key"][0]
-        for _, part in chosen.drop_nulls("mean").group_by("method")
-    ]
+    chosen = on_several_keys(cells).filter(~pl.col("instance_labels"))
+    end = 0 if fact[1] == "best" else -1
+    ends = [part.sort("upwards", "row", descending=[True, False])["row"][end] for _, part in chosen.group_by("column")]
     counts = pl.Series("key", ends, pl.String).value_counts(sort=True)
     return ", ".join(f"{key} ({n} of {len(ends)} methods)" for key, n in counts.head(2).iter_rows()) or None
 

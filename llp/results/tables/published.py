@@ -22,7 +22,8 @@ _MEASURE_TITLES = {
 def comparable(cells: pl.DataFrame | None, dataset: str) -> pl.DataFrame:
     """Choose our cells that compare, in the published unit.
 
-    Columns: `method`, `grouping_key`, `bag_kind`, `bag_size`, `cell`, `mean`, `std`; `upwards`, where larger is better.
+    Columns: `method`, `grouping_key`, `bag_kind`, `bag_size`, `cell`, `mean`, `std`; `upwards`, where larger is better;
+    `row`, `column` and `setting`; what `llp.results.summary.mark_best` reads.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ def comparable(cells: pl.DataFrame | None, dataset: str) -> pl.DataFrame:
     """
     measure, scale = {published.CTR: ("auc_200_thresholds", 100.0), published.SSCL: ("mse", 1.0)}[dataset]
     columns = ["method", "grouping_key", "bag_kind", "bag_size", "cell", "mean", "std", "upwards"]
+    columns += ["row", "column", "setting", "instance_labels", "n_undefined", "n_runs", "points"]
     if cells is None or f"measures.{measure}" not in cells.columns:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     chosen = cells.filter(

@@ -13,6 +13,7 @@ from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
 from llp.results.findings import findings
 from llp.results.formats import BAG_KINDS
+from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
@@ -129,9 +130,27 @@ def test_ranks_and_paired_tests(grid):
     ranks = significance.mean_ranks(grid.cells)
     assert [row[1].text for row in ranks.rows] == [f"{place:.2f}" for place in range(1, 7)]
     assert "10 bag datasets that all 6 methods have. Friedman: χ² = 50.00" in ranks.notes[0]  # 10 datasets · 5
+    assert "every bag dataset ranks the methods in the same order" in ranks.notes[0]
     tests = texts(significance.paired_tests(grid.cells, grid.runs))
     assert len(tests) == 10
     assert all(row[:2] == ["dllp_bce", "dllp_mse"] for row in tests.values())
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([[0.9, 0.8, 0.7]] * 2, "Friedman: χ² = 4.00, the largest there can be"),
+        ([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8]], "Friedman: χ² = 3.00; Iman and Davenport: F = 3.00, p = 0.25."),
+        ([[0.8, 0.8, 0.8]] * 2, "all methods tie on every bag dataset"),
+    ],
+)
+def test_the_test_of_ranks_is_told_in_words_where_it_has_no_number(tmp_path, scores, said):
+    for key, values in zip(KEYS, scores, strict=False):
+        for method, value in zip(METHODS, values, strict=False):
+            write_run(tmp_path, value, grouping_key=key, method=method)
+    note = significance.mean_ranks(contents_of(tmp_path).cells).notes[0]
+    assert said in note
+    assert not re.search(r"\b(inf|nan)\b", note)
 
 
 def test_a_method_with_few_datasets_costs_the_others_none(tmp_path):
@@ -243,6 +262,52 @@ def test_facts_are_answered_from_runs_and_analysis(tmp_path):
     assert answers["worst dataset of every method"] == "C6_C10 (2 of 2 methods)"
     assert answers["instance-level AUC with BCE (80:20 split)"] == "80.10"
     assert answers["column triples that pass the 30 % filter of C(26;3)=2600"] == "–"
+
+
+def test_published_wins_are_counted_as_the_wins_of_a_half_finished_grid(tmp_path):
+    names = {"sim_llp": "SIM-LLP", "dllp_mse": "DLLP-MSE", "dllp_bce": "DLLP-BCE"}
+    keys = benchmark_keys("criteo_ctr")[:6]
+    write_grid(tmp_path, dataset="criteo_ctr", keys=keys, methods=[*names, "instance_bce"], folds=3, curves=False)
+    whole = contents_of(tmp_path).runs
+    told_apart = 0
+    for seed in range(20):
+        cells = summarize(whole.sample(fraction=0.6, seed=seed))
+        table = winners.wins(cells)
+        won = texts(table) if table else {}
+        contested = table.columns[1].removeprefix("feature (of ").rstrip(")") if table else None
+        found = texts(facts.facts(cells, None, "criteo_ctr"))
+        for method, name in names.items():
+            expected = f"{won.get(method, ['0'])[0]} of {contested}" if table else "–"
+            assert found[f"datasets won by {name}"][1] == expected
+        on_bags = cells.filter(~pl.col("instance_labels"))
+        highest = on_bags.filter(pl.col("mean") == pl.col("mean").max().over("row"))
+        told_apart += highest["column"].value_counts().rows() != on_bags.filter("best")["column"].value_counts().rows()
+    assert told_apart  # the highest mean of whatever runs there are is another count
+
+
+def test_facts_keep_protocols_apart_and_name_no_end_of_a_single_dataset(tmp_path):
+    keys = benchmark_keys("criteo_ctr")[:8]
+    for i, key in enumerate(keys):
+        value = 0.7 + 0.01 * i
+        measures = {"auc": value, "auc_200_thresholds": value}
+        write_run(tmp_path, value, dataset="criteo_ctr", grouping_key=key, measures=measures)
+        other = 0.9 if i == 5 else 0.5 - 0.01 * i
+        measures = {"auc": other, "auc_200_thresholds": other}
+        write_run(
+            tmp_path,
+            other,
+            dataset="criteo_ctr",
+            grouping_key=key,
+            measures=measures,
+            protocol="holdout",
+            config_hash="h",
+        )
+    write_run(tmp_path, 0.7, dataset="criteo_ctr", grouping_key=keys[3], method="upm", measures=measures)
+    analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=keys)
+    found = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
+    assert found["best dataset of every method"][1] == f"{keys[-1]} (1 of 1 methods)"
+    assert found["worst dataset of every method"][1] == f"{keys[0]} (1 of 1 methods)"
+    assert {row[1] for fact, row in found.items() if fact.startswith("outlier")} == {"–"}
 
 
 @pytest.mark.parametrize("dataset", published.DATASETS)
