@@ -34,6 +34,7 @@ from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.analysis.table import show_bag_datasets
 from llp.command import command, told_in_a_line
 from llp.config.checks import check_columns, check_config
+from llp.config.command_line import make_parsable
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, grouping_key_node, read_columns
 from llp.config.own_code import placed_errors
@@ -52,9 +53,14 @@ BagDatasetRow = dict[str, Any]
 
 
 @command
-@hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
-def main(config: DictConfig) -> None:
+def main() -> None:
     """Analyze one dataset."""
+    make_parsable()
+    _main()
+
+
+@hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
+def _main(config: DictConfig) -> None:
     with told_in_a_line():
         analyze(config)
 

@@ -20,6 +20,7 @@ from rich.markup import escape
 
 from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
+from llp.config.command_line import make_parsable
 from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
@@ -51,9 +52,14 @@ ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
 
 
 @command
-@hydra.main(config_path=None, config_name="report", version_base="1.3")
-def main(config: DictConfig) -> None:
+def main() -> None:
     """Report on an outputs folder."""
+    make_parsable()
+    _main()
+
+
+@hydra.main(config_path=None, config_name="report", version_base="1.3")
+def _main(config: DictConfig) -> None:
     with told_in_a_line():
         check_config(config, "report")
         outputs_dir, before = Path(config.outputs_dir), None

@@ -21,6 +21,7 @@ from rich.markup import escape
 
 from llp.command import command, told_in_a_line
 from llp.config.checks import check_config
+from llp.config.command_line import make_parsable
 from llp.config.composition import install_loader
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
@@ -53,9 +54,14 @@ class GridProgress(NamedTuple):
 
 
 @command
-@hydra.main(config_path=None, config_name="status", version_base="1.3")
-def main(config: DictConfig) -> None:
+def main() -> None:
     """Show how far grids are."""
+    make_parsable()
+    _main()
+
+
+@hydra.main(config_path=None, config_name="status", version_base="1.3")
+def _main(config: DictConfig) -> None:
     with told_in_a_line():
         check_config(config, "status")
         named = config.experiment

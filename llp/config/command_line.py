@@ -2,15 +2,18 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
 
+from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
 
-from llp.config.options import check_depth
+from llp.config.options import check_depth, nearest
 from llp.errors import InputError, invalid, shortened
 
-MULTIRUN = ("-m", "--multirun")
+_ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of which Hydra takes one
 
 
 class UnreadableError(InputError):
@@ -21,10 +24,60 @@ def make_parsable() -> None:
     """Change `sys.argv` into what Hydra parses.
 
     A shell has removed the quotes around values that its grammar does not take, such as positive='>50K', comment='#' or
-    a path with (1): they are put back. A `-m` behind an option is put in front.
+    a path with (1): they are put back. Flags behind an option are put in front.
+
+    Exits
+    -----
+    With one line, for a flag that is none or is not used as it must be.
     """
-    words = sorted(sys.argv[1:], key=lambda word: word not in MULTIRUN)  # the rest stays in its order
-    sys.argv[1:] = [_parsable(word) for word in words]
+    try:
+        flags, words = split_flags(sys.argv[1:])
+    except InputError as error:
+        sys.exit(str(error))
+    sys.argv[1:] = [*flags, *(_parsable(word) for word in words)]
+
+
+def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Tell Hydra's flags, in their long forms and with what belongs to them, from overrides.
+
+    Raises
+    ------
+    InputError
+        A flag is unknown, lacks its value, does not go with another one, or names a folder that is not there.
+    """
+    parser = get_args_parser()
+    known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
+
+    def refuse(message: str) -> NoReturn:
+        reason = shortened(" ".join(message.split()))
+        raise InputError(f"Invalid flags: {reason}; expected {', '.join(known)} or NAME=VALUE, such as fold=0")
+
+    parser.error = refuse  # type: ignore[method-assign]
+    given, unknown = parser.parse_known_intermixed_args(words)
+    if unknown:
+        near, option = nearest(unknown[0], known), _option_of(unknown[0])
+        expected = f"a flag, of which {near} is nearest, or an option as NAME=VALUE, such as {option}"
+        raise InputError(f"Invalid {shortened(unknown[0])}: expected {expected}")
+    if sum(getattr(given, name) not in (None, False) for name in _ALONE) > 1:
+        refuse(f"only one of {', '.join(_ALONE)} at a time")
+    if given.resolve and not (given.cfg or given.help):
+        refuse("--resolve goes with --cfg or --help")
+    if given.experimental_rerun is not None:
+        raise InputError("Invalid --experimental-rerun: expected an option of llp.train, such as from=FOLDER")
+    if given.config_dir is not None and not Path(given.config_dir).is_dir():
+        raise InputError(f"Invalid --config-dir {shortened(given.config_dir)}: expected a folder that is there")
+    flags = list[str]()
+    for action in parser._actions:
+        value = getattr(given, action.dest, None)
+        if action.option_strings and value not in (None, False):
+            flags += [action.option_strings[0], *([] if value is True else [value])]
+    return flags, given.overrides
+
+
+def _option_of(flag: str) -> str:
+    """A flag that is none as the option that may be meant: `--fold=1`, as other programs take it, is fold=1."""
+    name, _, value = flag.lstrip("-").replace("-", "_").partition("=")
+    return f"{name}={value or 'VALUE'}" if name.replace(".", "_").isidentifier() and len(name) > 1 else "fold=0"
 
 
 def _parsable(word: str) -> str:

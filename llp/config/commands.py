@@ -26,6 +26,7 @@ from llp.config.schema import (
     WandBLogger,
 )
 from llp.data.folds import N_FOLDS
+from llp.errors import InputError, shortened
 
 
 class TrainConfig(ConfigGroup):
@@ -67,7 +68,12 @@ class PrepareConfig(ConfigGroup):
     data_dir: Folder
 
 
-_Names = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null")]
+_Chosen = Annotated[str, Field(min_length=1)]
+_Names = Annotated[
+    _Chosen | Annotated[list[_Chosen], Field(min_length=1)] | None,
+    Field(description="a name, a list of names that is not empty, or null", examples=["NAME"]),
+]
+_Items = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null")]
 
 
 class AnalyzeConfig(ConfigGroup):
@@ -101,10 +107,10 @@ class ReportConfig(ConfigGroup):
     dataset: _Names
     grouping_key: _Names
     method: _Names
-    experiment: str | None
+    experiment: _Chosen | None
     learning_rate: Literal["all", "held_out"]
-    tables: _Names
-    figures: _Names
+    tables: _Items
+    figures: _Items
     logger: Literal["wandb"] | None
     project: Project
     entity: str | None
@@ -154,6 +160,17 @@ class ExportConfig(ConfigGroup):
     data_dir: Folder
 
 
+# what is written in the place of several points where there is no grid: what is expected, and an example
+SEVERAL = {
+    "prepare": ("a call for each dataset", "python -m llp.prepare dataset=flights"),
+    "analyze": ("a call for each dataset", "python -m llp.analyze dataset=flights"),
+    "report": ("one report, of names in lists", "python -m llp.report method=[dllp_bce,sim_llp]"),
+    "status": ("one table, of names in a list", "python -m llp.status experiment=[demo,NAME]"),
+    "predict": ("runs and files in lists", "python -m llp.predict run=[FOLDER,FOLDER] files=[PATH,PATH]"),
+    "export": ("a call for each run", "python -m llp.export run=FOLDER out=FOLDER"),
+    "dashboard": ("one call", "python -m llp.dashboard"),
+}
+
 COMMANDS: dict[str, type[ConfigGroup]] = {
     "train": TrainConfig,
     "prepare": PrepareConfig,
@@ -164,3 +181,12 @@ COMMANDS: dict[str, type[ConfigGroup]] = {
     "export": ExportConfig,
     "dashboard": DashboardConfig,
 }
+
+
+def check_grid(command: str | None, word: str) -> None:
+    """Refuse what asks a command for several points, unless it has a grid."""
+    if command in SEVERAL:
+        expected, example = SEVERAL[command]
+        raise InputError(
+            f"Invalid {shortened(word)}: only llp.train has a grid; expected {expected}, such as {example}"
+        )

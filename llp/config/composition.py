@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from llp.config import rerun
 from llp.config.command_line import UnreadableError, parse_words
-from llp.config.commands import COMMANDS
+from llp.config.commands import COMMANDS, check_grid
 from llp.config.edited import ConfigFiles
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
@@ -69,9 +69,14 @@ class CheckedLoader(ConfigLoaderImpl):
         given = [self._as_name(override) for override in overrides]
         try:
             self._check_choices(given)
+            for one in parse_words(given):
+                if one.is_sweep_override():
+                    check_grid(config_name, str(one.input_line))
             again, how = self._run_again(given), (run_mode, from_shell, validate_sweep_overrides)
             load = super().load_configuration if again is None else partial(self._load_again, again)
             config = load(config_name, given, *how)
+            if config.hydra.mode == RunMode.MULTIRUN:
+                check_grid(config_name, "-m")
             read_columns(config, str(config.hydra.runtime.choices.get("grouping_key")))
             if from_shell and run_mode == RunMode.RUN:
                 _make_folder("hydra.run.dir", config.hydra.run.dir)

@@ -94,10 +94,15 @@ def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> I
     labels = dataset.get("labels") if isinstance(dataset, DictConfig) else None
     if isinstance(dataset, DictConfig) and isinstance(labels, DictConfig) and dataset.get("label") not in labels:
         return invalid("dataset.label", config.dataset.label, choice(list(labels)), next(iter(labels)))
-    if isinstance(error, MissingMandatoryValue) and error.full_key != "grouping_key.columns":
+    if isinstance(error, MissingMandatoryValue) and not str(error.full_key).startswith("grouping_key."):
         return InputError(f"Missing {error.full_key}: expected a value, such as {error.full_key}=VALUE")
-    if isinstance(key, DictConfig) and OmegaConf.is_missing(key, "columns"):
-        return no_columns(config)
+    if isinstance(key, DictConfig):
+        of_columns = key.get("kind") in ("feature", "fixed")
+        if of_columns and (OmegaConf.is_missing(key, "columns") or not key.get("columns")):
+            return no_columns(config)
+        if OmegaConf.is_missing(key, "bag_size"):
+            short = "grouping_key.bag_size=256" if of_columns else f"grouping_key={key.get('kind')}_256"
+            return InputError(f"Missing grouping_key.bag_size: expected the size of its bags, such as {short}")
     return InputError(" ".join(str(error).split()))
 
 

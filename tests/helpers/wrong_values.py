@@ -2,7 +2,8 @@
 
 from hydra import compose, initialize, initialize_config_dir
 
-import llp.report  # noqa: F401  # registers its config
+import llp.report
+import llp.status  # noqa: F401  # registers its config, as llp.report does
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY
@@ -122,7 +123,7 @@ VALUES = [
 def composed(command, overrides):
     """The config of a command; of a tiny run for `train`."""
     register()
-    if command == "report":
+    if command in ("report", "status"):
         with initialize(version_base="1.3", config_path=None):
             return compose(command, overrides)
     if command == "train":

@@ -48,6 +48,17 @@ def test_name_that_cannot_be_is_refused(command, override):
     )
 
 
+@pytest.mark.parametrize(
+    "override", ["status experiment=[]", "status experiment=['']", "report method=[]", "analyze matrix=''"]
+)
+def test_no_name_where_names_are_chosen_is_refused(override):
+    command, word = override.split()
+    assert refused(lambda: check_config(composed(command, [word]), command)) == (
+        f"Invalid {word}: expected a name, a list of names that is not empty, or null, "
+        f"such as {word.partition('=')[0]}=NAME"
+    )
+
+
 @pytest.mark.parametrize("override", ["~dataset=[1,2]", "~method={a: 1}", "~logger=3"])
 def test_group_that_is_removed_with_something_behind_it_is_refused(override):
     with pytest.raises(InputError, match=rf"^Invalid {re.escape(override)}: expected nothing behind"):
@@ -245,6 +256,20 @@ def test_key_without_columns(tiny, kind):
         message = refused(lambda overrides=overrides: check_config(tiny(*overrides)))
         assert message.startswith(expected)
         assert message.endswith("such as grouping_key.columns=[C1,C2]")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "example"),
+    [
+        (["grouping_key=random"], "grouping_key=random_256"),
+        (["grouping_key=prior", "grouping_key.scores=x.csv"], "grouping_key=prior_256"),
+        (["grouping_key=fixed", "grouping_key.columns=[C1]"], "grouping_key.bag_size=256"),
+    ],
+)
+def test_key_without_the_size_of_its_bags(tiny, overrides, example):
+    assert refused(lambda: check_config(tiny(*overrides))) == (
+        f"Missing grouping_key.bag_size: expected the size of its bags, such as {example}"
+    )
 
 
 def test_method_on_the_wrong_label_kind_lists_those_that_fit(tiny):

@@ -1,22 +1,35 @@
 """What a user writes on the command line, as Hydra is given it."""
 
+import functools
 import sys
 
 import pytest
-from hydra import compose, initialize_config_dir
+from hydra import compose, initialize, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 
+import llp.report
+import llp.status  # noqa: F401  # registers its config, as llp.report does
 from llp import train
 from llp.config.command_line import make_parsable
+from llp.config.commands import COMMANDS, SEVERAL
+from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.errors import InputError
 
 
 @pytest.mark.parametrize(
     ("written", "given"),
     [
-        (["fold=0", "-m", "seed=1"], ["-m", "fold=0", "seed=1"]),
+        (["fold=0", "-m", "seed=1"], ["--multirun", "fold=0", "seed=1"]),
         (["a=1", "b=2", "--multirun"], ["--multirun", "a=1", "b=2"]),
-        (["-m", "fold=0"], ["-m", "fold=0"]),
+        (["-m", "fold=0"], ["--multirun", "fold=0"]),
+        (["a=1", "--config-dir", ".", "experiment=mine"], ["--config-dir", ".", "a=1", "experiment=mine"]),
+        (["a=1", "-c", "job", "--resolve"], ["--cfg", "job", "--resolve", "a=1"]),
+        (["--info"], ["--info", "all"]),
+        (["-h"], ["--help"]),
+        (["seed=-1"], ["seed=-1"]),
         (["--cfg", "job", "fold=0"], ["--cfg", "job", "fold=0"]),
         (["positive=>50K"], ["positive='>50K'"]),
         (["fold=0"], ["fold=0"]),
@@ -26,6 +39,54 @@ def test_words_are_made_parsable(monkeypatch, written, given):
     monkeypatch.setattr(sys, "argv", ["llp.train", *written])
     make_parsable()
     assert sys.argv == ["llp.train", *given]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--nonsense"], r"Invalid --nonsense: expected a flag, of which --\S+ is nearest, or an option as NAME=VALUE"),
+        (["--multrun"], r"Invalid --multrun: expected a flag, of which --multirun is nearest"),
+        (["fold=0", "-x"], r"Invalid -x: .* or an option as NAME=VALUE, such as fold=0$"),
+        (["--fold=1"], r"Invalid --fold=1: .* or an option as NAME=VALUE, such as fold=1$"),
+        (["--max-epochs", "3"], r"Invalid --max-epochs: .*, such as max_epochs=VALUE$"),
+        (["--cfg", "no"], r"Invalid flags: argument --cfg/-c: invalid choice: 'no' .*; expected --help, "),
+        (["-p"], r"Invalid flags: argument --package/-p: expected one argument; expected --help, "),
+        (["--conf", "x"], r"Invalid flags: ambiguous option: --conf could match"),
+        (["--run", "-m"], r"Invalid flags: only one of run, multirun, "),
+        (["--resolve"], r"Invalid flags: --resolve goes with --cfg or --help"),
+        (["--experimental-rerun", "x"], r"Invalid --experimental-rerun: expected .*, such as from=FOLDER"),
+        (["--config-dir", "/no/such"], r"Invalid --config-dir /no/such: expected a folder that is there"),
+    ],
+)
+def test_flags_that_are_none_are_told_in_a_line(monkeypatch, words, said):
+    monkeypatch.setattr(sys, "argv", ["llp.train", *words])
+    with pytest.raises(SystemExit, match=f"^{said}") as end:
+        make_parsable()
+    assert "\n" not in str(end.value)
+
+
+@pytest.mark.parametrize(
+    ("mode", "word", "told"),
+    [
+        (RunMode.MULTIRUN, "hydra.mode=MULTIRUN", "-m"),
+        (RunMode.RUN, "hydra.mode=MULTIRUN", "-m"),
+        (RunMode.RUN, "x=1,2", "x=1,2"),
+    ],
+)
+@pytest.mark.parametrize("command", SEVERAL)
+def test_command_without_a_grid_refuses_to_run_one(command, mode, word, told):
+    register()
+    config_dir = functools.partial(initialize_config_dir, str(CONF_DIR))
+    place = functools.partial(initialize, config_path=None) if command in ("report", "status") else config_dir
+    with place(version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        said = rf"^Invalid {told}: only llp\.train has a grid; expected .*, such as python -m llp\.{command}\b"
+        with pytest.raises(InputError, match=said):
+            loader.load_configuration(command, [word], mode, from_shell=False)
+
+
+def test_every_command_but_train_has_no_grid():
+    assert {*COMMANDS} == {*SEVERAL, "train"}
 
 
 @pytest.mark.parametrize(("experiment", "told"), [("demo", "grouping_key, method and the folds"), (None, "")])
