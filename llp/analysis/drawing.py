@@ -1,6 +1,5 @@
 """How figures look and how they are written: PNG and SVG, readable in print and with any colour vision."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,9 @@ if TYPE_CHECKING:  # matplotlib takes a second to import
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# M. Okabe's and K. Ito's palette without its yellow, which is too light on white; then the same with other markers
+# M. Okabe's and K. Ito's palette without its yellow, which is too light on white; then the same with other lines
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+LINES = ("-", "--", "-.", (0, (7, 1.5, 1, 1.5, 1, 1.5)))  # dotted lines are left for trends
 MARKERS = "osD^vPX<>*"
 GREY = "#8C8C8C"
 STYLE: dict[Any, Any] = {  # matplotlib types each key
@@ -58,11 +58,24 @@ def spare_ticks(axes: Any) -> None:
     axes.set_box_aspect(None, zoom=0.82)
 
 
-def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A colour and a marker for each name, in order; no two names have both alike."""
+def look(place: int) -> dict[str, Any]:
+    """Colour, line, marker and the marker's face of the line at a place, from 0.
+
+    Once the colours are used up they come again with another line and other markers, every other time hollow ones:
+    28 places have no colour and line in common, 35 no colour and marker.
+
+    >>> look(0)
+    {'c': '#0072B2', 'ls': '-', 'marker': 'o', 'mfc': '#0072B2'}
+    >>> look(7)
+    {'c': '#0072B2', 'ls': '--', 'marker': '>', 'mfc': 'white'}
+    """
+    again, i = divmod(place, len(COLOURS))
+    colour = COLOURS[i]
     return {
-        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]}
-        for i, name in enumerate(names)
+        "c": colour,
+        "ls": LINES[again % len(LINES)],
+        "marker": MARKERS[(place + again) % len(MARKERS)],
+        "mfc": "white" if again % 2 else colour,
     }
 
 

@@ -24,6 +24,12 @@ _NOT_RUNS = frozenset({"checkpoints", "wandb"})
 Config = dict[str, str]
 
 
+def _evaluate_every(record: RunRecord) -> float:
+    trainer = record.config.get("trainer")
+    every = trainer.get("evaluate_every") if isinstance(trainer, dict) else None
+    return float(every) if isinstance(every, int | float) else 1.0
+
+
 # the columns of `Collected.runs` that every run has, and what they are of its record
 RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     **{
@@ -44,6 +50,7 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "n_train_instances": (pl.Int64, attrgetter("n_train_instances")),
     "n_test_instances": (pl.Int64, attrgetter("n_test_instances")),
     "early_stopped": (pl.Boolean, lambda record: record.stages[-1].early_stopped),
+    "evaluate_every": (pl.Float64, _evaluate_every),  # epochs between two looks, which `epochs` and `best_epoch` count
     "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
     "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }

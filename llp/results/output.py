@@ -76,7 +76,7 @@ def write_files(
             for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
                 files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
     _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {as_markdown(line)}" for line in closing), ""]))
-    _write(files.results, cells.drop("cell", "compared", "upwards").write_csv())
+    _write(files.results, cells.drop("cell", "compared", "upwards", "place").write_csv())
     data = page_data(report.sections, runs, cells, configs, outputs_dir)
     _write(files.page, render(report, data, problems=closing[1:], folder=folder, refresh_seconds=refresh_seconds))
     return files

@@ -32,7 +32,8 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
         `n_folds`, `n_seeds`, and `n_undefined` of these runs; `points`, their folds and seeds; `untrained_mean`,
         `untrained_std`; `epochs_*` of the last stage, `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`;
         `measures.<name>`, the mean of each measure; `instance_labels`: trained on instance labels; `upwards`, the mean
-        where larger is better; `compared`, `best`: see `mark_best`; `rank` of the method, its mean over the rows.
+        where larger is better; `compared`, `best`: see `mark_best`; `rank` of the method, its mean over the rows;
+        `place` of the method among all names of methods, from 0.
     """
     measures = [name for name in runs.columns if name.startswith("measures.")]
     cells = runs.group_by(*CELL, maintain_order=True).agg(
@@ -56,7 +57,9 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
         *(pl.col(name).std(ddof=1).alias(name.replace("measures.", "measures_std.", 1)) for name in measures),
     )
     upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
-    return _in_order(mark_best(cells.with_columns(upwards.alias("upwards")), ["dataset", "protocol", "metric", "row"]))
+    place = pl.col("column").rank("dense").cast(pl.Int64) - 1
+    cells = cells.with_columns(upwards.alias("upwards"), place.alias("place"))
+    return _in_order(mark_best(cells, ["dataset", "protocol", "metric", "row"]))
 
 
 def mark_best(cells: pl.DataFrame, row: Sequence[str]) -> pl.DataFrame:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import GREY, looks, new_figure
-from llp.results.formats import columns_of, heading
+from llp.analysis.drawing import GREY, new_figure
+from llp.results.figures.looks import looks_of
+from llp.results.formats import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,22 +58,21 @@ def bag_calibration(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
     n_lines = -(-len(rows) // n_columns)
     figure = new_figure(4.0 * n_columns + 1.5, 3.6 * n_lines + 0.6)
     grid = figure.subplots(n_lines, n_columns, squeeze=False)
-    methods = [name for name in columns_of(cells) if any(name == column for _, column in found)]
     for axes, row in zip(grid.ravel(), rows, strict=False):
         axes.set_title(row, loc="left", fontsize=9, fontweight="bold")
         axes.set(xlabel="predicted mean label", ylabel="stated mean label")
         ends = []
-        for method, look in looks(methods).items():
+        for method, look in looks_of(cells).items():
             if (row, method) in found:
                 points = calibration(pl.concat(found[row, method]))
                 axes.plot(points["predicted"], points["stated"], **look, lw=0.8, ms=4, label=method)
                 ends += [*points.row(0), *points.row(-1)]
-        axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, lw=0.8, ls="--", zorder=0)
+        axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, lw=0.8, ls=":", zorder=0)
     for axes in grid.ravel()[len(rows) :]:
         axes.remove()
     shown: dict[str, Any] = {}
     for axes in figure.axes:
         shown |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(list(shown.values()), list(shown), loc="outside right upper", fontsize=8)
+    figure.legend(list(shown.values()), list(shown), loc="outside right upper", fontsize=8, handlelength=3.4)
     figure.suptitle(f"{heading(cells)}: bags in {_GROUPS} groups of like predictions", fontsize=10)
     return figure

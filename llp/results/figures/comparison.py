@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import log_scale, looks, new_figure
+from llp.analysis.drawing import log_scale, new_figure
 from llp.results import statistics
+from llp.results.figures.looks import looks_of
 from llp.results.figures.scores import direction
-from llp.results.formats import columns_of, heading
+from llp.results.formats import heading
 from llp.results.tables.significance import complete_rows
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def critical_difference(cells: pl.DataFrame) -> "Figure | None":
 
 
 def cost(cells: pl.DataFrame) -> "Figure":
-    """Mean rank of each method against the time of its runs."""
+    """Mean score of each method against the time of its runs."""
     total = pl.col("n_runs").sum()
     points = cells.group_by("column").agg(
         ((pl.col("seconds_mean") * pl.col("n_runs")).sum() / total).alias("seconds"),
@@ -55,16 +56,13 @@ def cost(cells: pl.DataFrame) -> "Figure":
     figure = new_figure(7.5, 5.0)
     axes = figure.subplots()
     by_name = {row["column"]: row for row in points.filter(pl.col("mean").is_not_null()).iter_rows(named=True)}
-    for name, look in looks([name for name in columns_of(cells) if name in by_name]).items():
-        point = by_name[name]
-        axes.plot(point["seconds"], point["mean"], **look, ls="none", ms=6)
-        axes.annotate(
-            name, (point["seconds"], point["mean"]), (6, 0), textcoords="offset points", va="center", fontsize=8
-        )
+    for name, look in looks_of(cells).items():
+        if name in by_name:
+            point = by_name[name]
+            axes.plot(point["seconds"], point["mean"], **{**look, "ls": "none"}, ms=6, label=name)
     log_scale(axes)
     axes.set(xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
-    axes.margins(x=0.2)
-    axes.set_title(
-        f"{heading(cells)}: score against cost, means over each method's bag datasets", loc="left", fontsize=9
-    )
+    axes.margins(x=0.1)
+    figure.suptitle(f"{heading(cells)}: score against cost, means over each method's bag datasets", fontsize=9)
+    figure.legend(loc="outside right center", fontsize=8)
     return figure

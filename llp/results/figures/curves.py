@@ -1,4 +1,4 @@
-"""Learning curves: the metric after every epoch, per bag dataset and method."""
+"""Learning curves: the metric at every look at the models, per bag dataset and method."""
 
 from itertools import chain
 from pathlib import Path
@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import looks, new_figure
-from llp.results.curves import read_curve
+from llp.analysis.drawing import new_figure
+from llp.results.curves import read_curve, unit
+from llp.results.figures.looks import looks_of
 from llp.results.figures.scores import direction
-from llp.results.formats import columns_of, heading
+from llp.results.formats import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 6
+# an error this many times the typical one leaves the axis, which the title says, so that the others stay readable
+_FAR = 5.0
+_MARKERS = 10  # of a curve
 
 
 def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
@@ -34,21 +38,22 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
         return None
     n_columns = min(len(rows), 3)
     n_lines = -(-len(rows) // n_columns)
-    limits = _limits([value for curve in chain(*curves.values()) for value in curve])
+    limits, cut = _limits([value for curve in chain(*curves.values()) for value in curve], cells["mode"][0])
+    apart = dict(runs.group_by("row").agg("evaluate_every").iter_rows())
     figure = new_figure(4.0 * n_columns + 1.5, 3.0 * n_lines + 0.6)
     grid = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
-    methods = [name for name in columns_of(cells) if any(name == column for _, column in curves)]
     for axes, row in zip(grid.ravel(), rows, strict=False):
         axes.set_title(row, loc="left", fontsize=9, fontweight="bold")
-        axes.set(ylim=limits, xlabel="epoch")
-        for method, look in looks(methods).items():
+        axes.set(ylim=limits, xlabel=unit(apart[row]))
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        for method, look in looks_of(cells).items():
             own = curves.get((row, method), [])
             for curve in own:
-                axes.plot(curve, color=look["color"], lw=0.6, alpha=0.35)
+                axes.plot(curve, c=look["c"], ls=look["ls"], lw=0.6, alpha=0.35)
             shortest = min(map(len, own), default=0)
             if shortest:
                 mean = np.mean([curve[:shortest] for curve in own], axis=0)
-                axes.plot(mean, **look, lw=1.5, ms=3, label=method)
+                axes.plot(mean, **look, lw=1.5, ms=3.5, markevery=-(-shortest // _MARKERS), label=method)
     for axes in grid.ravel()[len(rows) :]:
         axes.remove()
     for axes in grid[:, 0]:
@@ -56,15 +61,21 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
     shown: dict[str, Any] = {}
     for axes in figure.axes:
         shown |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(list(shown.values()), list(shown), loc="outside right center", fontsize=8)
+    figure.legend(list(shown.values()), list(shown), loc="outside right center", fontsize=8, handlelength=3.4)
     more = cells["row"].n_unique() - len(rows)
     said = f"; {more} more bag datasets: choose them with grouping_key=" if more else ""
-    figure.suptitle(f"{heading(cells)}: learning curves{said}", fontsize=10)
+    figure.suptitle(f"{heading(cells)}: learning curves{said}{cut}", fontsize=10)
     return figure
 
 
-def _limits(values: list[float]) -> tuple[float, float]:
-    """Limits that show nearly all values: single ones far off do not squeeze the others."""
-    low, high = np.nanpercentile(values, (2, 98)) if not np.isnan(values).all() else (0.0, 1.0)
-    margin = 0.08 * float(high - low) or 0.01
-    return float(low) - margin, float(high) + margin
+def _limits(values: list[float], mode: str) -> tuple[tuple[float, float], str]:
+    """Limits that hold all values, but for errors far above the others; what the title says of these."""
+    known = np.array(values)[np.isfinite(values)]
+    if not len(known):
+        return (0.0, 1.0), ""
+    there = known[known <= _FAR * np.median(known)] if mode == "min" else known  # the median is one of them
+    beyond = len(known) - len(there)
+    said = f"\n{beyond} of {len(known)} values are above the axis, up to {known.max():.4g}" if beyond else ""
+    low, high = float(there.min()), float(there.max())
+    margin = 0.05 * (high - low) or 0.01
+    return (low - margin, high + margin), said

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import GREY, looks, new_figure, spare_ticks
+from llp.analysis.drawing import GREY, new_figure, spare_ticks
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
+from llp.results.figures.looks import looks_of
 from llp.results.figures.scores import direction
-from llp.results.formats import columns_of, heading
+from llp.results.formats import heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,21 +31,20 @@ def ordered_by(measure: str) -> Callable[[pl.DataFrame, pl.DataFrame], "Figure |
         figure = new_figure(min(max(7.0, 0.2 * len(place) + 3), 16.0), 5.4)
         axes = figure.subplots()
         trend = {row["column"]: row for row in trends(joined).filter(pl.col("measure") == measure).to_dicts()}
-        methods = [name for name in columns_of(cells) if name in joined["column"].to_list()]
-        for method, look in looks(methods).items():
+        for method, look in looks_of(joined).items():
             own = joined.filter(pl.col("column") == method)
             x = np.array([place[key] for key in own["grouping_key"]])
             order = np.argsort(x)
             axes.plot(x[order], own["mean"].to_numpy()[order], **look, lw=0.9, ms=4, alpha=0.9, label=method)
             if method in trend:
-                ends = np.array([0, len(place) - 1])
+                ends = np.array([-0.4, len(place) - 0.6])
                 line = trend[method]["intercept"] + trend[method]["slope"] * ends
-                axes.plot(ends, line, color=look["color"], lw=1, ls=":")
+                axes.plot(ends, line, **{**look, "ls": ":"}, lw=1, ms=2.5)
         _name_outliers(axes, joined, place, trend)
         _name_datasets(axes, keys, measure)
         axes.set_ylabel(direction(cells))
         figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
-        figure.legend(loc="outside right center", fontsize=8)  # under the title, however long that is
+        figure.legend(loc="outside right center", fontsize=8, handlelength=3.4)  # under the title, however long that is
         return figure
 
     return draw
@@ -76,8 +76,7 @@ def scatter(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
     joined = joined.filter(pl.all_horizontal(pl.col(name).is_finite() for name in HARDNESS))
     if len(joined) < 2:
         return None
-    winners = [name for name in columns_of(cells) if name in joined["column"].to_list()]
-    look = looks(winners)
+    look = looks_of(joined)
     figure = new_figure(11, 9)
     values = [joined[name].to_numpy() for name in HARDNESS]
     titles = list(HARDNESS.values())
@@ -103,4 +102,5 @@ def scatter(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
 def _points(axes: Any, joined: pl.DataFrame, look: dict[str, dict[str, Any]], *values: Any) -> None:
     for method, style in look.items():
         own = (joined["column"] == method).to_numpy()
-        axes.scatter(*(value[own] for value in values), c=style["color"], marker=style["marker"], s=30, label=method)
+        face = {"facecolors": style["mfc"], "edgecolors": style["c"]}
+        axes.scatter(*(value[own] for value in values), **face, marker=style["marker"], s=30, label=method)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from llp.results.collect import Config
-from llp.results.curves import read_curve
+from llp.results.curves import read_curve, unit
 from llp.results.formats import METRIC_TITLES
 from llp.results.sections import Section
 from llp.results.table import Cell
@@ -26,8 +26,8 @@ def page_data(
     -------
     dict
         `tables`: id to columns and rows, a cell being its text, or text, sort value, whether best, and cell number.
-        `cells`: cell number to title, metric, and numbers of its runs. `runs`: lists, see `_run`. `common`: the
-        settings that all configurations share; `configs`: those that differ, by number.
+        `cells`: cell number to title, metric, what its curves count, and numbers of its runs. `runs`: lists, see
+        `_run`. `common`: the settings that all configurations share; `configs`: those that differ, by number.
     """
     place = {
         (row["dataset"], row["protocol"], row["metric"], row["row"], row["column"]): row["cell"]
@@ -42,7 +42,9 @@ def page_data(
     listed = []
     for number, run in enumerate(runs.iter_rows(named=True)):
         listed.append(_run(run, outputs_dir))
-        shown[place[run["dataset"], run["protocol"], run["metric"], run["row"], run["column"]]]["runs"].append(number)
+        cell = shown[place[run["dataset"], run["protocol"], run["metric"], run["row"], run["column"]]]
+        cell["unit"] = unit([run["evaluate_every"]])
+        cell["runs"].append(number)
     used = sorted({cell["config"] for cell in shown.values()})
     common, different = _told_apart([configs[number] for number in used])
     return {

@@ -109,6 +109,7 @@ addEventListener("beforeprint", () => {
 });
 
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444"];
+const DASHES = ["none", "6 3", "8 3 2 3"];
 
 function svg(name, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -117,27 +118,28 @@ function svg(name, attributes, text) {
   return made;
 }
 
-function drawCurves(runs, metric) {
+function drawCurves(runs, metric, unit) {
   const points = runs.flatMap((run) => run.curve.filter((value) => value !== null));
   if (!points.length) return element("p", {}, "No curve: nothing was trained epoch by epoch.");
   const [low, high] = [Math.min(...points), Math.max(...points)];
   const last = Math.max(1, ...runs.map((run) => (run.curve.length - 1) * run.step));
   const x = (epoch) => 60 + (epoch / last) * 500;
   const y = (value) => 200 - ((value - low) / (high - low || 1)) * 170;
-  const made = svg("svg", { viewBox: "0 0 640 240", class: "curves", role: "img", "aria-label": `Test ${metric} by epoch, one line per run` });
+  const made = svg("svg", { viewBox: "0 0 640 240", class: "curves", role: "img", "aria-label": `Test ${metric} by ${unit}, one line per run` });
   for (const value of [low, (low + high) / 2, high]) {
     made.append(svg("line", { x1: 60, x2: 560, y1: y(value), y2: y(value), stroke: "#e3e3e3" }));
     made.append(svg("text", { x: 54, y: y(value) + 4, "text-anchor": "end", "font-size": 11, fill: "#444" }, value.toPrecision(4)));
   }
-  for (const epoch of [0, Math.round(last / 2), last])
+  for (const epoch of new Set([0, Math.round(last / 2), last]))
     made.append(svg("text", { x: x(epoch), y: 218, "text-anchor": "middle", "font-size": 11, fill: "#444" }, epoch));
-  made.append(svg("text", { x: 310, y: 234, "text-anchor": "middle", "font-size": 11, fill: "#444" }, "epoch"));
+  made.append(svg("text", { x: 310, y: 234, "text-anchor": "middle", "font-size": 11, fill: "#444" }, unit));
   runs.forEach((run, i) => {
     const colour = COLOURS[i % COLOURS.length];
+    const dash = DASHES[Math.floor(i / COLOURS.length) % DASHES.length];
     const line = run.curve.map((value, j) => (value === null ? "" : `${x(j * run.step)},${y(value)}`)).filter(Boolean).join(" ");
-    made.append(svg("polyline", { points: line, fill: "none", stroke: colour, "stroke-width": 1.6 }));
+    made.append(svg("polyline", { points: line, fill: "none", stroke: colour, "stroke-width": 1.6, "stroke-dasharray": dash }));
     if (i >= 13) return;
-    made.append(svg("line", { x1: 566, x2: 578, y1: 30 + 15 * i, y2: 30 + 15 * i, stroke: colour, "stroke-width": 3 }));
+    made.append(svg("line", { x1: 566, x2: 578, y1: 30 + 15 * i, y2: 30 + 15 * i, stroke: colour, "stroke-width": 3, "stroke-dasharray": dash }));
     made.append(svg("text", { x: 582, y: 34 + 15 * i, "font-size": 11, fill: "#444" }, `fold ${run.fold}${run.seed ? `, seed ${run.seed}` : ""}`));
   });
   return made;
@@ -167,7 +169,7 @@ function showCell(number) {
   document.getElementById("cell-body").replaceChildren(
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Runs" }, table),
     element("h3", {}, "Learning curves"),
-    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Learning curves" }, drawCurves(runs, cell.metric)),
+    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Learning curves" }, drawCurves(runs, cell.metric, cell.unit)),
     element("h3", {}, "Configuration"), list);
   document.getElementById("cell").showModal();
 }

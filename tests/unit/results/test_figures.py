@@ -8,14 +8,16 @@ import polars.selectors as cs
 import pytest
 from PIL import Image
 
-from llp.analysis.drawing import STYLE, looks, save_figure
+from llp.analysis.drawing import STYLE, look, save_figure
 from llp.analysis.figures import draw_measures
 from llp.report import report
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
-from llp.results.page.data import _run
+from llp.results.collect import collect
+from llp.results.page.data import _run, page_data
 from llp.results.page.render import as_json
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
+from tests.helpers.records import write_run
 
 pytestmark = pytest.mark.run  # draws for seconds
 
@@ -56,8 +58,79 @@ def test_datasets_and_measures_are_named(drawn):
 
 
 def test_no_two_methods_look_alike():
-    found = looks([f"method {i}" for i in range(30)])
-    assert len({(look["color"], look["marker"]) for look in found.values()}) == 30
+    looks = [look(place) for place in range(28)]
+    for other in ("ls", "marker"):  # by the line alone, and by the marker alone
+        assert len({(one["c"], one[other]) for one in looks}) == 28
+
+
+def drawn_lines(figure):
+    """Name to what tells its line apart, of all lines that a legend names."""
+    handles = [line for axes in figure.axes for line in axes.get_lines() if not line.get_label().startswith("_")]
+    return {
+        line.get_label(): (line.get_color(), line.get_linestyle(), line.get_marker(), line.get_markerfacecolor())
+        for line in handles
+    }
+
+
+def test_a_method_looks_the_same_in_all_figures_of_a_report(tmp_path):
+    many = [f"m{i}" for i in range(9)]
+    write_grid(tmp_path, keys=KEYS, methods=many, folds=1)
+    write_grid(tmp_path, dataset="other", keys=KEYS[:2], methods=many[::-1][:4], folds=1)
+    whole = contents_of(tmp_path, write_analysis(tmp_path))
+    found = []
+    for part in whole.cells.partition_by("dataset"):
+        runs = whole.runs.filter(pl.col("dataset") == part["dataset"][0])
+        scores = contents.Scores(part, runs, whole.analysis)
+        for name in ("by_mean_bag_size", "by_inter_intra_ratio", "learning_curves"):
+            found.append(drawn_lines(contents.SCORE_FIGURES[name](scores)))
+    assert [len(lines) for lines in found] == [9] * 3 + [4] * 3
+    assert all(lines[name] == found[0][name] for lines in found for name in lines)
+    assert len({line[:2] for line in found[0].values()}) == 9  # colour and line alone tell them apart
+
+
+def learning_curves(folder, curves, metric="auc", **changes):
+    for fold, values in enumerate(curves):
+        path = write_run(folder, max(values), metric=metric, fold=fold, **changes) / "metrics.csv"
+        rows = [f"{look},{value}" for look, value in enumerate(values)]
+        path.write_text("\n".join([f"epoch,test_{metric}", *rows]) + "\n")
+    return contents.SCORE_FIGURES["learning_curves"](contents_of(folder))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+def test_ticks_of_learning_curves_are_whole_looks(tmp_path, n):
+    axes = learning_curves(tmp_path, [[0.5 + 0.001 * i for i in range(n)]]).axes[0]
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert ticks
+    assert all(tick == round(tick) for tick in ticks)
+    assert axes.get_xlabel() == "epoch"
+
+
+def test_looks_more_frequent_than_an_epoch_are_said(tmp_path):
+    config = {"trainer": {"evaluate_every": 0.25}}
+    figure = learning_curves(tmp_path, [[0.5, 0.6, 0.7]], config=config)
+    assert figure.axes[0].get_xlabel() == "look at the model, every 0.25 epochs"
+    collected, part = collect(tmp_path), contents_of(tmp_path)
+    page = page_data([], part.runs, part.cells, collected.configs, tmp_path)
+    assert [cell["unit"] for cell in page["cells"].values()] == ["look at the model, every 0.25 epochs"]
+
+
+@pytest.mark.parametrize(("metric", "curves"), [
+    ("auc", [[0.71, 0.72, 0.72], [0.7] * 3, [0.71] * 3, *([[0.72] * 3] * 20), [0.5, 0.3, 0.2]]),
+    ("mse", [[150.0, 140.0], *([[130.0, 120.0]] * 20), [400.0, 90.0]]),
+])  # fmt: skip
+def test_the_axis_of_learning_curves_holds_all_of_them(tmp_path, metric, curves):
+    figure = learning_curves(tmp_path, curves, metric)
+    low, high = figure.axes[0].get_ylim()
+    assert low < min(map(min, curves))
+    assert max(map(max, curves)) < high
+    assert "above" not in figure.get_suptitle()
+
+
+def test_an_error_far_off_is_said_where_the_axis_does_not_hold_it(tmp_path):
+    figure = learning_curves(tmp_path, [[150.0, 140.0], [130.0, 120.0], [9e5, 160.0]], "mse")
+    assert 160 < figure.axes[0].get_ylim()[1] < 200
+    assert "1 of 6 values are above the axis, up to 9e+05" in figure.get_suptitle()
 
 
 def test_a_curve_with_an_infinite_value_is_drawn_without_it(tmp_path):
