@@ -4,6 +4,7 @@ Numbers are numeric, dates dates, everything else is categorical. A text column 
 codes) is categorical.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -17,6 +18,7 @@ from llp.errors import InputError
 ColumnKind = Literal["categorical", "numeric", "date"]
 MANY = 1000  # different values from which on a column in which nearly all differ is told
 SHOWN = 3
+DECIMAL_COMMA, OTHER_DATE = re.compile(r"[+-]?\d*,\d+"), re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*")
 COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are not estimated
 
 
@@ -146,6 +148,10 @@ def _note(kind: ColumnKind, found: _Counts, present: int) -> str:
         return "no value at all"
     if found.values <= 1:
         return "one value only"
+    if kind == "categorical" and _all_like(DECIMAL_COMMA, found.examples):
+        return "numbers? decimal=comma"
+    if kind == "categorical" and _all_like(OTHER_DATE, found.examples):
+        return "dates? date_format=%d.%m.%Y or alike"
     if kind == "categorical" and found.values > MANY and found.values > 0.9 * present:
         return "nearly all values differ: an id?"
     if kind == "categorical" and found.numbers and found.numbers == present:
@@ -153,6 +159,10 @@ def _note(kind: ColumnKind, found: _Counts, present: int) -> str:
     if kind == "categorical" and found.numbers > present / 2:
         return f"mostly numbers; not {found.unlike[0]!r}"
     return ""
+
+
+def _all_like(pattern: re.Pattern[str], examples: Sequence[str]) -> bool:
+    return len(examples) > 0 and all(pattern.fullmatch(one) for one in examples)
 
 
 def kinds_table(columns: Sequence[RawColumn], rows: int) -> Table:

@@ -15,7 +15,7 @@ from pydantic import PositiveFloat
 
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
-from llp.datasets.files.features import fit_features, plan_features
+from llp.datasets.files.features import Vocabularies, fit_features, plan_features
 from llp.datasets.files.kinds import check_names, find_kinds, kinds_table
 from llp.datasets.files.label import Label, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
@@ -91,6 +91,7 @@ def prepare(
         raw_columns = find_kinds(train.lazy, options)
         progress.console.print(kinds_table(raw_columns, train.rows))
         features, vocabularies = fit_features(train.lazy, plan_features(raw_columns, options.coding), options)
+        _tell_rare(vocabularies, options.coding.rare_threshold)
         recipe = Recipe(options, label, features, vocabularies)
         found, kind = None, None if label is None else label.kind
         if options.roles.bag_column is not None:
@@ -149,6 +150,16 @@ def _label(staged: Mapping[str, StagedFiles], options: FilesOptions, *, bags_giv
     if options.roles.label is None:
         return None
     return find_label(staged["test_files" if bags_given else "files"].lazy, options.roles, options.reading)
+
+
+def _tell_rare(vocabularies: Vocabularies, rare_threshold: int) -> None:
+    """Warn of columns that nothing can be learnt of."""
+    empty = [name for name, known in vocabularies.items() if known.is_empty()]
+    if empty:
+        log.warning(
+            "no value of %s is seen more than %d times, so all share one code; rare_threshold=0 keeps them apart",
+            ", ".join(map(repr, empty)), rare_threshold,
+        )  # fmt: skip
 
 
 def _bags(

@@ -296,3 +296,30 @@ def test_recipe_codes_new_rows_as_the_table_has_them(plain):
     assert coder.encode(new)[0][0, 0] == 0
     with pytest.raises(InputError, match=r"column 'price' holds 'dear', which is no number"):
         coder.encode(pl.DataFrame({"shop": ["a"], "price": ["dear"]}))
+
+
+def test_what_a_column_of_text_may_be_is_asked_and_values_that_are_all_rare_are_told(tmp_path, capsys, caplog):
+    n = 1200
+    frame = pl.DataFrame(
+        {
+            "comma": [f"{i % 9},{i % 7}" for i in range(n)],
+            "german": [f"{1 + i % 28:02}.11.2024" for i in range(n)],
+            "user": [f"u{i // 2}" for i in range(n)],
+            "shop": [f"{i % 3}" if i % 5 else "1,2" for i in range(n)],
+            "y": [i % 2 for i in range(n)],
+        }
+    )
+    frame.write_csv(tmp_path / "mine.csv", separator=";")
+    with caplog.at_level("WARNING", logger="llp"):
+        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y")
+    shown = capsys.readouterr().out
+    notes = {cells[0]: cells[-1] for line in shown.splitlines() if len(cells := line.strip("│").split("│")) == 6}
+    asked = {name.strip(): note.strip() for name, note in notes.items()}
+    assert asked["comma"].startswith("numbers?")
+    assert asked["german"].startswith("dates?")
+    assert asked["shop"].startswith("mostly numbers")
+    [line] = [record.getMessage() for record in caplog.records if "rare_threshold" in record.getMessage()]
+    assert line.startswith("no value of 'user' is seen more than 10 times")
+    caplog.clear()
+    prepare_files(tmp_path / "data", tmp_path / "mine.csv", name="apart", label="y", rare_threshold=0)
+    assert "rare_threshold" not in caplog.text
