@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,8 @@ from hydra.types import RunMode
 
 from llp import signals
 from llp.errors import InputError, out_of_memory
+
+_FOR_OTHERS = 1.0  # seconds that a stopped worker leaves the others to stop theirs: joblib kills them once one is gone
 
 
 def command(main: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,17 +52,25 @@ def _check_surroundings() -> None:
 
 
 @contextmanager
-def launched() -> Iterator[None]:
-    """Around a run that a launcher may have given to a worker process: a signal ends the worker with its run."""
-    if multiprocessing.parent_process() is None:
+def launched(*, raising: bool = True) -> Iterator[None]:
+    """Around runs that a launcher may have given to a worker process: a signal ends the worker with its runs.
+
+    Parameters
+    ----------
+    raising : bool
+        Whether a signal is raised in the run; otherwise it is noted, for runs in threads.
+    """
+    in_thread = threading.current_thread() is not threading.main_thread()  # of a worker that is listened in
+    if multiprocessing.parent_process() is None or in_thread:
         yield
         return
     outlive_readers()
-    signals.listen_in_worker()
+    signals.listen_in_worker(raising=raising)
     try:
         yield
     except signals.Stopped as end:
         logging.shutdown()
+        time.sleep(_FOR_OTHERS)
         os._exit(128 + end.number)  # the worker would go on with the next point
     finally:
         signals.leave_to_default()

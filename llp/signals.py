@@ -122,9 +122,9 @@ def _stop_workers() -> None:
         worker.join(max(0.0, deadline - time.monotonic()))
 
 
-def listen_in_worker() -> None:
-    """Stop the worker's run on a signal, and also when the command that started the worker has gone."""
-    listen(raising=True)
+def listen_in_worker(*, raising: bool) -> None:
+    """Stop the worker's runs on a signal, as `listen` does, and also when the command that started it has gone."""
+    listen(raising=raising)
     parent = multiprocessing.parent_process()
     assert parent is not None
     if not any(thread.name == _watch.__name__ for thread in threading.enumerate()):

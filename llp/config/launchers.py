@@ -1,6 +1,6 @@
 """Options of this project's launchers and of its search, which are in Hydra's node: that has no checks of its own."""
 
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from hydra.core.config_store import ConfigStore
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -32,6 +32,15 @@ class SlurmOptions(ConfigGroup):
     gres: str | None
     setup: list[str] | None
     additional_parameters: dict[str, str | int | float | bool]
+
+
+class JoblibOptions(ConfigGroup):
+    """`conf/hydra/launcher/joblib.yaml`."""
+
+    n_jobs: Annotated[int, Field(description="a number of processes, or below 0: -1 for each core", examples=[2])]
+    batch_size: PositiveInt | Literal["auto"]
+    pre_dispatch: PositiveInt | str
+    verbose: NonNegativeInt
 
 
 class RayOptions(ConfigGroup):
@@ -71,6 +80,6 @@ def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) 
 def forget_namesakes() -> None:
     """Make Hydra forget other plugins of these names, where they are installed: they would be the schemas of ours."""
     known = ConfigStore.instance().repo.get("hydra", {})
-    for group, names in (("launcher", ("submitit_slurm", "ray")), ("sweeper", ("optuna",))):
+    for group, names in (("launcher", ("joblib", "submitit_slurm", "ray")), ("sweeper", ("optuna",))):
         for name in names:
             known.get(group, {}).pop(f"{name}.yaml", None)

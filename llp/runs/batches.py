@@ -44,6 +44,8 @@ class PointTask:
         State of Hydra in the process of the command.
     folder : str
         Where the command was started, which relative paths mean.
+    processes : int
+        Workers on one machine, which share its memory.
     """
 
     hydra_context: HydraContext
@@ -51,12 +53,13 @@ class PointTask:
     task_function: TaskFunction
     singletons: dict[Any, Any]
     folder: str
+    processes: int
 
     @classmethod
-    def of(cls, launcher: Any) -> "PointTask":
+    def of(cls, launcher: Any, *, processes: int = 1) -> "PointTask":
         """The task of a launcher that has been set up."""
         parts = (launcher.hydra_context, launcher.config, launcher.task_function)
-        return cls(*parts, Singleton.get_state(), os.getcwd())
+        return cls(*parts, Singleton.get_state(), os.getcwd(), processes)
 
     def run(self, points: Sequence[Numbered]) -> list[JobReturn]:
         """Run points, by number and overrides, in this process, and tell what became of each.
@@ -74,7 +77,7 @@ class PointTask:
         if self.config.runs_at_once == 1:
             signals.listen(raising=True)
         else:
-            open_pool(self.config)
+            open_pool(self.config, self.processes)
         jobs = [self._run(number, overrides) for number, overrides in points]
         settle(jobs)
         for job in jobs:

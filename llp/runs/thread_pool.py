@@ -29,16 +29,27 @@ log = logging.getLogger(__name__)
 
 Task = Callable[[DictConfig], float]
 
+_POOLED = (".JoblibLauncher", ".SlurmLauncher", ".RayLauncher")  # whose workers open a pool
+
 
 class Pool:
-    """Threads for a number of runs; a further run waits until one of them ends."""
+    """Threads for a number of runs; a further run waits until one of them ends.
 
-    def __init__(self, size: int) -> None:
+    Parameters
+    ----------
+    size : int
+        Runs side by side.
+    processes : int
+        Processes with such a pool, which share the memory.
+    """
+
+    def __init__(self, size: int, processes: int = 1) -> None:
         import llp.runs.outcome  # noqa: F401  # with torch and Lightning: concurrent first imports may see partially initialised modules
 
         self._threads = ThreadPoolExecutor(size)
         self._free = threading.Semaphore(size)
         self._size = size
+        self._processes = processes
         self._room: Room | None = None
 
     def submit(self, task: Task, config: DictConfig) -> "Future[float]":
@@ -46,7 +57,7 @@ class Pool:
         self._free.acquire()
         need = need_of(config)
         if self._room is None:
-            self._room = Room(free_for(config))
+            self._room = Room(free_for(config) // self._processes)
             log.info(said(self._size, need, self._room.free))
         self._room.take(need)
         if signals.received():
@@ -88,7 +99,7 @@ class SideBySide(Callback):
     """Opens the pool of a multirun with `runs_at_once` above 1; its sweeper waits for the runs, see `settle`."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Refuse what does not go together with threads, and open the pool; workers of Slurm and Ray open theirs."""
+        """Refuse what does not go together with threads, and open the pool; other workers open theirs."""
         if config.runs_at_once == 1:
             return
         try:
@@ -102,15 +113,18 @@ class SideBySide(Callback):
             open_pool(config)
 
 
-def open_pool(config: DictConfig) -> None:
-    """Have the points that run in this process from now on go to a pool, until `settle` is called."""
+def open_pool(config: DictConfig, processes: int = 1) -> None:
+    """Have the points that run in this process from now on go to a pool, until `settle` is called.
+
+    `processes` share the memory, each with a pool of its own.
+    """
     global _pool
     # Hydra sets logging up again before and after each job, closing the handlers of the runs under way
     configure_log(config.hydra.job_logging, config.hydra.verbose)
     config.hydra.hydra_logging.root = None
     config.hydra.overrides.hydra.append("hydra.job_logging.root=null")
     signals.listen(raising=False)
-    _pool = Pool(config.runs_at_once)
+    _pool = Pool(config.runs_at_once, processes)
 
 
 def settle(jobs: Sequence[JobReturn]) -> None:
@@ -129,8 +143,8 @@ def _problem(config: DictConfig) -> str | None:
     hydra = config.hydra
     if not hydra.sweeper._target_.endswith(".GridSweeper"):
         return f"hydra/sweeper={hydra.runtime.choices['hydra/sweeper']}, which waits for the value of each point"
-    if not _starts_here(config) and not hydra.launcher._target_.endswith((".SlurmLauncher", ".RayLauncher")):
-        return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which starts processes"
+    if not _starts_here(config) and not hydra.launcher._target_.endswith(_POOLED):
+        return f"hydra/launcher={hydra.runtime.choices['hydra/launcher']}, which has no threads in its processes"
     if hydra.job.chdir or hydra.job.env_set:
         return "hydra.job.chdir and hydra.job.env_set, which change the whole process"
     return None

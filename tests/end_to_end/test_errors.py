@@ -71,9 +71,13 @@ WRONG = {
         ["-m", "runs_at_once=1,2"],
         r"^Invalid runs_at_once=1: expected one number for the whole grid, such as",
     ),
-    "runs at once in processes": (
-        ["-m", "runs_at_once=2", "hydra/launcher=joblib"],
-        r"^Invalid runs_at_once=2: expected 1 with hydra/launcher=joblib, which starts processes, such as runs",
+    "runs at once for another launcher": (
+        ["-m", "runs_at_once=2", "hydra/launcher=joblib", "hydra.launcher._target_=hydra_plugins.other.Launcher"],
+        r"^Invalid runs_at_once=2: expected 1 with hydra/launcher=joblib, which has no threads in its processes, such",
+    ),
+    "no process": (
+        ["-m", "hydra/launcher=joblib", "hydra.launcher.n_jobs=0"],
+        r"^Invalid hydra.launcher.n_jobs=0: expected a number of processes, or -1 for one on each core, such as hyd",
     ),
     "runs at once for another sweeper": (
         ["-m", "runs_at_once=2", "hydra.sweeper._target_=hydra_plugins.other.Sweeper"],

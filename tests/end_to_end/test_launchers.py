@@ -25,6 +25,7 @@ needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="
 LAUNCHERS = {
     "basic": (),
     "joblib": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"),
+    "joblib, threads": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "runs_at_once=2"),
     "threads": ("runs_at_once=2",),
     "ray": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2"),
     "ray, threads": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2", "runs_at_once=2"),
@@ -111,6 +112,7 @@ def launched(data_dir, tmp_path_factory, slurm):
     "launcher",
     [
         *OTHERS,
+        "joblib, threads",
         pytest.param("ray, threads", marks=[pytest.mark.slow, needs_ray]),
         pytest.param("slurm, threads", marks=needs_slurm),
     ],
@@ -151,8 +153,9 @@ def kill_often(grid, expected, most, longest):
     return killed
 
 
-def test_small_grid_that_is_killed_ends_as_one_run_after_the_other(launched):
-    grid, expected = launched("joblib", SMALL)
+@pytest.mark.parametrize("launcher", ["joblib", pytest.param("joblib, threads", marks=pytest.mark.slow)])
+def test_small_grid_that_is_killed_ends_as_one_run_after_the_other(launched, launcher):
+    grid, expected = launched(launcher, SMALL)
     assert kill_often(grid, expected, 2, 12) > 0
 
 

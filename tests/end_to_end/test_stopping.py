@@ -116,7 +116,16 @@ def test_workers_of_a_joblib_grid_stop_with_it(command, stop, number, to_group):
     ended = stop(number, lambda: len(checkpoints(command)) == 2, *GRID, to_group=to_group)
     assert_stopped(ended, number)
     assert soon_gone(ended.group)
-    assert_both_runs_can_go_on(command)
+    assert_runs_can_go_on(command)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
+def test_runs_side_by_side_in_a_worker_of_joblib_stop_with_it(command, stop, number):
+    ended = stop(number, lambda: len(checkpoints(command)) == 3, *GRID, "runs_at_once=2")
+    assert ended.code == (128 + number if number == signal.SIGTERM else -number)
+    assert "Traceback" not in ended.out + ended.err
+    assert soon_gone(ended.group)
+    assert_runs_can_go_on(command, 3)
 
 
 def test_workers_of_a_joblib_grid_that_is_killed_stop_soon(command, stop):
@@ -124,13 +133,13 @@ def test_workers_of_a_joblib_grid_that_is_killed_stop_soon(command, stop):
     assert ended.code == -signal.SIGKILL
     assert "Traceback" not in ended.out + ended.err
     assert soon_gone(ended.group)
-    assert_both_runs_can_go_on(command)
+    assert_runs_can_go_on(command)
 
 
-def assert_both_runs_can_go_on(command):
+def assert_runs_can_go_on(command, n=2):  # of the three points
     logs = [path.read_text() for path in command.outputs_dir.rglob("run.log")]
-    assert len(logs) == 2  # the third point was not begun
+    assert len(logs) == n
     assert all(re.search(r"stopped by SIG(INT|TERM); the same command goes on with the run\n$", text) for text in logs)
-    assert len(checkpoints(command)) == 2
+    assert len(checkpoints(command)) == n
     assert list(command.outputs_dir.rglob("error.json")) == []
     assert command.results() == {}

@@ -12,10 +12,11 @@ from hydra_plugins.llp_ray import RayLauncher
 from hydra_plugins.llp_slurm import SlurmLauncher
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.launchers import RayOptions, SearchOptions, SlurmOptions, check_plugin
+from llp.config.launchers import JoblibOptions, RayOptions, SearchOptions, SlurmOptions, check_plugin
 from llp.errors import InputError
 
 FILES = {
+    "launcher/joblib": (JoblibOptions, {"_target_"}),
     "launcher/submitit_slurm": (SlurmOptions, {"_target_"}),
     "launcher/ray": (RayOptions, {"_target_"}),
     "sweeper/optuna": (SearchOptions, {"_target_", "params"}),
@@ -53,6 +54,8 @@ def test_every_option_has_a_model_and_a_value(name):
             "module load",
             r"^Invalid hydra.launcher.setup='module load': expected a l",
         ),
+        ("launcher/joblib", "n_jobs", 1.5, r"^Invalid hydra.launcher.n_jobs=1.5: expected a number of processes, or"),
+        ("launcher/joblib", "batch_size", "many", r"^Invalid hydra.launcher.batch_size='many': expected"),
         ("launcher/ray", "gpus_per_run", -1, r"^Invalid hydra.launcher.gpus_per_run=-1: expected a number >= 0"),
         ("launcher/ray", "retries", "x", r"^Invalid hydra.launcher.retries='x': expected an integer >= 0"),
         ("sweeper/optuna", "at_once", 0, r"^Invalid hydra.launcher.at_once=0: expected an integer > 0"),
