@@ -7,6 +7,7 @@ points that differ in fold and seed alone from one of them. So a grid of thousan
 import copy
 import json
 import logging
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
@@ -34,6 +36,8 @@ from llp.runs.point import Point
 from llp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
+
+MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -106,15 +110,31 @@ def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
     Raises
     ------
     InputError
-        There is none.
+        There is none, or there are more than `MOST_POINTS`.
     """
     given = [f"{name}={values}" for name, values in (master.hydra.sweeper.get("params") or {}).items()]
     asked: Any = OmegaConf.to_container(master.hydra.overrides.task)  # each point resolves its interpolations
     parsed = OverridesParser.create(config_loader=loader).parse_overrides([*given, *asked])
+    if (n := math.prod(map(_n_values, parsed))) > MOST_POINTS:
+        n_points = f"{n:,}" if math.isfinite(n) else "endlessly many"
+        raise InputError(
+            f"Invalid grid of {n_points} points: expected at most {MOST_POINTS:,}, such as seed=range(0,10)"
+        )
     [points] = BasicSweeper.split_arguments(parsed, None)
     if not points:
         raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
     return points
+
+
+def _n_values(override: Override) -> float:
+    """How many values an option has; those of a glob are names, which are few."""
+    sweep = override.value()
+    if isinstance(sweep, ChoiceSweep):
+        return len(sweep.list)
+    if not isinstance(sweep, RangeSweep) or sweep.start is None or sweep.stop is None:
+        return 1
+    n = (sweep.stop - sweep.start) / sweep.step if sweep.step else math.inf
+    return max(0, math.ceil(n)) if math.isfinite(n) else math.inf
 
 
 def points_to_launch(
