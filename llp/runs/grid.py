@@ -17,6 +17,7 @@ from typing import Any
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.checks import check_config
@@ -120,7 +121,13 @@ def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
         raise InputError(
             f"Invalid grid of {n_points} points: expected at most {MOST_POINTS:,}, such as seed=range(0,10)"
         )
-    [points] = BasicSweeper.split_arguments(parsed, None)
+    try:
+        [points] = BasicSweeper.split_arguments(parsed, None)
+    except HydraException as error:  # of intervals and the like
+        raise InputError(
+            "Invalid grid: it has an interval, of which a search (hydra/sweeper=optuna) chooses points as it goes; "
+            "expected lists of values, such as optimizer.lr=0.001,0.01"
+        ) from error
     if not points:
         raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
     return points

@@ -165,6 +165,8 @@ def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
         asked_points(["experiment=paper_ctr_feature", "dataset=flights", f"outputs_dir={tmp_path}"])
     with pytest.raises(InputError, match=r"^Invalid trainer.max_epoch=2: expected an option of trainer"):
         asked_points(["trainer.max_epoch=2"])
+    with pytest.raises(InputError, match=r"^Invalid grid: it has an interval, of which a search .* chooses points"):
+        asked_points(["experiment=search"])
 
 
 @pytest.mark.parametrize(
