@@ -86,8 +86,11 @@ def read_columns(config: DictConfig, name: str) -> None:
     name : str
         What chose the key.
     """
-    key, known = config.get("grouping_key"), OmegaConf.select(config, "dataset.key_columns") or []
-    parts = [str(column) for column in key.get("columns", [])] if isinstance(key, DictConfig) else []
+    key, dataset = config.get("grouping_key"), OmegaConf.select(config, "dataset")
+    if not (isinstance(key, DictConfig) and isinstance(dataset, DictConfig)):  # names, of commands that read no data
+        return
+    known = OmegaConf.select(dataset, "key_columns") or []
+    parts = [str(column) for column in key.get("columns", [])]
     joined = "_".join(parts)
     if not set(parts) <= set(known) and joined in name:
         found = list(itertools.islice(readings(joined, [str(column) for column in known]), 2))

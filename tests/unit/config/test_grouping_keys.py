@@ -3,12 +3,14 @@
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.object_type import ObjectType
+from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import (
     CONF_DIR,
     GroupingKeySource,
     grouping_key,
     grouping_key_node,
+    read_columns,
 )
 
 
@@ -59,6 +61,15 @@ def test_names_of_keys_whose_columns_hold_underscores(tiny, known, name, columns
 def test_columns_that_are_given_are_no_name(tiny):
     config = tiny("dataset.key_columns=[a_b,c]", "grouping_key=feature", "grouping_key.columns=[a,b]")
     assert list(config.grouping_key.columns) == ["a", "b"]
+
+
+def test_lists_of_names_in_the_place_of_groups_are_left_alone():
+    """As `llp.report dataset=[flights,diamonds]` has them."""
+    names = {"dataset": ["a", "b"], "grouping_key": ["b_c", "d"]}
+    for one in ({}, {"dataset": "a"}, {"grouping_key": {"columns": ["b", "c"]}}):
+        config = OmegaConf.create(names | one)
+        read_columns(config, "b_c")
+        assert config == names | one
 
 
 def test_thresholds_of_a_named_key_can_be_set(tiny):

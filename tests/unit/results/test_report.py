@@ -337,7 +337,7 @@ def test_command(tmp_path: Path) -> None:
             arguments, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=False
         )
 
-    good = command("outputs_dir=runs", "dataset=flights", "grouping_key=month_dest", "method=[dllp_bce]")
+    good = command("outputs_dir=runs", "dataset=[flights]", "grouping_key=[month_dest]", "method=[dllp_bce]")
     assert good.returncode == 0, good.stderr
     assert "0.6240 ± 0.0230" in good.stdout
     assert good.stdout.splitlines()[-1].endswith("written: runs/report/index.html")
