@@ -120,7 +120,7 @@ def _check_key(config: DictConfig) -> None:
     if key.scores is not None:
         check_scores(Path(key.scores))
     if key.kind in ("feature", "fixed") and not key.columns:
-        raise no_columns(config)
+        raise no_columns(config.dataset.key_columns)
     check_columns("grouping_key", key, config)
     if key.kind == "feature":
         _check_thresholds("grouping_key.", key.low_thresh, key.high_thresh)

@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
     try:
         given = _content(config, resolve=True)
     except OmegaConfBaseException as error:  # the value that is missing may be there under a misspelt name
-        raise _first_error(command, written, own, only_unknown=True) or _interpolation_error(config, error) from None
+        raise _first_error(command, written, own, only_unknown=True) or _interpolation_error(written, error) from None
     _name_columns(given)
     wrong = _first_error(command, given, own)
     if wrong is not None:
@@ -86,29 +86,28 @@ def _name_columns(given: Plain) -> None:
             node[name] = [str(one) if type(one) is int else one for one in node[name]]
 
 
-def _interpolation_error(config: DictConfig, error: OmegaConfBaseException) -> InputError:
-    dataset, key = (
-        config.get(name) if name in config and not OmegaConf.is_interpolation(config, name) else None
-        for name in ("dataset", "grouping_key")
-    )
-    labels = dataset.get("labels") if isinstance(dataset, DictConfig) else None
-    if isinstance(dataset, DictConfig) and isinstance(labels, DictConfig) and dataset.get("label") not in labels:
-        return invalid("dataset.label", config.dataset.label, choice(list(labels)), next(iter(labels)))
+def _interpolation_error(written: Plain, error: OmegaConfBaseException) -> InputError:
+    """What an interpolation that leads nowhere comes from; `written` is the content with interpolations as texts."""
+    dataset, key = (written.get(name) for name in ("dataset", "grouping_key"))
+    labels = dataset.get("labels") if isinstance(dataset, dict) else None
+    if isinstance(dataset, dict) and isinstance(labels, dict) and labels and dataset.get("label") not in list(labels):
+        return invalid("dataset.label", dataset.get("label"), choice(list(labels)), next(iter(labels)))
     if isinstance(error, MissingMandatoryValue) and not str(error.full_key).startswith("grouping_key."):
         return InputError(f"Missing {error.full_key}: expected a value, such as {error.full_key}=VALUE")
-    if isinstance(key, DictConfig):
+    if isinstance(key, dict):
         of_columns = key.get("kind") in ("feature", "fixed")
-        if of_columns and (OmegaConf.is_missing(key, "columns") or not key.get("columns")):
-            return no_columns(config)
-        if OmegaConf.is_missing(key, "bag_size"):
+        known = dataset.get("key_columns") if isinstance(dataset, dict) else None
+        if of_columns and key.get("columns") in (None, [], "???") and isinstance(known, list):
+            return no_columns(known)
+        if key.get("bag_size") == "???":
             short = "grouping_key.bag_size=256" if of_columns else f"grouping_key={key.get('kind')}_256"
             return InputError(f"Missing grouping_key.bag_size: expected the size of its bags, such as {short}")
     return InputError(" ".join(str(error).split()))
 
 
-def no_columns(config: DictConfig) -> InputError:
-    """The error for a grouping key without its columns."""
-    known = [str(column) for column in config.dataset.key_columns]
+def no_columns(key_columns: Iterable[Any]) -> InputError:
+    """The error for a grouping key without its columns, which are some of a dataset's."""
+    known = [str(column) for column in key_columns]
     example = f"grouping_key.columns={plain(known[:2])}"
     return invalid("grouping_key.columns", [], f"columns of {', '.join(known)}", example)
 

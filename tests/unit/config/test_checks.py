@@ -65,11 +65,32 @@ def test_group_that_is_removed_with_something_behind_it_is_refused(override):
         composed("train", [override])
 
 
-def test_reference_to_nothing_in_the_place_of_a_key_is_refused():
-    config = composed("predict", ["run=x", "files=y"])
+NOTHING = "${nothing.there}"
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"grouping_key": NOTHING},
+        *({"grouping_key": {"kind": "feature", "columns": ["C1"], option: NOTHING}} for option in ("kind", "columns")),
+        {"grouping_key": {"kind": "random", "bag_size": NOTHING}},
+        {"grouping_key": {"kind": "fixed"}, "data_dir": NOTHING},
+        {"dataset": NOTHING},
+        *(
+            {"dataset": {"label": "a", "labels": {"a": 1}, "key_columns": [], option: NOTHING}}
+            for option in ("label", "labels")
+        ),
+        {"dataset": {"key_columns": NOTHING}, "grouping_key": {"kind": "feature", "columns": []}},
+        {"dataset": {"label": ["a"], "labels": {"a": 1}}, "data_dir": NOTHING},
+    ],
+)
+def test_reference_to_nothing_is_refused_wherever_it_stands(command, change):
+    config = composed(command, ["run=x", "files=y"] if command == "predict" else [])
     OmegaConf.set_struct(config, False)
-    config.grouping_key = "${seed}"
-    assert refused(lambda: check_config(config, "predict"))
+    for name, value in change.items():
+        config[name] = value
+    assert refused(lambda: check_config(config, command))
 
 
 UNKNOWN = {  # the command and its overrides: the nearest right name
