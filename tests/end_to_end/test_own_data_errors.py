@@ -1,13 +1,14 @@
-"""Twenty-odd ways to hand over wrong files, bags, runs and arrays: one clear line each, and nothing is left behind."""
+"""Fifty-odd ways to hand over wrong files, bags, runs and arrays: one clear line each, and nothing is left behind."""
 
 import gzip
 import re
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
-from llp import LLPClassifier, LLPRegressor
+from llp import BagKFold, LLPClassifier, LLPRegressor
 from tests.helpers.commands import Command, assert_refused
 
 PREPARE = ("dataset=files", "name=mine")
@@ -27,6 +28,13 @@ FILES = {
     "several.csv": ROWS.replace(",b1,", ",b1|b2,"),
     "bags.csv": "bag,label_sum,size\n" + "".join(f"b{i},5,10\n" for i in range(6)),
     "fewer.csv": "bag,label_sum\n" + "".join(f"b{i},5\n" for i in range(4)),
+    "weights.csv": ROWS.replace("price", "w", 1).replace(",0.5,", ",heavy,"),
+    "below.csv": ROWS.replace(",0.5,", ",-0.5,"),
+    "weightless.csv": re.sub(r",[0-9.]+,b", ",0,b", ROWS),
+    "carriage.csv": ROWS.replace("\n", "\r"),
+    "words_of_bags.csv": "bag,label_sum\n" + "".join(f"b{i},many\n" for i in range(6)),
+    "twice_bags.csv": "bag,label_sum\n" + "".join(f"b{i % 6},5\n" for i in range(7)),
+    "no_sums.csv": "bag,clicks\n" + "".join(f"b{i},5\n" for i in range(6)),
     "sizes.csv": "bag,label_sum,size\n" + "".join(f"b{i},5,{10 + (i == 2)}\n" for i in range(6)),
 }
 
@@ -97,6 +105,54 @@ COMMANDS = {
         ["files=several.csv", "bag_column=bag", "bags=bags.csv", "ignore=[bought]"],
         r"^1 bag\(s\) are in files= and not in bags=, such as 'b1\|b2'; .* a\|b, needs overlap=true",
     ),
+    "a test file without a feature": (
+        ["files=good.csv", "label=bought", "test_files=other.csv"],
+        r"^other.csv has no column 'price', which good.csv has; it has shop, cost, bag, bought$",
+    ),
+    "carriage returns alone": (
+        ["files=carriage.csv", "label=bought"],
+        r"^carriage.csv holds a carriage return without its line feed: expected text whose records end in line feeds$",
+    ),
+    "a weight that is no number": (
+        ["files=weights.csv", "label=bought", "weight_column=w"],
+        r"^Invalid weight_column=w: 1 of its values in files are no numbers from 0, such as 'heavy'$",
+    ),
+    "a weight below 0": (
+        ["files=below.csv", "label=bought", "weight_column=price"],
+        r"^Invalid weight_column=price: 1 of its values in files are no numbers from 0, such as '-0.5'$",
+    ),
+    "weights that are all 0": (
+        ["files=weightless.csv", "label=bought", "weight_column=price"],
+        r"^Invalid weight_column=price: all of its values in files are 0, expected one above it$",
+    ),
+    "the name of another dataset": (
+        ["files=good.csv", "label=bought", "name=flights"],
+        r"^Invalid name=flights: dataset=flights is another one, expected a name of its own$",
+    ),
+    "overlapping bags without their column": (
+        ["files=good.csv", "label=bought", "overlap=true"],
+        r"^Invalid overlap=true: expected the column of the bags too, such as bag_column=campaign$",
+    ),
+    "sizes of no bags": (
+        ["files=good.csv", "label=bought", "bag_sizes=trust_rows"],
+        r"^Invalid bag_sizes=trust_rows: they stand in bags=, expected that option too$",
+    ),
+    "a separator of two characters": (
+        ["files=good.csv", "label=bought", "separator=ab"],
+        r"^Invalid separator='ab': expected one character, or auto, comma, semicolon, tab, pipe or space, such as",
+    ),
+    "sums in words": (
+        ["files=good.csv", "bag_column=bag", "bags=words_of_bags.csv", "ignore=[bought]"],
+        r"^words_of_bags.csv: label_sum of bag 'b0' is no number \(and 5 more\)$",
+    ),
+    "a bag with two sums": (
+        ["files=good.csv", "bag_column=bag", "bags=twice_bags.csv", "ignore=[bought]"],
+        r"^twice_bags.csv: bag 'b0' stands twice; write one row per bag$",
+    ),
+    "bags without sums": (
+        ["files=good.csv", "bag_column=bag", "bags=no_sums.csv", "ignore=[bought]"],
+        r"^no_sums.csv: expected one of the columns label_sum and label_mean, it has neither; it has bag, clicks$",
+    ),
     "sizes that differ": (
         ["files=good.csv", "bag_column=bag", "bags=sizes.csv", "ignore=[bought]"],
         r"^bag 'b2' has size 11 in bags= and 10 rows in files=; .*bag_sizes=trust_rows$",
@@ -114,7 +170,8 @@ def answers(tmp_path_factory):
     (home / "latin.csv").write_bytes(ROWS.replace("s0", "sé").encode("latin-1"))
     (home / "cut.csv.gz").write_bytes(gzip.compress(ROWS.encode())[:-20])
     command = Command(home / "data", home / "outputs", home)
-    found = command.many(*([*PREPARE, *words] for words, _ in COMMANDS.values()), module="llp.prepare")
+    jobs = ([*PREPARE[: 1 if words[-1].startswith("name=") else 2], *words] for words, _ in COMMANDS.values())
+    found = command.many(*jobs, module="llp.prepare")
     return dict(zip(COMMANDS, found, strict=True)), home
 
 
@@ -161,6 +218,34 @@ CALLS = {
     "sizes that differ": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=[0.5] * 10, bag_sizes=[4] * 9 + [5]),
         "bag 9 has bag_sizes 5 and 4 instances",
+    ),
+    "bags that are missing": (
+        lambda: LLPClassifier().fit(X, Y, bags=np.where(BAGS == 3, np.nan, BAGS)),
+        "^bags holds a missing value: name the bag of each instance$",
+    ),
+    "proportions in words": (
+        lambda: LLPClassifier().fit(X, bags=BAGS, proportions=["many"] * 10),
+        "^proportions holds something else than a number for each bag",
+    ),
+    "a column name twice": (
+        lambda: LLPClassifier().fit(pd.DataFrame(np.ones((40, 2)), columns=["a", "a"]), Y, bags=BAGS),
+        "^X has the column name 'a' twice",
+    ),
+    "a parameter of the wrong kind": (
+        lambda: LLPClassifier(learning_rate=-1).fit(X, Y, bags=BAGS),
+        r"^Invalid learning_rate=-1: expected a number >= 0, such as learning_rate=0.001$",
+    ),
+    "no bag left to train on": (
+        lambda: LLPClassifier().fit(X, Y, bags=np.zeros(40)),
+        r"^Invalid validation_fraction=0.1: expected a smaller share, .* none of the 1 train bags is left$",
+    ),
+    "a split of bags that all hang together": (
+        lambda: BagKFold(2).split(X, bags=[["all", one] for one in BAGS.tolist()]),
+        "^all bags hang together by instances that they share",
+    ),
+    "a split of bags of another length": (
+        lambda: BagKFold(2).split(X, bags=BAGS[:30]),
+        r"^bags has the shape \(30,\), expected \(40,\)",
     ),
     "weights": (lambda: LLPClassifier().fit(X, Y, sample_weight=Y), "takes no sample_weight"),
     "three classes": (lambda: LLPClassifier().fit(X, np.arange(40) % 3), "Only binary classification is supported"),

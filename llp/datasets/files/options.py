@@ -158,6 +158,12 @@ EXAMPLES: Mapping[str, str] = {
 }
 
 
+EXPECTED: Mapping[str, str] = {  # where a pattern says it
+    "separator": "one character, or auto, comma, semicolon, tab, pipe or space",
+    "quote": "one character, or none",
+}
+
+
 class FilesOptions(_Options):
     """All of them."""
 
@@ -179,6 +185,6 @@ def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][1]) if len(first["loc"]) > 1 else str(first["loc"][0])
-        expected = first["msg"].replace("Input should be ", "").replace("String should match", "text that matches")
+        expected = EXPECTED.get(name, first["msg"].replace("Input should be ", ""))
         example = f", such as {EXAMPLES[name]}" if name in EXAMPLES else ""
         raise InputError(f"Invalid {name}={first['input']!r}: expected {expected}{example}") from None

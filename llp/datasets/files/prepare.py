@@ -13,6 +13,7 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import PositiveFloat
 
+from llp.config.grouping_keys import options as known_datasets
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
@@ -22,6 +23,7 @@ from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import StagedFiles, stage_files
 from llp.datasets.files.values import bags_of
+from llp.datasets.files.weights import check_weights
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
 from llp.datasets.staging import progress_bars, scratch
 from llp.errors import InputError
@@ -73,8 +75,14 @@ def prepare(
     InputError
         A file or an option is wrong.
     """
+    if folder.name in known_datasets("dataset"):
+        raise InputError(
+            f"Invalid name={folder.name}: dataset={folder.name} is another one, expected a name of its own"
+        )
     if epsilon is not None and bags is None:
         raise InputError(f"Invalid epsilon={epsilon}: it is of the noise in bags=, expected that option too")
+    if bag_sizes != "check" and bags is None:
+        raise InputError(f"Invalid bag_sizes={bag_sizes}: they stand in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
     of_rows = _roles_of(options.roles, bags_given=bags is not None, test_given=test_files is not None)
     with scratch(folder) as parts, progress_bars() as progress:
@@ -87,6 +95,8 @@ def prepare(
             if names is not None
         }  # fmt: skip
         train = staged["files"]
+        for option, one in staged.items():
+            _check_columns(one, option, train, options)
         label = _label(staged, options, bags_given=bags is not None)
         raw_columns = find_kinds(train.lazy, options)
         progress.console.print(kinds_table(raw_columns, train.rows))
@@ -128,6 +138,8 @@ def _roles_of(roles: Roles, *, bags_given: bool, test_given: bool) -> dict[str, 
         raise InputError("Missing label: expected its column, such as label=clicked, or bags= and bag_column=")
     if roles.label is None and test_given:
         raise InputError("Missing label: expected the column of the labels of test_files=, such as label=clicked")
+    if roles.overlap and roles.bag_column is None:
+        raise InputError("Invalid overlap=true: expected the column of the bags too, such as bag_column=campaign")
     return {
         "files": roles.model_copy(update={"label": None}) if bags_given else roles,
         "test_files": roles.model_copy(update={"bag_column": None}),
@@ -143,6 +155,19 @@ def _chooser(own: Roles, roles: Roles) -> Callable[[list[str]], list[str]]:
         return [name for name in columns if name not in left_out]
 
     return choose
+
+
+def _check_columns(staged: StagedFiles, option: str, train: StagedFiles, options: FilesOptions) -> None:
+    """Refuse files that lack a feature, and weights that do not weigh."""
+    reader = staged.reader
+    features = [name for name in train.reader.wanted if name not in options.roles.not_features]
+    if missing := [name for name in features if name not in reader.wanted]:
+        raise InputError(
+            f"{reader.files.paths[0]} has no column {missing[0]!r}, which {train.reader.files.paths[0]} has; it has "
+            f"{', '.join(reader.columns)}"
+        )
+    if options.roles.weight_column is not None:
+        check_weights(staged.lazy, options.roles.weight_column, option, options.reading)
 
 
 def _label(staged: Mapping[str, StagedFiles], options: FilesOptions, *, bags_given: bool) -> Label | None:

@@ -59,8 +59,11 @@ def detect(path: Path, text: bytes, reading: Reading, may_lack: str | None = Non
     lines = [line for line in text.decode(errors="replace").split("\n", SAMPLE_LINES)[:SAMPLE_LINES] if line.strip()]
     if not lines:
         raise InputError(f"{path} is empty.")
-    separator = _separator(path, lines, reading, quote)
-    first = tuple(field.strip() for field in _fields(lines[0], separator, quote))
+    try:
+        separator = _separator(path, lines, reading, quote)
+        first = tuple(field.strip() for field in _fields(lines[0], separator, quote))
+    except csv.Error as error:
+        raise _no_records(path, error) from None
     header = _header(path, first, reading)
     columns = tuple(reading.columns or header or (f"c{i}" for i in range(1, len(first) + 1)))
     if reading.columns and len(first) == len(columns) - 1:
@@ -97,6 +100,13 @@ def _records(lines: Iterable[str], separator: str, quote: str | None) -> Any:
     if quote is None:
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=separator, quotechar=quote)
+
+
+def _no_records(path: Path, error: csv.Error) -> InputError:
+    what = f"a field of more than {csv.field_size_limit():,} signs"
+    if "new-line" in str(error):
+        what = "a carriage return without its line feed"
+    return InputError(f"{path} holds {what}: expected text whose records end in line feeds")
 
 
 def _header(path: Path, first: tuple[str, ...], reading: Reading) -> tuple[str, ...] | None:
@@ -164,11 +174,14 @@ def _one_by_one(path: Path, text: bytes, first_line: int, dialect: TextDialect) 
     good: list[list[str]] = []
     messages: list[str] = []
     wanted, line = len(dialect.columns), first_line
-    for fields in reader:
-        if len(fields) == wanted:
-            good.append(fields)
-        elif fields:
-            messages.append(f"{path}, line {line}: {len(fields)} fields instead of {wanted}")
-        line = first_line + reader.line_num
+    try:
+        for fields in reader:
+            if len(fields) == wanted:
+                good.append(fields)
+            elif fields:
+                messages.append(f"{path}, line {line}: {len(fields)} fields instead of {wanted}")
+            line = first_line + reader.line_num
+    except csv.Error as error:
+        raise _no_records(path, error) from None
     schema = dict.fromkeys(dialect.columns, pl.String)
     return pl.DataFrame(good, schema=schema, orient="row"), messages

@@ -1,0 +1,31 @@
+"""The weights of the rows, checked before anything is coded."""
+
+import polars as pl
+
+from llp.datasets.files.options import Reading
+from llp.datasets.files.values import number
+from llp.errors import InputError
+
+
+def check_weights(lazy: pl.LazyFrame, column: str, option: str, reading: Reading) -> None:
+    """Refuse weights that cannot weigh the rows of `files` or `test_files`, which `option` says.
+
+    Raises
+    ------
+    InputError
+        One is missing, no number or below 0; or all are 0.
+    """
+    x = number(column, lazy.collect_schema()[column], decimal=reading.decimal)
+    wrong = (x < 0).fill_null(True)
+    example = pl.col(column).filter(wrong).first().cast(pl.String)
+    found = (
+        lazy.select(wrong=wrong.sum(), example=example, total=x.sum()).collect(engine="streaming").row(0, named=True)
+    )
+    if found["wrong"]:
+        such = "a missing one" if found["example"] is None else repr(found["example"])
+        raise InputError(
+            f"Invalid weight_column={column}: {found['wrong']} of its values in {option} are no numbers from 0, such "
+            f"as {such}"
+        )
+    if found["total"] == 0:
+        raise InputError(f"Invalid weight_column={column}: all of its values in {option} are 0, expected one above it")
