@@ -13,8 +13,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llp.api.frames import as_frame, bag_labels
 from llp.data.table import LabelKind
+from llp.errors import InputError
 
 SCORED_ROWS = 2**16
+OPTIONS = {  # of the commands, by the parameter
+    "validation_fraction": "protocol.held_out",
+    "max_epochs": "trainer.max_epochs",
+    "patience": "trainer.patience",
+    "bags_per_batch": "trainer.bags_per_batch",
+    "learning_rate": "optimizer.lr",
+}
 
 
 class LLPEstimator(BaseEstimator):  # type: ignore[misc]
@@ -120,16 +128,19 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, skip_check_array=True)
         labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
         coding = {"rare_threshold": self.rare_threshold, "numeric_as": self.numeric_as}
-        trained = train(
-            frame,
-            labels,
-            y,
-            self._label_kind,
-            coding={name: value for name, value in coding.items() if value is not None},
-            categorical=self.categorical,
-            overrides=self._overrides(),
-            verbose=self.verbose,
-        )
+        try:
+            trained = train(
+                frame,
+                labels,
+                y,
+                self._label_kind,
+                coding={name: value for name, value in coding.items() if value is not None},
+                categorical=self.categorical,
+                overrides=self._overrides(),
+                verbose=self.verbose,
+            )
+        except InputError as error:
+            raise InputError(_by_parameter(str(error))) from None
         self._columns = frame.columns
         self._recipe, self._trained = trained.recipe, trained.method
         self.record_ = trained.record
@@ -143,11 +154,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             "method": self.method or self._method,
             "model": self.model,
             "protocol": "holdout",
-            "protocol.held_out": self.validation_fraction,
-            "trainer.max_epochs": self.max_epochs,
-            "trainer.patience": self.patience,
-            "trainer.bags_per_batch": self.bags_per_batch,
-            "optimizer.lr": self.learning_rate,
+            **{option: getattr(self, name) for name, option in OPTIONS.items()},
             "seed": int(seed),
         }
         return [f"{name}={value}" for name, value in given.items() if value is not None] + list(self.overrides)
@@ -165,6 +172,12 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             raw = self._trained(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._trained.log_odds(raw).double().numpy())
         return np.concatenate(found)
+
+
+def _by_parameter(message: str) -> str:
+    for name, option in OPTIONS.items():
+        message = message.replace(f"{option}=", f"{name}=")
+    return message
 
 
 def _refuse(unknown: Mapping[str, Any], name: str) -> None:

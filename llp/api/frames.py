@@ -21,7 +21,10 @@ def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
         It is no table of numbers and texts, or holds an infinite number.
     """
     if hasattr(X, "iloc"):  # pandas; polars would need pyarrow to read it
-        frame = pl.DataFrame({str(name): _series(X.iloc[:, i]) for i, name in enumerate(X.columns)})
+        names = [str(name) for name in X.columns]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"X has the column name {twice[0]!r} twice: name each column otherwise")
+        frame = pl.DataFrame({name: _series(X.iloc[:, i]) for i, name in enumerate(names)})
     elif hasattr(X, "__arrow_c_stream__"):  # polars, pyarrow
         frame = pl.DataFrame(X)
     else:
@@ -116,7 +119,7 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
         raise InputError(f"expected labels of instances, y=, or of bags, proportions=; {given} was given")
     if bags is None and proportions is not None:
         raise InputError("proportions= needs bags=, the bag of each instance")
-    named, instance = (np.arange(n), None) if bags is None else _ids(bags, n)
+    named, instance = (np.arange(n), None) if bags is None else bag_ids(bags, n)
     ids, number = np.unique(named, return_inverse=True)
     size = np.bincount(number, minlength=len(ids)).astype(np.int64)
     if bag_sizes is not None:
@@ -139,7 +142,7 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
     return BagLabels(place[number], size[order], label_sum[order], instance)
 
 
-def _ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+def bag_ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
     """The ids of the bags and, where an instance may be in several, the instance of each id."""
     several = list(bags) if hasattr(bags, "__iter__") and not getattr(bags, "ndim", 1) > 1 else []
     if several and isinstance(several[0], _SEVERAL):
@@ -150,11 +153,10 @@ def _ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
         raise InputError("bags holds lists and single bags, expected a list of bags for every instance") from None
     if ids.shape != (n,):
         raise InputError(f"bags has the shape {ids.shape}, expected ({n},): the bag of each instance of X")
-    if ids.dtype.kind == "O":
-        if any(one is None or one != one for one in ids.tolist()):
-            raise InputError("bags holds a missing value: name the bag of each instance")
-        ids = ids.astype(str)
-    return ids, None
+    missing = [one is None or one != one for one in ids.tolist()] if ids.dtype.kind == "O" else ids != ids
+    if np.any(missing):
+        raise InputError("bags holds a missing value: name the bag of each instance")
+    return ids.astype(str) if ids.dtype.kind == "O" else ids, None
 
 
 _SEVERAL = (list, tuple, set, frozenset, np.ndarray, pl.Series)
@@ -170,8 +172,15 @@ def _ids_of_several(bags: list[Any], n: int) -> tuple[NDArray[Any], NDArray[np.i
         raise InputError(
             f"bags names no bag of instance {distinct.index([])}: expected one at least, such as ['a', 'b']"
         )
-    ids, _ = _ids([one for of_instance in distinct for one in of_instance], sum(map(len, distinct)))
+    ids, _ = bag_ids([one for of_instance in distinct for one in of_instance], sum(map(len, distinct)))
     return ids, np.repeat(np.arange(n), [len(one) for one in distinct])
+
+
+def _numbers(values: Any, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} holds something else than a number for each bag ({error})") from None
 
 
 def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -183,9 +192,9 @@ def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]
         missing = [str(one) for one in ids if str(one) not in by_id]
         if missing:
             raise InputError(f"{name} lacks {len(missing)} bag(s) of bags, such as {missing[0]!r}")
-        found = np.array([by_id[str(one)] for one in ids], np.float64)
+        found = _numbers([by_id[str(one)] for one in ids], name)
     else:
-        found = np.asarray(values, np.float64)
+        found = _numbers(values, name)
         if found.shape == number.shape and len(ids) != len(number):
             first = np.full(len(ids), np.nan)
             first[number[::-1]] = found[::-1]

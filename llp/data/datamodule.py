@@ -110,7 +110,7 @@ class LLPDataModule(L.LightningDataModule):
         self.train_bags, self.held_out_bags = split_bags(fold_bags.train, held_out, seed)
         if not len(self.train_bags):
             expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
-            raise invalid("protocol.held_out", held_out, expected, 0.1)
+            raise invalid("protocol.held_out", held_out, expected, *([0.1] if held_out > 0.1 else []))
         # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
         self.held_out_bags_measure = not len(self.test_rows) and fold_bags.test_bags is None
         of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags

@@ -263,6 +263,18 @@ def test_splitters_keep_bags_whole(frame):
             assert len(train) + len(test) == len(bags)
 
 
+def test_splitters_keep_bags_together_that_share_an_instance(frame):
+    n = len(frame)
+    several = [[f"day {i % 40}"] if i % 3 else [f"day {i % 40}", f"shop {i % 40 // 2}"] for i in range(n)]
+    for splitter in (BagKFold(4), BagShuffleSplit(4, test_size=0.3, random_state=0)):
+        parts = list(splitter.split(features(frame), bags=several))
+        assert len(parts) == 4
+        for train, test in parts:
+            names = [{bag for i in part for bag in several[i]} for part in (train, test)]
+            assert not names[0] & names[1]
+            assert sorted([*train, *test]) == [*range(n)]
+
+
 def test_unbiased_risk_is_the_instances_log_loss_on_average():
     rng = np.random.default_rng(0)
     h = rng.uniform(0.05, 0.95, 2000)
