@@ -80,6 +80,14 @@ def _rows(table: InstanceTable) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(table.categorical[rows]), torch.from_numpy(table.numeric[rows])
 
 
+def _encoding(table: InstanceTable, column: str) -> dict[str, Any]:
+    record = table.schema.encodings.get(column)
+    if record is None:
+        return {}
+    values = {"values": table.vocabulary(column)["value"].to_list()} if record["kind"] == "vocabulary" else {}
+    return {"encoding": record} | values
+
+
 def preprocessing(table: InstanceTable) -> dict[str, Any]:
     """What turns raw rows into the program's inputs.
 
@@ -89,13 +97,16 @@ def preprocessing(table: InstanceTable) -> dict[str, Any]:
         `categorical` and `numeric`: the input's columns in order, each with the raw `column` and the `value` of it
         that is taken; `values` are those of codes 1, 2, ... (code 0: any other), `edges` the upper ends of the bins
         1, 2, ... (code 0: missing), `mean` and `std` what standardises a number (missing: the mean). Of a table that
-        was not made from own files: the columns alone.
+        was not made from own files: each column's record of `llp.data.vocabulary`, as `encoding`, and those `values`.
     """
     kind = {"label_kind": table.label_kind}
     if not (table.folder / "recipe.json").is_file():
         return kind | {
-            "categorical": [{"name": one.name, "codes": one.vocab_size} for one in table.schema.categorical],
-            "numeric": [{"name": one.name} for one in table.schema.numeric],
+            "categorical": [
+                {"name": one.name, "codes": one.vocab_size} | _encoding(table, one.name)
+                for one in table.schema.categorical
+            ],
+            "numeric": [{"name": one.name} | _encoding(table, one.name) for one in table.schema.numeric],
         }
     recipe = Recipe.load(table.folder)
     described: dict[str, list[dict[str, Any]]] = {"categorical": [], "numeric": []}

@@ -13,12 +13,14 @@ from scipy.special import expit
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.data.table import InstanceTable
+from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.runs.run import run_one
 from llp.scoring import rows as rows_module
 from llp.scoring import trained
-from llp.scoring.export import export
+from llp.scoring.export import export, preprocessing
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows, TableRows
 from llp.scoring.trained import TrainedRuns
@@ -229,6 +231,25 @@ def test_exported_model_and_preprocessing_score_as_the_run_does(home, new, model
         scores = program(torch.tensor(codes, dtype=torch.int32), torch.tensor(numbers, dtype=torch.float32))
     expected = home.scores([folder], [home.folder / "new1.parquet"])["log_odds"]
     np.testing.assert_allclose(scores.numpy(), expected, atol=1e-6, rtol=1e-6)
+
+
+def test_preprocessing_of_a_table_that_was_not_made_from_own_files_codes_its_raw_values(tmp_path):
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 1000}
+    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=500, **options, separator="\t", header=False)
+    place = {"folder": tmp_path / "ctr", "raw": [str(tmp_path / "train.txt")]}
+    criteo_ctr.prepare(**place, made_by={}, errors="stop", rare_at_most=10)
+    table = InstanceTable.open(tmp_path / "ctr")
+    inputs = json.loads(json.dumps(preprocessing(table)))
+    rows = [line.split("\t")[1:] for line in (tmp_path / "train.txt").read_text().splitlines()]
+    numbered = [*enumerate(inputs["categorical"])]
+    assert len(numbered) == 39
+    for i, one in numbered[13:]:
+        assert one["codes"] == len(one["values"]) + 1
+        missing = one["encoding"]["missing"]
+        texts = [None if row[i] in missing else row[i] for row in rows]
+        ours = [1 + one["values"].index(text) if text in one["values"] else 0 for text in texts]
+        assert table.codes(one["name"]).tolist() == ours
+    assert {one["encoding"]["kind"] for _, one in numbered[:13]} == {"log_squared_bins"}
 
 
 def code_of(record, one):
