@@ -1,10 +1,13 @@
 """Every method as its YAML file builds it, with each option's other values, against its formula bag by bag."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
 from llp.methods.mixbag import draw_mix, mixed_bag_losses
+from llp.methods.ot import entropic_loss
 from tests.helpers import formulas
 from tests.helpers.every_method import MINIBATCHES, TRAIN, batch_of, prepare
 
@@ -264,3 +267,10 @@ def test_what_is_counted_beside_the_loss(kind, tables):
     assert method.epoch_means.values()["bag_error"] == pytest.approx(np.abs(means - alpha).mean(), rel=1e-6)
     loss = method.minibatch_loss(batch)
     assert method.epoch_means.values()["train_loss"] == pytest.approx(loss.item(), rel=1e-6)
+
+
+def test_hard_erot_llp_cuts_the_labels_at_one_half(tables):
+    batch = batch_of(tables["binary"], [2, 2], [0.9, 1.1])  # soft labels 0.45 and 0.55
+    loss = entropic_loss(torch.ones(4), batch, reg=1.0, pseudo_labels="hard", solver="closed_form")
+    softplus = math.log(1 + math.e)  # of a label 0 at the score 1; that of a label 1 is 1 less
+    assert float(loss) == pytest.approx((softplus + softplus - 1) / 2)
