@@ -85,13 +85,31 @@ def _parsable(word: str) -> str:
     if word.startswith("-") or not equals:
         return word
     try:
+        return word if _parses(word) else f"{name}={_in_quotes(value)}"
+    except (ValueError, RecursionError):  # which `parse_words` tells
+        return word
+
+
+def _in_quotes(value: str) -> str:
+    """A value in quotes; of a plain list, those of its elements that need them."""
+    elements = [one.strip() for one in value[1:-1].split(",")]
+    plain_list = value.startswith("[") and value.endswith("]") and not set(value[1:-1]) & set("[]{}'\"")
+    if not plain_list or "" in elements:
+        return _quoted(value)
+    return f"[{','.join(one if _parses(f'x={one}') else _quoted(one) for one in elements)}]"
+
+
+def _parses(word: str) -> bool:
+    try:
         OverridesParser.create().parse_override(word)
     except HydraException:
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'") if "'" in value or value.endswith("\\") else value
-        return f"{name}='{escaped}'"
-    except (ValueError, RecursionError):  # which `parse_words` tells
-        pass
-    return word
+        return False
+    return True
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'") if "'" in value or value.endswith("\\") else value
+    return f"'{escaped}'"
 
 
 def parse_words(words: Sequence[str]) -> list[Override]:

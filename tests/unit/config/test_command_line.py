@@ -32,6 +32,10 @@ from llp.errors import InputError
         (["seed=-1"], ["seed=-1"]),
         (["--cfg", "job", "fold=0"], ["--cfg", "job", "fold=0"]),
         (["positive=>50K"], ["positive='>50K'"]),
+        (["run=[out/fold=0/a,out/fold=0/*]"], ["run=['out/fold=0/a','out/fold=0/*']"]),
+        (["columns=[age,income (k), b]"], ["columns=[age,'income (k)',b]"]),
+        (["files=[0-9][=]"], ["files='[0-9][=]'"]),
+        (["x=[a=b,]"], ["x='[a=b,]'"]),
         (["fold=0"], ["fold=0"]),
     ],
 )
