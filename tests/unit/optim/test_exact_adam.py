@@ -257,8 +257,9 @@ def test_a_row_number_outside_the_table_is_refused():
     with torch.no_grad(), pytest.raises(IndexError, match="0 … 29"):
         net(torch.tensor([[0], [30]], dtype=torch.int32))
     optimizer.catch_up_all()
-    with pytest.raises(IndexError, match="0 … 29"):
-        net(torch.tensor([[30]], dtype=torch.int32))
+    for rows in ([[30]], [[-1]], [[0], [30]], [[-1], [0]]):
+        with pytest.raises(IndexError, match="0 … 29"):
+            net(torch.tensor(rows, dtype=torch.int32))
 
 
 @pytest.mark.parametrize("bad", [{"betas": (0.9, 0.9)}, {"betas": (0.0, 0.999)}, {"lr": -1.0}, {"eps": 0.0}])
