@@ -33,12 +33,6 @@ class JoblibLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """See `Launcher.launch`."""
-        from llp.config.launchers import JoblibOptions, check_plugin
-        from llp.errors import invalid
-
-        check_plugin("hydra.launcher", JoblibOptions, self._options)
-        if self._options["n_jobs"] == 0:
-            raise invalid("hydra.launcher.n_jobs", 0, "a number of processes, or -1 for one on each core", 2)
         if self.config.runs_at_once == 1:
             one_by_one = OneByOne(**self._options)
             one_by_one.setup(hydra_context=self.hydra_context, task_function=self.task_function, config=self.config)

@@ -7,6 +7,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 
 from llp.config.options import check_value
 from llp.config.schema import ConfigGroup
+from llp.errors import invalid
 
 _Memory = Annotated[str, Field(description="memory as Slurm writes it", pattern=r"^\d+[KMGT]?B?$", examples=["8GB"])]
 
@@ -75,6 +76,19 @@ def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) 
     for name, hint in get_type_hints(model, include_extras=True).items():
         if name in options:
             check_value(f"{group}.{name}", options[name], hint)
+
+
+def check_joblib(options: dict[str, Any]) -> None:
+    """Refuse options of the joblib launcher that cannot be, before anything is launched.
+
+    Raises
+    ------
+    InputError
+        Says what was given and what is expected.
+    """
+    check_plugin("hydra.launcher", JoblibOptions, options)
+    if options.get("n_jobs") == 0:
+        raise invalid("hydra.launcher.n_jobs", 0, "a number of processes, or -1 for one on each core", 2)
 
 
 def forget_namesakes() -> None:

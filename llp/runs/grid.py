@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from llp.config.checks import check_config
 from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import grouping_key
+from llp.config.launchers import check_joblib
 from llp.config.points import Points, compose_grid
 from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
@@ -180,6 +181,8 @@ def points_to_launch(
     _check_configs(known)
     _check_side_by_side(master.runs_at_once, known)
     _check_builds(known, tables)
+    if str(master.hydra.launcher._target_).endswith(".JoblibLauncher"):
+        check_joblib(dict(master.hydra.launcher))
     if record:
         _record(asked, master.hydra.runtime.choices.get("experiment"))
     launched = sorted(place for cell in left for place in cell.places)

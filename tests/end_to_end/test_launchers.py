@@ -112,7 +112,7 @@ def launched(data_dir, tmp_path_factory, slurm):
     "launcher",
     [
         *OTHERS,
-        "joblib, threads",
+        pytest.param("joblib, threads", marks=pytest.mark.slow),
         pytest.param("ray, threads", marks=[pytest.mark.slow, needs_ray]),
         pytest.param("slurm, threads", marks=needs_slurm),
     ],
