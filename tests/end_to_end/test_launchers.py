@@ -200,6 +200,7 @@ def test_slurm_job_that_goes_back_into_the_queue_goes_on_from_its_checkpoint(lau
     [job] = node.jobs("RUNNING")
     node.run(*how, job)
     node.wait_for(lambda: job in node.jobs("PENDING"), 60)
+    time.sleep(3)  # what starts in the second of the requeue has a revoked credential, says Slurm, and fails
     node.run("scontrol", "update", f"JobId={job}", "StartTime=now")  # Slurm waits for two minutes otherwise
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
