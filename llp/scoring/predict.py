@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import polars as pl
 
@@ -16,10 +16,10 @@ from llp.scoring.trained import TrainedRuns
 THREADS = 2
 ROW_GROUP = 2**18
 
-SINKS: dict[str, Callable[[pl.LazyFrame, Path], object]] = {
-    ".parquet": lambda lazy, path: lazy.sink_parquet(path, compression="lz4", row_group_size=ROW_GROUP),
-    ".arrow": lambda lazy, path: lazy.sink_ipc(path),
-    ".csv": lambda lazy, path: lazy.sink_csv(path),
+SINKS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
+    ".parquet": lambda lazy, file: lazy.sink_parquet(file, compression="lz4", row_group_size=ROW_GROUP),
+    ".arrow": lambda lazy, file: lazy.sink_ipc(file),
+    ".csv": lambda lazy, file: lazy.sink_csv(file),
 }
 
 
@@ -78,5 +78,10 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callabl
             yield frame
 
     lazy = pl.io.plugins.register_io_source(frames, schema=schema)
-    write_atomically(out, lambda temporary: SINKS[out.suffix](lazy, temporary))
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:  # given a path, polars may create the file after an error has been raised
+            SINKS[out.suffix](lazy, file)
+
+    write_atomically(out, write)
     return Written(written, time.perf_counter() - begin)

@@ -4,12 +4,13 @@ import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
+from torch import Tensor
 
 from llp.data.table import InstanceTable, LabelKind
 from llp.errors import InputError
@@ -17,7 +18,7 @@ from llp.methods.base import LLPMethod
 from llp.runs.load import load_method
 from llp.runs.record import RunRecord
 
-ROWS_AT_ONCE = 2**10  # whose layers stay in a processor's cache
+ROWS_AT_ONCE = 2**10  # whose layers stay in a processor's cache; a power of two, so all of them are summed in one order
 
 ScoresByName = dict[str, NDArray[np.float64]]
 
@@ -68,15 +69,24 @@ class TrainedRuns:
 
     @torch.inference_mode()
     def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
-        """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one."""
-        slices = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(categorical), ROWS_AT_ONCE)]
-        parts = [
-            [torch.from_numpy(np.ascontiguousarray(one[part])) for one in (categorical, numeric)] for part in slices
-        ]
+        """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one.
+
+        The score of a row does not depend on those beside it, to the last digit.
+        """
+        n, starts = len(categorical), range(0, len(categorical), ROWS_AT_ONCE)
+        parts = [[_part(one, start) for one in (categorical, numeric)] for start in starts]
         raw = [
-            torch.cat([method.log_odds(method(*part)) for part in parts]).double().numpy() for method in self.methods
+            torch.cat([method.log_odds(method(*part)) for part in parts])[:n].double().numpy()
+            for method in self.methods
         ]
         return mean_scores(raw, self.label_kind)
+
+
+def _part(rows: NDArray[Any], start: int) -> Tensor:
+    """`ROWS_AT_ONCE` rows; where there are fewer, zeros follow: other numbers of rows are summed in other orders."""
+    part = torch.from_numpy(np.ascontiguousarray(rows[start : start + ROWS_AT_ONCE]))
+    fewer = ROWS_AT_ONCE - len(part)
+    return torch.cat([part, part.new_zeros(fewer, part.shape[1])]) if fewer else part
 
 
 def find_runs(names: Sequence[str]) -> list[Path]:
