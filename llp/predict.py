@@ -23,6 +23,7 @@ def main(config: DictConfig) -> None:
     from llp.datasets.files.recipe import Recipe
     from llp.runs.build import open_table
     from llp.scoring.predict import check_out, write_scores
+    from llp.scoring.raw_rows import RawRows, raw_coder
     from llp.scoring.rows import FilesRows, TableRows, check_same_columns
     from llp.scoring.trained import TrainedRuns, find_runs
 
@@ -40,6 +41,12 @@ def main(config: DictConfig) -> None:
             rows = TableRows(table)
             task = progress.add_task("score", total=table.n_rows)
             written = write_scores(runs, rows, out, lambda n: progress.advance(task, n))
+        elif coder := raw_coder(runs.table):
+            task = progress.add_task("score", total=None)
+            raw = RawRows(_listed(config.files), coder, lambda n: progress.advance(task, n))
+            progress.update(task, total=raw.total_bytes)
+            written = write_scores(runs, raw, out, lambda n: None)
+            raw.tell_outside()
         else:
             paths = find_files(_listed(config.files), option="files")
             task = progress.add_task("score", total=sum(path.stat().st_size for path in paths))

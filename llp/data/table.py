@@ -136,6 +136,21 @@ class InstanceTable:
             )
         return read_vocabulary(self.folder, self.categorical_names.index(column))
 
+    def encoding(self, column: str) -> dict[str, Any]:
+        """How the raw values of a column became codes or numbers: a record of `llp.data.vocabulary`.
+
+        Raises
+        ------
+        InputError
+            The table does not say.
+        """
+        if column not in self.schema.encodings:
+            raise InputError(
+                f"{self.folder} does not say how {column!r} was made: an earlier version prepared it (force=true "
+                "prepares it again)"
+            )
+        return self.schema.encodings[column]
+
     @property
     def n_rows(self) -> int:
         """Number of instances, N."""

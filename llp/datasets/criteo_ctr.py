@@ -6,9 +6,10 @@ et al., LLP-Bench, arXiv 2310.10096).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 from rich.progress import Progress
 
-from llp.data.table import Column
+from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.dialect import Field, Layout
-from llp.datasets.encode import Category, eight_digits, encode, natural_log_squared
+from llp.datasets.encode import Category, CodedLines, eight_digits, encode, from_eight_digits, natural_log_squared
 from llp.datasets.published import compare
 from llp.datasets.staging import Coded, Staged, count_categories, facts_of, progress_bars, scratch, stage, write_coded
 
@@ -39,8 +40,10 @@ LAYOUT = Layout(
         "(?:c|cat|categorical|category|sparse)(?:feature|feat)?([0-9]+)": "C{}",
     },
     others={23: "Criteo SSCL (dataset=criteo_sscl)", 39: "the unlabelled test.txt of Criteo CTR"},
+    label=("label",),
 )
 FULL_ROWS = 45_840_617
+MISSING = 0  # a missing number is this one
 
 
 def prepare(
@@ -88,13 +91,54 @@ class Numbers(NamedTuple):
     missing: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class CtrCoder:
+    """Codes lines, those of a table's file and new ones alike; threads may share it.
+
+    Attributes
+    ----------
+    low, high : (13,) int64
+        The bins of the first and of the last code of each column of numbers.
+    known : Mapping
+        By categorical column: the values of codes 1, 2, ... as UInt32.
+    """
+
+    layout: ClassVar[Layout] = LAYOUT
+    features: ClassVar[list[pl.Expr]] = [*map(natural_log_squared, NUMBERS), *map(pl.col, CATEGORIES)]
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    known: Mapping[str, pl.Series]
+
+    @classmethod
+    def of_table(cls, table: InstanceTable) -> Self:
+        """What coded the lines of a table.
+
+        Raises
+        ------
+        InputError
+            The table does not say how they were coded.
+        """
+        low = np.array([table.encoding(name)["low"] for name in NUMBERS], np.int64)
+        high = low + np.array(table.vocab_sizes[: len(NUMBERS)], np.int64) - 1
+        return cls(low, high, {name: from_eight_digits(table.vocabulary(name)["value"]) for name in CATEGORIES})
+
+    def encode(self, frame: pl.DataFrame) -> CodedLines:
+        """Codes of lines with the columns `features`."""
+        bins = frame.select(pl.col(NUMBERS).fill_null(MISSING)).to_numpy()
+        held = np.clip(bins, self.low, self.high)
+        of_numbers = (held - self.low).T.astype(np.int32)
+        codes = np.stack([*of_numbers, *(encode(frame[name], known) for name, known in self.known.items())])
+        # by column until the writer's one copy: four times as fast
+        return CodedLines(codes.T, np.empty((frame.height, 0), np.float32), int(np.count_nonzero(held != bins)))
+
+
 def _keep(frame: pl.DataFrame) -> pl.DataFrame:
-    bins = (natural_log_squared(name) for name in NUMBERS)
-    return frame.select(pl.col("label").cast(pl.Float32), *bins, *CATEGORIES)
+    return frame.select(pl.col("label").cast(pl.Float32), *CtrCoder.features)
 
 
 def _numbers(staged: Staged) -> Numbers:
-    filled, columns = pl.col(NUMBERS).fill_null(0), pl.col(NUMBERS)
+    filled, columns = pl.col(NUMBERS).fill_null(MISSING), pl.col(NUMBERS)
     lazy = pl.scan_ipc(staged.parts)
     low, high, missing = (
         lazy.select(what).collect(engine="streaming").to_numpy()[0].astype(np.int64)
@@ -103,12 +147,10 @@ def _numbers(staged: Staged) -> Numbers:
     return Numbers(low, high, missing)
 
 
-def _coded(parts: list[Path], numbers: Numbers, categories: Mapping[str, Category]) -> Coded:
+def _coded(parts: list[Path], coder: CtrCoder) -> Coded:
     """Codes (m, 39) and labels (m,) of some parts."""
     frame = pl.scan_ipc(parts).collect()
-    bins = frame.select(pl.col(NUMBERS).fill_null(0)).to_numpy() - numbers.low
-    codes = np.stack([*bins.T.astype(np.int32), *(encode(frame[name], c.known) for name, c in categories.items())])
-    return codes.T, None, frame["label"].to_numpy()  # by column until the writer's one copy: four times as fast
+    return coder.encode(frame), frame["label"].to_numpy()
 
 
 def _write(
@@ -123,10 +165,10 @@ def _write(
     columns = [Column(name, "categorical", size, "binned log squared") for name, size in bins.items()]
     columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
     with TableWriter(folder, columns, label_kind="binary", rows=staged.rows) as writer:
-        coded = partial(_coded, numbers=numbers, categories=categories)
-        label_sum = write_coded(writer, staged, coded, progress)
+        coder = CtrCoder(numbers.low, numbers.high, {name: c.known for name, c in categories.items()})
+        label_sum = write_coded(writer, staged, partial(_coded, coder=coder), progress)
         for name, low in zip(NUMBERS, numbers.low.tolist(), strict=True):
-            writer.set_encoding(name, encoding("log_squared_bins", low=low, missing=0))
+            writer.set_encoding(name, encoding("log_squared_bins", low=low, missing=MISSING))
         for name, category in categories.items():
             writer.set_vocabulary(name, eight_digits(category.known), missing=[""])
         missing = dict(zip(NUMBERS, numbers.missing.tolist(), strict=True))

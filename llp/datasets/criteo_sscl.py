@@ -6,25 +6,27 @@ mean of the column's non-negative ones (Brahma et al., LLP-Bench, arXiv 2310.100
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 from rich.progress import Progress
 
-from llp.data.table import Column
+from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.dialect import Field, Layout
-from llp.datasets.encode import Category, encode, log2_squared
+from llp.datasets.encode import Category, CodedLines, encode, log2_squared
 from llp.datasets.published import compare
 from llp.datasets.staging import Coded, Staged, count_categories, facts_of, progress_bars, scratch, stage, write_coded
 
+RAW_LABEL = "sales_amount_in_euro"
 RAW_NUMBERS = {
-    "sales_amount_in_euro": "Y",
     "time_delay_for_conversion": "N1",
     "nb_clicks_1week": "N2",
     "product_price": "N3",
@@ -62,9 +64,12 @@ LAYOUT = Layout(
         "(?:product|prod)?category([0-9])": "product_category_{}",
         **{f"c{i}": name for i, name in enumerate(RAW_CATEGORIES, start=1)},
     },
-    others={40: "Criteo CTR (dataset=criteo_ctr)"},
+    others={40: "Criteo CTR (dataset=criteo_ctr)", 39: "the unlabelled test.txt of Criteo CTR"},
     keeps="sales (sales_amount_in_euro other than -1)",
+    label=("sale", RAW_LABEL),
+    unused=("click_timestamp",),
 )
+MISSING = -1
 FULL_ROWS, FULL_ROWS_TOLERANCE = 1_700_000, 0.05  # published as "about 1.7 million"
 
 
@@ -109,15 +114,71 @@ class Number(NamedTuple):
     missing: int
 
 
+def _number(raw: str, name: str) -> pl.Expr:
+    return pl.col(raw).replace(float(MISSING), None).alias(name)
+
+
+def _text(raw: str, name: str) -> pl.Expr:
+    return pl.col(raw).replace(str(MISSING), None).alias(name)
+
+
+@dataclass(frozen=True)
+class SsclCoder:
+    """Codes lines, those of a table's file and new ones alike; threads may share it.
+
+    Attributes
+    ----------
+    fill : Mapping
+        By numeric column: what a missing number becomes.
+    known : Mapping
+        By categorical column: the values of codes 1, 2, ...
+    transform : {'log2_squared', 'none'}
+        What happens to the numbers.
+    """
+
+    layout: ClassVar[Layout] = LAYOUT
+    features: ClassVar[list[pl.Expr]] = [
+        *(_number(raw, name) for raw, name in RAW_NUMBERS.items()),
+        *(_text(raw, name) for raw, name in zip(RAW_CATEGORIES, CATEGORIES, strict=True)),
+    ]
+
+    fill: Mapping[str, float]
+    known: Mapping[str, pl.Series]
+    transform: str
+
+    @classmethod
+    def of_table(cls, table: InstanceTable) -> Self:
+        """What coded the lines of a table.
+
+        Raises
+        ------
+        InputError
+            The table does not say how they were coded.
+        """
+        records = {name: table.encoding(name) for name in RAW_NUMBERS.values()}
+        (transform,) = {record["transform"] for record in records.values()}
+        fill = {name: record["fill"] for name, record in records.items()}
+        return cls(fill, {name: table.vocabulary(name)["value"] for name in CATEGORIES}, transform)
+
+    def encode(self, frame: pl.DataFrame) -> CodedLines:
+        """Codes and numbers of lines with the columns `features`."""
+        codes = np.stack([encode(frame[name], known) for name, known in self.known.items()], axis=1)
+        numbers = np.stack([_filled(frame[name], fill, self.transform) for name, fill in self.fill.items()], axis=1)
+        return CodedLines(codes, numbers, outside=0)
+
+
+def _filled(values: pl.Series, fill: float, transform: str) -> NDArray[np.float64]:
+    filled = values.fill_null(fill).to_numpy()
+    return log2_squared(filled) if transform == "log2_squared" else filled
+
+
 def _keep(frame: pl.DataFrame) -> pl.DataFrame:
     """The sales: numbers with null for a missing one, categorical values with null for a missing one."""
-    numbers = [pl.col(raw).replace(-1.0, None).alias(name) for raw, name in RAW_NUMBERS.items()]
-    texts = [pl.col(raw).replace("-1", None).alias(name) for raw, name in zip(RAW_CATEGORIES, CATEGORIES, strict=True)]
-    return frame.filter(pl.col("sales_amount_in_euro") != -1).select(*numbers, *texts)
+    return frame.filter(pl.col(RAW_LABEL) != MISSING).select(_number(RAW_LABEL, "Y"), *SsclCoder.features)
 
 
 def _numbers(staged: Staged) -> dict[str, Number]:
-    frame = pl.scan_ipc(staged.parts).select(RAW_NUMBERS.values()).collect()
+    frame = pl.scan_ipc(staged.parts).select("Y", *RAW_NUMBERS.values()).collect()
     found = {}
     for name in frame.columns:
         values = frame[name].drop_nulls().to_numpy()
@@ -126,16 +187,10 @@ def _numbers(staged: Staged) -> dict[str, Number]:
     return found
 
 
-def _coded(
-    parts: list[Path], numbers: Mapping[str, Number], categories: Mapping[str, Category], transform: str
-) -> Coded:
+def _coded(parts: list[Path], coder: SsclCoder, label_mean: float) -> Coded:
     """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
     frame = pl.scan_ipc(parts).collect()
-    codes = np.stack([encode(frame[name], c.known) for name, c in categories.items()], axis=1)
-    values = np.stack([frame[name].fill_null(number.mean).to_numpy() for name, number in numbers.items()], axis=1)
-    if transform == "log2_squared":
-        values = log2_squared(values)
-    return codes, values[:, 1:], values[:, 0]
+    return coder.encode(frame), _filled(frame["Y"], label_mean, coder.transform)
 
 
 def _write(
@@ -150,13 +205,14 @@ def _write(
     columns = [Column(name, "numeric", None, transform) for name in numbers if name != "Y"]
     columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
     with TableWriter(folder, columns, label_kind="real", rows=staged.rows) as writer:
-        coded = partial(_coded, numbers=numbers, categories=categories, transform=transform)
-        label_sum = write_coded(writer, staged, coded, progress)
+        fill = {name: numbers[name].mean for name in RAW_NUMBERS.values()}
+        coder = SsclCoder(fill, {name: c.known for name, c in categories.items()}, transform)
+        label_sum = write_coded(writer, staged, partial(_coded, coder=coder, label_mean=numbers["Y"].mean), progress)
         for name, number in numbers.items():
-            record = encoding("number", missing=-1, fill=number.mean, transform=transform)
+            record = encoding("number", missing=MISSING, fill=number.mean, transform=transform)
             writer.set_encoding("label" if name == "Y" else name, record)
         for name, category in categories.items():
-            writer.set_vocabulary(name, category.known, missing=["", "-1"])
+            writer.set_vocabulary(name, category.known, missing=["", str(MISSING)])
         missing = {name: number.missing for name, number in numbers.items() if name != "Y"}
         missing |= {name: c.missing for name, c in categories.items()}
         sizes = {name: len(c.known) + c.any_rare for name, c in categories.items()}

@@ -8,8 +8,8 @@ wrong table.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, Self
 
 from llp.errors import InputError
 
@@ -49,6 +49,12 @@ class Layout:
         Numbers of columns of other known formats, and what they are.
     keeps : str
         Which lines become rows.
+    label : tuple of str
+        The columns that tell the label.
+    unused : tuple of str
+        Further columns of which nothing is made.
+    may_lack : tuple of str
+        Columns that a file may lack, and that are not read. Without a header it lacks the label's, all or none.
     """
 
     dataset: str
@@ -56,6 +62,9 @@ class Layout:
     spellings: dict[str, str]
     others: dict[int, str]
     keeps: str = "lines"
+    label: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    may_lack: tuple[str, ...] = ()
     names: dict[str, Field] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +74,29 @@ class Layout:
     def in_order(self) -> str:
         """The columns in short."""
         return f"{self.fields[0].name}, {self.fields[1].name}, ..., {self.fields[-1].name}"
+
+    @property
+    def orders(self) -> dict[int, tuple[Field, ...]]:
+        """By their number, the columns of a file without a header in their order."""
+        orders = {len(self.fields): self.fields}
+        if self.may_lack:
+            unlabelled = tuple(f for f in self.fields if f.name not in self.label)
+            orders[len(unlabelled)] = unlabelled
+        return orders
+
+    @property
+    def widths(self) -> str:
+        """How many columns a file has, in words."""
+        with_all, *fewer = self.orders
+        without = "".join(f", or {n} without {' and '.join(self.label)}" for n in fewer)
+        return f"{with_all} ({self.in_order}){without}"
+
+    def of_new_rows(self) -> Self:
+        """The format of rows that need no label: it may be absent, and whatever stands in its place fits."""
+        may_lack = (*self.label, *self.unused)
+        fields = tuple(Field(f.name, "text") if f.name in may_lack else f for f in self.fields)
+        new = replace(self, fields=fields, may_lack=may_lack)
+        return replace(new, others={n: what for n, what in self.others.items() if n not in new.orders})
 
 
 class Dialect(NamedTuple):
@@ -83,13 +115,13 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
     InputError
         This is another dataset: no separator gives the format's number of columns, or a header has other names.
     """
-    lines = text.split(b"\n", SAMPLE)[:SAMPLE]
-    wanted = len(layout.fields)
+    lines, orders = text.split(b"\n", SAMPLE)[:SAMPLE], layout.orders
     for separator in SEPARATORS:
-        if len(_split(lines[0], separator)) == wanted and _counts_columns(file, lines[0], separator, layout):
-            return Dialect(separator, layout.fields, header=1)
+        order = orders.get(len(_split(lines[0], separator)))
+        if order and _counts_columns(file, lines[0], separator, layout):
+            return Dialect(separator, order, header=1)
         names = _columns(lines[0], separator, layout) if _is_header(lines[0], separator, layout) else []
-        if len(names) == wanted or any(name in layout.names for name in names):
+        if len(names) in orders or any(name in layout.names for name in names):
             _check_names(file, names, layout)
             counts = Counter(line.count(separator) for line in lines[1:])
             if counts[len(names)] > counts[len(names) - 1]:
@@ -98,13 +130,15 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
             return Dialect(separator, tuple(fields), header=1)
     for separator in SEPARATORS:
         _check_no_header(file, lines, separator, layout)
-        if any(line.count(separator) == wanted - 1 for line in lines):
-            return Dialect(separator, layout.fields, header=0)
+        counts = Counter(line.count(separator) + 1 for line in lines)
+        width = max(orders, key=lambda n: counts[n])
+        if counts[width]:
+            return Dialect(separator, orders[width], header=0)
     separator, found = max(((s, lines[0].count(s) + 1) for s in SEPARATORS), key=lambda pair: pair[1])
     other = f"; that is how {layout.others[found]} looks" if found in layout.others else ""
     raise InputError(
-        f"{file}, line 1, column {min(found, wanted) + 1}: {found} {SEPARATORS[separator]}-separated column(s), "
-        f"{layout.dataset} has {wanted} ({layout.in_order}){other}."
+        f"{file}, line 1, column {min(found, len(layout.fields)) + 1}: {found} {SEPARATORS[separator]}-separated "
+        f"column(s), {layout.dataset} has {layout.widths}{other}."
     )
 
 
@@ -113,7 +147,7 @@ def other_file(text: bytes, layout: Layout) -> str | None:
     line = text.partition(b"\n")[0]
     for separator in SEPARATORS:
         names = set(_columns(line, separator, layout))
-        if set(layout.names) - names == {layout.fields[0].name}:
+        if set(layout.names) - names - set(layout.may_lack) == {layout.fields[0].name}:
             return f"no column {layout.fields[0].name}"
         if line.count(separator) + 1 in layout.others:
             return layout.others[line.count(separator) + 1]
@@ -201,7 +235,7 @@ def _check_no_header(file: str, lines: Sequence[bytes], separator: bytes, layout
 def _check_names(file: str, names: Sequence[str], layout: Layout) -> None:
     """Refuse a header that does not name each column once."""
     unknown = [name for name in names if name not in layout.names and name != ROW]
-    missing = [name for name in layout.names if name not in names]
+    missing = [name for name in layout.names if name not in names and name not in layout.may_lack]
     twice = [name for name, count in Counter(names).items() if count > 1 and name != ROW]
     if unknown:
         problem = f"names {unknown[0]!r}, which is no column of {layout.dataset}"

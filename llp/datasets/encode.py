@@ -12,6 +12,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 
+class CodedLines(NamedTuple):
+    """Raw lines as a table has them.
+
+    Attributes
+    ----------
+    codes : (m, Fc) int32
+        Codes of the categorical columns.
+    numbers : (m, Fn) float
+        The numeric columns.
+    outside : int
+        How many values lay outside the codes of a binned column, and have its first or last one.
+    """
+
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.floating]
+    outside: int
+
+
 class Category(NamedTuple):
     """A categorical column: its vocabulary, how many rows miss a value, whether any value has the rare code."""
 
@@ -57,6 +75,11 @@ def eight_digits(numbers: pl.Series) -> pl.Series:
     big_endian = numbers.fill_null(0).to_numpy().astype(">u4")
     text = np.frombuffer(big_endian.tobytes().hex().encode(), "S8").astype(str)
     return pl.Series(numbers.name, text, pl.String).set(numbers.is_null(), None)
+
+
+def from_eight_digits(texts: pl.Series) -> pl.Series:
+    """The UInt32 that `eight_digits` made text of; null stays null."""
+    return texts.str.to_integer(base=16, dtype=pl.UInt32)
 
 
 def encode_column(values: pl.Series, *, rare_at_most: int) -> tuple[NDArray[np.int32], pl.Series]:

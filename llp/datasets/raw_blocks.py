@@ -1,6 +1,7 @@
 """Raw files as a stream of blocks of whole lines."""
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 from llp.datasets.raw_files import Content, contents, printable, text_of
 from llp.datasets.raw_paths import RawFile, is_beside
 from llp.errors import InputError
+
+log = logging.getLogger(__name__)
 
 BLOCK_BYTES = 2**24  # some 60,000 lines of Criteo CTR: as fast as larger ones, in half the memory
 LINE_BYTES = 2**26  # a longer line is none
@@ -80,7 +83,7 @@ class RawFiles:
         return {"files": names, "bytes": total, "sha256": self._checksum.hexdigest()}
 
     def blocks(self) -> Iterator[Block]:
-        """All lines, in blocks.
+        """All lines, in blocks; in the end it is told what was left out.
 
         Raises
         ------
@@ -105,6 +108,8 @@ class RawFiles:
                 self._checksum = before
         if number == 0:
             raise InputError(f"no data among the raw files: {', '.join(self.left_out) or 'an empty archive'}.")
+        if self.left_out:
+            log.warning("%d file(s) left out: %s", len(self.left_out), ", ".join(self.left_out))
 
     def _take(self, piece: bytes) -> None:
         self._checksum.update(piece)

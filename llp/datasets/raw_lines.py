@@ -6,7 +6,7 @@ lines with nulls, and an empty field is legal.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from llp.datasets.dialect import NUMBER, Dialect, Field, Kind, Layout
+from llp.datasets.dialect import NUMBER, Dialect, Field, Kind, Layout, detect
 from llp.datasets.raw_blocks import Block
 from llp.errors import InputError
 
@@ -66,6 +66,8 @@ class BadLines:
     ----------
     errors : {'stop', 'skip'}
         End with the first one, or count them.
+    may_skip : bool
+        Whether the user has the choice of `errors`.
     count : int
         How many were left out.
     shown : list of str
@@ -73,6 +75,7 @@ class BadLines:
     """
 
     errors: Literal["stop", "skip"]
+    may_skip: bool = True
     count: int = 0
     shown: list[str] = field(default_factory=list)
 
@@ -85,13 +88,29 @@ class BadLines:
             There is one, and `errors` is 'stop'.
         """
         if messages and self.errors == "stop":
-            raise InputError(f"{messages[0]}. Correct the file, or leave such lines out with errors=skip.")
+            instead = ", or leave such lines out with errors=skip" if self.may_skip else ""
+            raise InputError(f"{messages[0]}. Correct the file{instead}.")
         self.count += len(messages)
         self.shown += messages[: SHOWN - len(self.shown)]
 
 
+def with_dialects(blocks: Iterable[Block], layout: Layout) -> Iterator[tuple[Block, Dialect]]:
+    """Blocks of files, each with the dialect of its file.
+
+    Raises
+    ------
+    InputError
+        A file is of another dataset.
+    """
+    dialect = None
+    for block in blocks:
+        if dialect is None or block.first_line == 1:
+            dialect = detect(block.file, block.text, layout)
+        yield block, dialect
+
+
 def parse(block: Block, dialect: Dialect, layout: Layout) -> tuple[pl.DataFrame, list[str]]:
-    """A block's columns, and a message for each of its wrong lines.
+    """A block's columns, but those that a file may lack, and a message for each of its wrong lines.
 
     Numbers come as Float64, hexadecimal digits as UInt32, text as String; an empty field is null.
     """
@@ -103,7 +122,7 @@ def parse(block: Block, dialect: Dialect, layout: Layout) -> tuple[pl.DataFrame,
     frames, messages = _sift(text, first, block.file, dialect)
     kept = pl.concat(frames) if frames else _parse_clean(b"", dialect)
     assert kept is not None
-    return kept.select(f.name for f in layout.fields), messages
+    return kept.select(f.name for f in layout.fields if f.name not in layout.may_lack), messages
 
 
 def _parse_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:

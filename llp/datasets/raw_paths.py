@@ -1,4 +1,4 @@
-"""Which files a raw= option names, and which of them are no data by their names."""
+"""Which raw files an option such as raw= names, and which of them are no data by their names."""
 
 import glob
 import logging
@@ -11,7 +11,7 @@ from llp.errors import InputError
 
 log = logging.getLogger(__name__)
 
-_PATH = "the path of a file, a folder of files, or a glob, such as raw=train.txt"
+_PATH = "the path of a file, a folder of files, or a glob, such as {}=train.txt"
 
 # what lies beside the data in a download, or what a program that wrote the data leaves there
 BESIDE = re.compile(
@@ -36,8 +36,8 @@ class RawFile(NamedTuple):
     named: bool
 
 
-def find_files(raw: Sequence[str]) -> list[RawFile]:
-    """The files that a raw= option names: files, folders (the visible files in them) and globs, in order.
+def find_files(raw: Sequence[str], *, option: str = "raw") -> list[RawFile]:
+    """The files that an option such as raw= names: files, folders (the visible files in them) and globs, in order.
 
     Raises
     ------
@@ -46,21 +46,24 @@ def find_files(raw: Sequence[str]) -> list[RawFile]:
     """
     found: list[RawFile] = []
     for name in raw:
-        found += _found(name)
+        found += _found(name, option)
     known: dict[tuple[int, int], Path] = {}
     for path in (file.path for file in found):
         place = path.stat()
         twice = known.setdefault((place.st_dev, place.st_ino), path)
         if twice is not path:
-            raise InputError(f"Invalid raw: it names {path} twice ({twice}); expected each file once")
+            raise InputError(f"Invalid {option}: it names {path} twice ({twice}); expected each file once")
     return found
 
 
-def _found(name: str) -> list[RawFile]:
+def _found(name: str, option: str) -> list[RawFile]:
+    given, expected = f"{option}={name}", _PATH.format(option)
     if not name.strip():
-        raise InputError(f"Invalid raw=: expected {_PATH}")
+        raise InputError(f"Invalid {given}: expected {expected}")
     if "://" in name:
-        raise InputError(f"Invalid raw={name}: expected the path of a file that was downloaded, such as raw=train.txt")
+        raise InputError(
+            f"Invalid {given}: expected the path of a file that was downloaded, such as {option}=train.txt"
+        )
     path = Path(name)
     try:
         path = path.expanduser()
@@ -73,13 +76,13 @@ def _found(name: str) -> list[RawFile]:
     folders = [each.name for each in paths if each.is_dir() and not each.name.startswith(".")]
     if files:
         for folder in folders:
-            log.warning("raw=%s: the folder %s in it is not read", name, folder)
+            log.warning("%s: the folder %s in it is not read", given, folder)
         return [RawFile(file, named=False) for file in files]
     if paths == [path]:
-        raise InputError(f"Invalid raw={name}: it is a pipe or a device; expected {_PATH}")
+        raise InputError(f"Invalid {given}: it is a pipe or a device; expected {expected}")
     if folders:
-        raise InputError(f"Invalid raw={name}: it holds no file, but folders; expected raw={name}/{folders[0]}")
-    raise InputError(f"Invalid raw={name}: no such file; expected {_PATH}")
+        raise InputError(f"Invalid {given}: it holds no file, but folders; expected {given}/{folders[0]}")
+    raise InputError(f"Invalid {given}: no such file; expected {expected}")
 
 
 def is_beside(name: str) -> bool:

@@ -15,11 +15,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from llp.data.table_place import temporary_folder
 from llp.data.table_writer import TableWriter
-from llp.datasets.dialect import Dialect, Layout, detect, other_file
-from llp.datasets.encode import Category, category
+from llp.datasets.dialect import Dialect, Layout, other_file
+from llp.datasets.encode import Category, CodedLines, category
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.raw_blocks import Block, RawFiles
-from llp.datasets.raw_lines import BadLines, parse
+from llp.datasets.raw_lines import BadLines, parse, with_dialects
 from llp.datasets.raw_paths import find_files
 from llp.errors import InputError
 from llp.machine import cores
@@ -28,8 +28,7 @@ log = logging.getLogger(__name__)
 
 PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed anew
 
-# codes (m, Fc), numbers (m, Fn) or None, labels (m,) of some parts
-Coded = tuple[NDArray[np.int32], NDArray[np.floating] | None, NDArray[np.floating]]
+Coded = tuple[CodedLines, NDArray[np.floating]]  # the lines of some parts, and their labels (m,)
 
 
 @dataclass(frozen=True)
@@ -117,30 +116,22 @@ def stage(
     task = progress.add_task("read", total=None, detail="")
     files = RawFiles(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
     progress.update(task, total=files.total_bytes)
-    dialects: dict[str, Dialect] = {}
 
-    def convert(block: Block) -> tuple[Path, int, int, list[str]]:
-        frame, messages = parse(block, dialects[block.file], layout)
+    def convert(found: tuple[Block, Dialect]) -> tuple[Path, int, int, list[str]]:
+        block, dialect = found
+        frame, messages = parse(block, dialect, layout)
         part = folder / f"{block.number:06}.arrow"
         kept = keep(frame)
         kept.write_ipc(part, compression="uncompressed")  # Parquet takes five times as long
         return part, frame.height, kept.height, messages
 
-    def blocks() -> Iterator[Block]:
-        for block in files.blocks():
-            if block.first_line == 1:
-                dialects[block.file] = detect(block.file, block.text, layout)
-            yield block
-
     parts: list[Path] = []
     lines, rows, bad_lines = 0, 0, BadLines(errors)
-    for part, height, kept, messages in ordered_map(convert, blocks(), threads=cores()):
+    for part, height, kept, messages in ordered_map(convert, with_dialects(files.blocks(), layout), threads=cores()):
         bad_lines.add(messages)
         parts.append(part)
         lines, rows = lines + height, rows + kept
         progress.update(task, detail=f"{rows:,} rows")
-    if files.left_out:
-        log.warning("%d file(s) left out: %s", len(files.left_out), ", ".join(files.left_out))
     if bad_lines.count:
         log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
     if lines == 0:
@@ -175,8 +166,8 @@ def write_coded(writer: TableWriter, staged: Staged, code: Callable[[list[Path]]
     """Code the staged rows, some parts at once, and write them in order; returns the sum of their labels."""
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
-    for codes, numbers, label in ordered_map(code, staged.groups(), threads=cores()):
-        writer.write(start, codes, numbers, label)
+    for lines, label in ordered_map(code, staged.groups(), threads=cores()):
+        writer.write(start, lines.codes, lines.numbers, label)
         start += len(label)
         label_sum += float(label.sum(dtype=np.float64))
         progress.update(task, completed=start, detail=f"{start:,} rows")

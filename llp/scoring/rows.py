@@ -86,7 +86,7 @@ class FilesRows:
         self.files = OwnFiles(paths, on_read)
         self.id_schema = pl.Schema()
         self._reader = FilesReader(
-            self.files, recipe.options.reading, BadLines("stop"), self._wanted, self._absent, raw=True
+            self.files, recipe.options.reading, BadLines("stop", may_skip=False), self._wanted, self._absent, raw=True
         )
         frames = self._reader.frames()
         first = next(frames)

@@ -63,9 +63,8 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     """
     files = OwnFiles(find_files(names, option="bags"), lambda n: None)
     as_written = reading.model_copy(update={"columns": None, "header": "auto"})
-    reader = FilesReader(
-        files, as_written, BadLines("stop"), lambda columns: _columns(columns, bag_column, files.paths[0])
-    )
+    stop = BadLines("stop", may_skip=False)
+    reader = FilesReader(files, as_written, stop, lambda columns: _columns(columns, bag_column, files.paths[0]))
     frame = pl.concat(reader.frames())
     (label,) = (name for name in LABELS if name in frame.columns)
     size = (

@@ -147,7 +147,7 @@ def test_score_of_a_row_does_not_depend_on_the_others_or_on_the_order_of_the_col
     frame[40:41].select("price", "shop", "day", "who").write_csv(home.folder / "one.csv", separator=";")
     one = home.scores([run], [home.folder / "one.csv"])
     assert one["who"].item() == together["who"][40]
-    np.testing.assert_allclose(one["log_odds"], together["log_odds"][40:41], atol=1e-5)
+    assert one.equals(together[40:41])  # to the last digit
 
 
 def test_several_runs_are_averaged(home, run, new):
@@ -203,6 +203,14 @@ def test_columns_that_do_not_fit_are_named_and_nothing_is_written(home, run, cha
     change(rows(20)).write_parquet(home.folder / "wrong.parquet")
     with pytest.raises(InputError, match=message):
         home.scores([run], [home.folder / "wrong.parquet"], out="wrong_scores.parquet")
+    assert not list(home.folder.glob("*wrong_scores*"))
+
+
+def test_a_wrong_record_is_told_without_an_option_that_the_command_lacks(home, run):
+    text = rows(20).write_csv().splitlines()
+    (home.folder / "short.csv").write_text("\n".join([*text[:8], "user 7,shop 1", *text[9:]]))
+    with pytest.raises(InputError, match=r"short.csv, line 9: 2 fields instead of 6\. Correct the file\.$"):
+        home.scores([run], [home.folder / "short.csv"], out="wrong_scores.parquet")
     assert not list(home.folder.glob("*wrong_scores*"))
 
 

@@ -1,0 +1,117 @@
+"""Raw lines scored by runs on Criteo's tables: coded as the table's own lines were, with their label or without."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import ClassVar, Protocol
+
+import numpy as np
+import polars as pl
+
+from llp.data.table import InstanceTable
+from llp.datasets import criteo_ctr, criteo_sscl
+from llp.datasets.dialect import Dialect, Layout, other_file
+from llp.datasets.encode import CodedLines
+from llp.datasets.raw_blocks import Block, RawFiles
+from llp.datasets.raw_lines import BadLines, parse, with_dialects
+from llp.datasets.raw_paths import find_files
+from llp.errors import InputError
+from llp.scoring.rows import EncodedRows
+
+log = logging.getLogger(__name__)
+
+
+class RawCoder(Protocol):
+    """Codes lines of a raw format; threads may share it."""
+
+    layout: ClassVar[Layout]
+    features: ClassVar[list[pl.Expr]]
+
+    def encode(self, frame: pl.DataFrame) -> CodedLines:
+        """Codes and numbers of lines with the columns `features`."""
+
+
+def raw_coder(table: InstanceTable) -> RawCoder | None:
+    """What coded the lines of a table's raw files; None for a table that was made of something else.
+
+    Raises
+    ------
+    InputError
+        The table does not say how they were coded.
+    """
+    for module, coder in ((criteo_ctr, criteo_ctr.CtrCoder), (criteo_sscl, criteo_sscl.SsclCoder)):
+        if table.schema.made_by.get("_target_") == f"{module.__name__}.prepare":
+            return coder.of_table(table)
+    return None
+
+
+class RawRows:
+    """All lines of raw files in the format of a table's, in their order: each is a row, none is left out.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Files, folders and globs.
+    coder : RawCoder
+        What coded the table's lines.
+    on_read : callable
+        Is told how many bytes were read.
+    """
+
+    def __init__(self, names: Sequence[str], coder: RawCoder, on_read: Callable[[int], None]) -> None:
+        self._names = names
+        self._coder = coder
+        self._layout = coder.layout.of_new_rows()
+        self._files = RawFiles(find_files(names, option="files"), on_read, lambda text: other_file(text, self._layout))
+        self._bad_lines = BadLines("stop", may_skip=False)
+        self._outside: list[int] = []
+        self.id_schema = pl.Schema()
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of the files on disk."""
+        return self._files.total_bytes
+
+    def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
+        """See `RowSource`.
+
+        Raises
+        ------
+        InputError
+            A file is empty, damaged or of another dataset, or there is no line; of a wrong line when it is coded.
+        """
+        total = 0
+        for block, dialect in with_dialects(self._files.blocks(), self._layout):
+            header = dialect.header if block.first_line == 1 else 0
+            lines = block.text.count(b"\n") - header
+            total += lines
+            if block.first_line == 1 and not header:
+                self._tell_order(block.file, dialect)
+            if lines:
+                yield partial(self._encoded, block, dialect)
+        if total == 0:
+            raise InputError(
+                f"Invalid files={','.join(self._names)}: expected lines of {self._layout.dataset}, but there are only "
+                "names of columns"
+            )
+
+    def tell_outside(self) -> None:
+        """Say how many numbers lay outside the bins of the table, once all lines are scored."""
+        if outside := sum(self._outside):
+            log.warning(
+                "%s number(s) lie below or above all those of the table: each was taken as the nearest of them",
+                f"{outside:,}",
+            )
+
+    def _tell_order(self, file: str, dialect: Dialect) -> None:
+        fields, without = dialect.fields, " and ".join(self._layout.label)
+        if len(fields) < len(self._layout.fields):
+            first, last = fields[0].name, fields[-1].name
+            log.info("%s: its %d columns are %s to %s, without %s", file, len(fields), first, last, without)
+
+    def _encoded(self, block: Block, dialect: Dialect) -> EncodedRows:
+        frame, messages = parse(block, dialect, self._layout)
+        self._bad_lines.add(messages)
+        lines = self._coder.encode(frame.select(self._coder.features))
+        self._outside.append(lines.outside)
+        return EncodedRows(pl.DataFrame(), lines.codes, lines.numbers.astype(np.float32, copy=False))
