@@ -10,10 +10,10 @@ import polars as pl
 from llp.datasets.ordered_map import ordered_map
 from llp.errors import InputError
 from llp.files import write_atomically
+from llp.machine import cores
 from llp.scoring.rows import EncodedRows, RowSource
 from llp.scoring.trained import TrainedRuns
 
-THREADS = 2
 ROW_GROUP = 2**18
 
 SINKS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
@@ -72,7 +72,7 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callabl
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         nonlocal written
-        for frame in ordered_map(score, rows.blocks(), threads=THREADS):
+        for frame in ordered_map(score, rows.blocks(), threads=cores() + 1):  # one more, since the cores also read
             written += frame.height
             on_rows(frame.height)
             yield frame

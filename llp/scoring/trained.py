@@ -73,8 +73,8 @@ class TrainedRuns:
 
         The score of a row does not depend on those beside it, to the last digit.
         """
-        n, starts = len(categorical), range(0, len(categorical), ROWS_AT_ONCE)
-        parts = [[_part(one, start) for one in (categorical, numeric)] for start in starts]
+        n = len(categorical)
+        parts = list(zip(*map(_parts, (categorical, numeric)), strict=True))
         raw = [
             torch.cat([method.log_odds(method(*part)) for part in parts])[:n].double().numpy()
             for method in self.methods
@@ -82,11 +82,13 @@ class TrainedRuns:
         return mean_scores(raw, self.label_kind)
 
 
-def _part(rows: NDArray[Any], start: int) -> Tensor:
-    """`ROWS_AT_ONCE` rows; where there are fewer, zeros follow: other numbers of rows are summed in other orders."""
-    part = torch.from_numpy(np.ascontiguousarray(rows[start : start + ROWS_AT_ONCE]))
-    fewer = ROWS_AT_ONCE - len(part)
-    return torch.cat([part, part.new_zeros(fewer, part.shape[1])]) if fewer else part
+def _parts(rows: NDArray[Any]) -> tuple[Tensor, ...]:
+    """Parts of `ROWS_AT_ONCE`, zeros behind the last row: other numbers of rows would be summed in other orders."""
+    whole = torch.from_numpy(rows).contiguous()  # codes come by column: transposed once, and not by part
+    fewer = -len(whole) % ROWS_AT_ONCE
+    if fewer:
+        whole = torch.cat([whole, whole.new_zeros(fewer, whole.shape[1])])
+    return torch.split(whole, ROWS_AT_ONCE)
 
 
 def find_runs(names: Sequence[str]) -> list[Path]:
