@@ -12,22 +12,19 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from hydra.errors import ConfigCompositionException
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig, OmegaConf
 
 from llp.config import rerun
 from llp.config.command_line import UnreadableError, parse_words
-from llp.config.commands import COMMANDS, check_grid
+from llp.config.commands import check_grid
 from llp.config.edited import ConfigFiles
+from llp.config.explained import explain
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
-from llp.config.options import nearest
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
-from llp.config.targets import check_preparation, check_targets
-from llp.config.validation import validate
-from llp.errors import InputError, choice, invalid, plain, shortened
+from llp.errors import InputError, choice, invalid
 
 
 class CompositionError(InputError, ConfigCompositionException):
@@ -90,7 +87,7 @@ class CheckedLoader(ConfigLoaderImpl):
                 task = [one.input_line for one in parse_words(given) if not one.is_hydra_override()]
                 config.hydra.overrides.task = task
                 return config
-            explained = str(self._explain(error, config_name, given, run_mode))
+            explained = str(explain(self, error, config_name, given, run_mode))
             if from_shell and not self._composes_points:
                 sys.exit(explained)
             raise CompositionError(explained) from None
@@ -147,7 +144,7 @@ class CheckedLoader(ConfigLoaderImpl):
             self._apply_overrides_to_config(list(values), config)
         except Exception as error:
             given = [*self._of_hydra(master), *overrides]
-            explained = self._explain(error, master.hydra.job.config_name, given, RunMode.RUN)
+            explained = explain(self, error, master.hydra.job.config_name, given, RunMode.RUN)
             raise CompositionError(str(explained)) from None
 
     def has_file(self, group: str, name: str, master: DictConfig) -> bool:
@@ -201,69 +198,6 @@ class CheckedLoader(ConfigLoaderImpl):
 
     def _names(self, group: str) -> list[str]:
         return ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else self.get_group_options(group)
-
-    def _explain(
-        self, error: Exception, config_name: str | None, overrides: list[str], run_mode: RunMode
-    ) -> Exception | str:
-        """The error in this project's words, where there are any; else Hydra's own in a line."""
-        if isinstance(error, InputError):
-            return error
-        if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
-            group, _, name = error.missing_cfg_file.rpartition("/")
-            return invalid(group, name, choice(list(error.options)), nearest(name, error.options))
-        if isinstance(error, ConfigCompositionException) and config_name in COMMANDS:
-            try:
-                return self._unknown_option(config_name, overrides, run_mode) or _line(error)
-            except Exception:  # what is accepted instead may be what Hydra breaks down on
-                pass
-        if isinstance(error, HydraException | OmegaConfBaseException):
-            return _line(error)
-        given = shortened(self._breaking(config_name, overrides, run_mode))
-        return InputError(f"Invalid {given}: expected what Hydra can compose ({_line(error)}), such as fold=0")
-
-    def _breaking(self, config_name: str | None, overrides: list[str], run_mode: RunMode) -> str:
-        """The override that Hydra breaks down on also alone; all of them where none does."""
-        for word in overrides:
-            try:
-                super().load_configuration(config_name, [word], run_mode, from_shell=False)
-            except (HydraException, OmegaConfBaseException):
-                continue
-            except Exception:
-                return word
-        return " ".join(overrides)
-
-    def _unknown_option(self, command: str, overrides: list[str], run_mode: RunMode) -> InputError | None:
-        """Compose with every option accepted; the models then say which one nothing reads."""
-        accepted = []
-        for one in parse_words(overrides):
-            sweep = one.is_sweep_override() or one.is_delete() or one.is_hydra_override()
-            if not sweep and not self.is_group(one.key_or_group):
-                accepted.append("++" + (one.input_line or "").lstrip("+"))
-            else:
-                accepted.append(one.input_line or "")
-        config = super().load_configuration(command, accepted, run_mode)
-        with open_dict(config):
-            del config["hydra"]
-        try:
-            validate(command, config)
-            content = OmegaConf.to_container(config, resolve=True)
-            assert isinstance(content, dict)
-            if command == "train":
-                check_targets({str(name): node for name, node in content.items()})
-            elif "dataset" in content:
-                check_preparation(content["dataset"])
-        except InputError as error:
-            return error
-        added = next((one for one in parse_words(overrides) if one.is_add()), None)
-        if added is None:
-            return None
-        name, value = added.key_or_group, added.value()
-        return invalid(f"+{name}", value, "no + before an option that is there", f"{name}={plain(value)}")
-
-
-def _line(error: Exception) -> str:
-    cause = f" ({error.__cause__})" if isinstance(error.__cause__, OmegaConfBaseException) else ""
-    return " ".join(f"{error}{cause}".split()) or type(error).__name__
 
 
 def install_loader() -> None:

@@ -4,8 +4,6 @@ What a point is follows from its config; the config follows from few composition
 points that differ in fold and seed alone from one of them. So a grid of thousands of points answers in seconds.
 """
 
-import copy
-import json
 import logging
 import math
 from collections import defaultdict
@@ -20,19 +18,16 @@ from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from llp.config.checks import check_config
 from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import grouping_key
 from llp.config.launchers import check_joblib
 from llp.config.points import Points, compose_grid
-from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
-from llp.errors import InputError, invalid
-from llp.machine import cores
+from llp.errors import InputError
 from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.benchmark import expand_choices
-from llp.runs.build import check_input
 from llp.runs.cells import GridCell, Overrides, Tables, cells_of
+from llp.runs.grid_checks import check_builds, check_configs, check_side_by_side, crowding
 from llp.runs.identity import Run, keeps_weights
 from llp.runs.point import Point
 from llp.runs.record import RunRecord
@@ -178,9 +173,9 @@ def points_to_launch(
             cell.places = {place: run for place, run in cell.places.items() if place not in done}
     left = [cell for cell in cells if cell.places]
     known = [cell for cell in left if cell.content is not None]
-    _check_configs(known)
-    _check_side_by_side(master.runs_at_once, known)
-    _check_builds(known, tables)
+    check_configs(known)
+    check_side_by_side(master.runs_at_once, known)
+    check_builds(known, tables)
     if str(master.hydra.launcher._target_).endswith(".JoblibLauncher"):
         check_joblib(dict(master.hydra.launcher))
     if record:
@@ -194,30 +189,6 @@ def points_to_launch(
     return [list(points[place]) for place in launched]
 
 
-def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:
-    """Say in a line where processes × threads go beyond the cores.
-
-    Parameters
-    ----------
-    n_jobs : int
-        The launcher's processes; below 0 as joblib counts: -1 is one for each core.
-    n_points : int
-        Points to train.
-    threads : int
-        Most threads of a point.
-    n_cores : int, optional
-        Those that this process may use.
-    """
-    n_cores = n_cores or cores()
-    processes = min(n_points, n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs))
-    if processes * threads <= n_cores:
-        return None
-    return (
-        f"{processes} processes × trainer.threads={threads} are more than the {n_cores} cores and wait for each other: "
-        "write a smaller hydra.launcher.n_jobs or trainer.threads"
-    )
-
-
 def _record(asked: Mapping[str, Sequence[Point]], experiment: str | None) -> None:
     """Leave a record of the points in their outputs folder; of those that only a launched job knows there is none."""
     for outputs_dir, points in asked.items():
@@ -229,47 +200,3 @@ def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
         return Run.of_content(content, table).finished(keeps_weights(content), warn=False) is not None
     except InputError:  # of a later version, which the point tells
         return False
-
-
-def _check_configs(cells: Sequence[GridCell]) -> None:
-    """Check each config, and each fold and seed with one of them."""
-    seen: set[tuple[str, int]] = set()
-    for cell in cells:
-        check_config(cell.config)
-        for run in cell.places.values():
-            if new := {name: value for name, value in run.items() if (name, value) not in seen}:
-                seen |= new.items()
-                changed = copy.deepcopy(cell.config)
-                changed.update(new)
-                check_config(changed)
-
-
-def _check_side_by_side(runs_at_once: int, cells: Sequence[GridCell]) -> None:
-    """Refuse points that cannot train in one process together."""
-    contents = [cell.content for cell in cells if cell.content is not None]
-    if any(content["runs_at_once"] != runs_at_once for content in contents):
-        raise invalid("runs_at_once", runs_at_once, "one number for the whole grid", 2)
-    if runs_at_once == 1:
-        return
-    for group, name in (("trainer", "threads"), ("hardware", "deterministic")):  # torch has one of each in a process
-        if len({content[group][name] for content in contents}) > 1:
-            raise invalid("runs_at_once", runs_at_once, f"1 where the points differ in {group}.{name}", 1)
-    if any(content["num_workers"] for content in contents):  # a fork of a process with threads may wait for ever
-        raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
-
-
-def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
-    """Build each method with each model and optimizer once, or check their options where there is no table yet."""
-    seen: set[str] = set()
-    for cell in cells:
-        assert cell.content is not None
-        parts = {name: cell.content[name] for name in ("dataset", *GIVEN, "hardware")}
-        key = json.dumps(parts)
-        if key in seen:
-            continue
-        seen.add(key)
-        table = tables.of(cell)
-        if table is None:
-            check_targets(parts)
-        else:
-            check_input(cell.config, table)

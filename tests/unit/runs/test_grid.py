@@ -14,7 +14,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.runs.asked import read_asked
-from llp.runs.grid import asked_points, crowding, points_of, points_to_launch
+from llp.runs.grid import asked_points, points_of, points_to_launch
 from llp.runs.point import Point
 from llp.runs.run import run_one
 from tests.helpers.commands import TINY
@@ -167,20 +167,3 @@ def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
         asked_points(["trainer.max_epoch=2"])
     with pytest.raises(InputError, match=r"^Invalid grid: it has an interval, of which a search .* chooses points"):
         asked_points(["experiment=search"])
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "n_points", "threads", "told"),
-    [
-        (2, 9, 2, "2 processes × trainer.threads=2 are more than the 2 cores"),
-        (-1, 9, 2, "2 processes × trainer.threads=2 are more than the 2 cores"),
-        (8, 9, 1, "8 processes × trainer.threads=1 are more than the 2 cores"),
-        (8, 2, 1, None),
-        (2, 1, 2, None),
-        (-1, 9, 1, None),
-        (-5, 9, 2, None),
-    ],
-)
-def test_more_threads_than_cores_are_told(n_jobs, n_points, threads, told):
-    line = crowding(n_jobs, n_points, threads, n_cores=2)
-    assert line is None if told is None else line.startswith(told)

@@ -1,0 +1,98 @@
+"""Checks of a grid's points as a whole, before the first one is launched."""
+
+import copy
+import json
+from collections.abc import Sequence
+
+from llp.config.checks import check_config
+from llp.config.targets import GIVEN, check_targets
+from llp.errors import invalid
+from llp.machine import cores
+from llp.runs.build import check_input
+from llp.runs.cells import GridCell, Tables
+
+
+def check_configs(cells: Sequence[GridCell]) -> None:
+    """Check each config, and each fold and seed with one of them.
+
+    Raises
+    ------
+    InputError
+        An option has a wrong value, or does not go with another one.
+    """
+    seen: set[tuple[str, int]] = set()
+    for cell in cells:
+        check_config(cell.config)
+        for run in cell.places.values():
+            if new := {name: value for name, value in run.items() if (name, value) not in seen}:
+                seen |= new.items()
+                changed = copy.deepcopy(cell.config)
+                changed.update(new)
+                check_config(changed)
+
+
+def check_side_by_side(runs_at_once: int, cells: Sequence[GridCell]) -> None:
+    """Refuse points that cannot train in one process together.
+
+    Raises
+    ------
+    InputError
+        They differ in what a process has once.
+    """
+    contents = [cell.content for cell in cells if cell.content is not None]
+    if any(content["runs_at_once"] != runs_at_once for content in contents):
+        raise invalid("runs_at_once", runs_at_once, "one number for the whole grid", 2)
+    if runs_at_once == 1:
+        return
+    for group, name in (("trainer", "threads"), ("hardware", "deterministic")):  # torch has one of each in a process
+        if len({content[group][name] for content in contents}) > 1:
+            raise invalid("runs_at_once", runs_at_once, f"1 where the points differ in {group}.{name}", 1)
+    if any(content["num_workers"] for content in contents):  # a fork of a process with threads may wait for ever
+        raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
+
+
+def check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
+    """Build each method with each model and optimizer once, or check their options where there is no table yet.
+
+    Raises
+    ------
+    InputError
+        One cannot be built.
+    """
+    seen: set[str] = set()
+    for cell in cells:
+        assert cell.content is not None
+        parts = {name: cell.content[name] for name in ("dataset", *GIVEN, "hardware")}
+        key = json.dumps(parts)
+        if key in seen:
+            continue
+        seen.add(key)
+        table = tables.of(cell)
+        if table is None:
+            check_targets(parts)
+        else:
+            check_input(cell.config, table)
+
+
+def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:
+    """Say in a line where processes × threads go beyond the cores.
+
+    Parameters
+    ----------
+    n_jobs : int
+        The launcher's processes; below 0 as joblib counts: -1 is one for each core.
+    n_points : int
+        Points to train.
+    threads : int
+        Most threads of a point.
+    n_cores : int, optional
+        Those that this process may use.
+    """
+    n_cores = n_cores or cores()
+    processes = min(n_points, n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs))
+    if processes * threads <= n_cores:
+        return None
+    return (
+        f"{processes} processes × trainer.threads={threads} are more than the {n_cores} cores and wait for each other: "
+        "write a smaller hydra.launcher.n_jobs or trainer.threads"
+    )
