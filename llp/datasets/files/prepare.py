@@ -6,7 +6,7 @@ blocks, whatever the number of rows (and four bytes a row where rows name their 
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from llp.config.grouping_keys import options as known_datasets
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
-from llp.datasets.files.kinds import check_names, find_kinds, kinds_table
+from llp.datasets.files.kinds import RawColumn, check_names, find_kinds, kinds_table
 from llp.datasets.files.label import Label, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
@@ -100,6 +100,7 @@ def prepare(
         label = _label(staged, options, bags_given=bags is not None)
         raw_columns = find_kinds(train.lazy, options)
         progress.console.print(kinds_table(raw_columns, train.rows))
+        _tell_no_date(raw_columns, options.coding.date_format)
         features, vocabularies = fit_features(train.lazy, plan_features(raw_columns, options.coding), options)
         _tell_rare(vocabularies, options.coding.rare_threshold)
         recipe = Recipe(options, label, features, vocabularies)
@@ -185,6 +186,12 @@ def _tell_rare(vocabularies: Vocabularies, rare_threshold: int) -> None:
             "no value of %s is seen more than %d times, so all share one code; rare_threshold=0 keeps them apart",
             ", ".join(map(repr, empty)), rare_threshold,
         )  # fmt: skip
+
+
+def _tell_no_date(raw_columns: Sequence[RawColumn], date_format: str) -> None:
+    """Warn of a date format that no column is written in."""
+    if date_format != "iso" and all(one.kind != "date" for one in raw_columns):
+        log.warning("date_format=%s has no effect: no column holds dates that are written so", date_format)
 
 
 def _bags(

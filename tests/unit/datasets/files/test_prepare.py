@@ -191,6 +191,12 @@ def test_kinds_are_inferred_and_can_be_corrected(tmp_path):
     ]
 
 
+def test_date_format_that_no_column_is_written_in_is_told(tmp_path, caplog):
+    pl.DataFrame({"day": ["2024-02-03", "2024-02-04"] * 30, "y": [0, 1] * 30}).write_csv(tmp_path / "mine.csv")
+    prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", date_format="%d.%m.%Y")
+    assert "date_format=%d.%m.%Y has no effect" in caplog.text
+
+
 def test_typed_dates_and_booleans_of_parquet(tmp_path):
     n = 60
     frame = pl.DataFrame(
