@@ -1,22 +1,31 @@
 """The result tables of the pages, made from run records that are committed beside them.
 
 `python -m llp.bench.results` writes the tables of `docs/*.md` anew, each between `<!-- table: NAME -->` and
-`<!-- end -->`. `python -m llp.bench.results NAME FOLDER` first keeps the records of all finished runs below a folder as
-`docs/results/NAME.jsonl`, a line per run.
+`<!-- end -->`; `<!-- tests: NAME -->` begins the tests of the best method against the others.
+`python -m llp.bench.results NAME FOLDER` first keeps the records of all finished runs below a folder as
+`docs/results/NAME.jsonl`, a line per run. Of runs at several learning rates those at the rate that held-out bags chose
+are shown, as `llp.report learning_rate=held_out` does.
 """
 
 import re
 import statistics
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from llp.config.grouping_keys import CONF_DIR
+from llp.results.collect import Collected, collect
+from llp.results.rates import at_held_out_rates
+from llp.results.summary import summarize
+from llp.results.table import to_markdown
+from llp.results.tables.significance import paired_tests
+from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
 DOCS = CONF_DIR.parent / "docs"
-TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (table|tests): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def keep(folder: Path, path: Path) -> None:
@@ -32,28 +41,59 @@ def read(path: Path) -> list[RunRecord]:
     return [RunRecord.model_validate_json(line) for line in path.read_text().splitlines()]
 
 
+def _collected(records: Sequence[RunRecord]) -> Collected:
+    """What a report would collect of the records, at the rates that were chosen."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, record in enumerate(records):
+            record.write(Path(folder, str(number), "result.json"))
+        return at_held_out_rates(collect(Path(folder)))[0]
+
+
+def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Keep the records that `llp.results.rates` keeps."""
+    kept = set(_collected(records).runs.select("config_hash", "fold", "seed").iter_rows())
+    return [record for record in records if (record.config_hash, record.fold, record.seed) in kept]
+
+
 def table_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, for each grouping key mean ± sample standard deviation and epochs.
 
-    The deviation is left out where there is one run.
+    The deviation is left out where there is one run. Of several learning rates the chosen one is told.
 
     Methods stand in the order of the first key's mean, the best first.
     """
+    shown = at_chosen_rates(records)
     cells: dict[str, dict[str, list[RunRecord]]] = defaultdict(dict)
-    for record in records:
+    for record in shown:
         cells[record.method].setdefault(record.grouping_key, []).append(record)
-    keys = sorted({record.grouping_key for record in records})
-    metric = records[0].metric
+    keys = sorted({record.grouping_key for record in shown})
+    metric = shown[0].metric
     best_first = sorted(
         cells, key=lambda method: statistics.mean(_values(cells[method][keys[0]])), reverse=metric.mode == "max"
     )
-    header = ["method", *(text for key in keys for text in (f"test {metric.name}, {key}", "epochs"))]
+    several = len(shown) < len(records)
+    titles = ("epochs", "rate") if several else ("epochs",)
+    header = ["method", *(text for key in keys for text in (f"test {metric.name}, {key}", *titles))]
     lines = [header, ["---"] * len(header)]
-    lines += [[f"`{name}`", *(text for key in keys for text in _cell(cells[name][key]))] for name in best_first]
+    lines += [
+        [f"`{name}`", *(text for key in keys for text in _cell(cells[name][key], several))] for name in best_first
+    ]
     commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
-    note = f"{len(records)} runs; seeds {_set(r.seed for r in records)}, folds {_set(r.fold for r in records)}"
+    note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
+    if several:
+        note += f"; their rates chosen on held-out bags among {len(records)} runs"
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"{table}\n{note}; code of commit {commits}.\n"
+
+
+def comparison_of(records: Sequence[RunRecord]) -> str:
+    """Make the Markdown table of a report that sets the best method of each bag dataset beside the others."""
+    collected = _collected(records)
+    runs = name_variants(collected.runs, collected.configs)
+    table = paired_tests(summarize(runs), runs)
+    if table is None:
+        raise ValueError("the records hold no two methods on bags with common folds")
+    return to_markdown(table).split("\n", 2)[2]  # without its title
 
 
 def _values(records: Iterable[RunRecord]) -> list[float]:
@@ -64,19 +104,28 @@ def _set(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(set(numbers))))
 
 
-def _cell(records: Sequence[RunRecord]) -> tuple[str, str]:
-    """Mean ± standard deviation of the metric, and the epochs trained, stage by stage (nothing where none is)."""
+def _cell(records: Sequence[RunRecord], with_rate: bool) -> list[str]:
+    """Mean ± standard deviation of the metric, the epochs, stage by stage (nothing where none is), and the rate."""
     values = _values(records)
     stages = zip(*([stage.epochs for stage in record.stages] for record in records), strict=True)
     epochs = " + ".join(f"{statistics.mean(of_one):.0f}" for of_one in stages)
+    trained = epochs != "0"
     spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.4f}{spread}", "" if epochs == "0" else epochs
+    cell = [f"{statistics.mean(values):.4f}{spread}", epochs if trained else ""]
+    if with_rate:
+        optimizer = records[0].config["optimizer"]
+        assert isinstance(optimizer, dict)
+        cell.append(str(optimizer["lr"]) if trained else "")
+    return cell
+
+
+MADE = {"table": table_of, "tests": comparison_of}
 
 
 def with_tables(text: str) -> str:
     """Give a page's text with every table made from its records."""
     return TABLE.sub(
-        lambda found: f"{found[1]}\n{table_of(read(DOCS / 'results' / f'{found[2]}.jsonl'))}{found[3]}", text
+        lambda found: f"{found[1]}\n{MADE[found[2]](read(DOCS / 'results' / f'{found[3]}.jsonl'))}{found[4]}", text
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llp.bench.results import DOCS, TABLE, keep, read, table_of, with_tables
+from llp.bench.results import DOCS, TABLE, comparison_of, keep, read, table_of, with_tables
 from tests.helpers.records import stage, write_folds
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -15,7 +15,7 @@ def test_tables_of_a_page_are_made_from_its_records(page):
 
 
 def test_records_and_tables_belong_together():
-    named = {found[2] for page in PAGES for found in TABLE.finditer(page.read_text())}
+    named = {found[3] for page in PAGES for found in TABLE.finditer(page.read_text())}
     kept = {path.stem for path in (DOCS / "results").glob("*.jsonl")}
     assert named == kept != set()
 
@@ -39,3 +39,17 @@ def test_a_table_of_one_fold_has_no_deviations(tmp_path):
     write_folds(tmp_path, [0.5], method="upm")
     keep(tmp_path, tmp_path / "kept.jsonl")
     assert "| `upm` | 0.5000 | 4 |\n" in table_of(read(tmp_path / "kept.jsonl"))
+
+
+def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
+    for rate, loss, scores in ((0.1, 0.5, [0.9, 0.8, 0.7]), (0.01, 0.4, [0.6, 0.5, 0.7])):
+        changes = {"protocol": "holdout", "config": {"optimizer": {"lr": rate}}, "held_out": loss}
+        write_folds(tmp_path, scores, method="upm", config_hash=f"{rate}", **changes)
+    changes["config"] = {"optimizer": {"lr": 0.1}}
+    write_folds(tmp_path, [0.55, 0.45, 0.64], method="ot_llp", **changes)
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    records = read(tmp_path / "kept.jsonl")
+    table = table_of(records)
+    assert "| `upm` | 0.6000 ± 0.1000 | 4 | 0.01 |\n" in table
+    assert "6 runs; seeds 0, folds 0, 1, 2; their rates chosen on held-out bags among 9 runs" in table
+    assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
