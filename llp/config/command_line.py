@@ -1,5 +1,6 @@
 """What a user may write on the command line and Hydra does not take: bare texts, and flags behind options."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,6 +63,9 @@ def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
         refuse(f"only one of {', '.join(_ALONE)} at a time")
     if given.resolve and not (given.cfg or given.help):
         refuse("--resolve goes with --cfg or --help")
+    asked = next((word for word in given.overrides if given.shell_completion and word.startswith("query=")), None)
+    if asked is not None and "COMP_LINE" not in os.environ:
+        refuse(f"{asked} is what a shell asks while one types; -sc {asked.replace('query', 'install', 1)} installs it")
     if given.experimental_rerun is not None:
         raise InputError("Invalid --experimental-rerun: expected an option of llp.train, such as from=FOLDER")
     if given.config_dir is not None and not Path(given.config_dir).is_dir():

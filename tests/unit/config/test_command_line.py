@@ -59,6 +59,7 @@ def test_words_are_made_parsable(monkeypatch, written, given):
         (["--run", "-m"], r"Invalid flags: only one of run, multirun, "),
         (["--resolve"], r"Invalid flags: --resolve goes with --cfg or --help"),
         (["--experimental-rerun", "x"], r"Invalid --experimental-rerun: expected .*, such as from=FOLDER"),
+        (["-sc", "query=bash"], r"Invalid flags: query=bash .* -sc install=bash installs it"),
         (["--config-dir", "/no/such"], r"Invalid --config-dir /no/such: expected a folder that is there"),
     ],
 )
