@@ -47,6 +47,7 @@ def test_flights(command):
     assert "random_256" in out
 
 
+@pytest.mark.stops
 def test_goes_on_after_a_kill(command, tmp_path):
     """A key that was done before the kill is not touched by the next call, and the result is a whole run's."""
     keys = command.outputs_dir / "analysis" / "synthetic" / "keys"

@@ -57,6 +57,7 @@ def killed_three_times(command, grid, longest):
     assert list(command.outputs_dir.rglob(".[0-9]*")) == []
 
 
+@pytest.mark.stops
 def test_killed_and_started_again(tmp_path, data_dir, tiny):
     whole = Command(data_dir, tmp_path / "outputs", tmp_path)
     for method in ("dllp_bce", "dllp_mae"):

@@ -163,6 +163,7 @@ def heard():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.stops
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_signal_stops_all_runs_and_the_same_command_goes_on(commands, command, heard, number):
     whole = commands[0]
