@@ -42,9 +42,8 @@ def main(config: DictConfig) -> None:
             task = progress.add_task("score", total=table.n_rows)
             written = write_scores(runs, rows, out, lambda n: progress.advance(task, n))
         elif coder := raw_coder(runs.table):
-            task = progress.add_task("score", total=None)
             raw = RawRows(_listed(config.files), coder, lambda n: progress.advance(task, n))
-            progress.update(task, total=raw.total_bytes)
+            task = progress.add_task("score", total=raw.total_bytes)
             written = write_scores(runs, raw, out, lambda n: None)
             raw.tell_outside()
         else:

@@ -15,6 +15,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import raw_blocks, raw_files, raw_synthetic
+from llp.datasets.files.recipe import Recipe
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
 from llp.runs.run import run_one
@@ -263,8 +264,10 @@ def test_lines_of_the_other_dataset_are_named(request, write, dataset, columns, 
         request.getfixturevalue(dataset).of_files(write([["1"] * columns] * 3))
 
 
-def test_a_table_of_something_else_has_no_coder(tmp_path):
+def test_a_table_of_something_else_codes_no_files(tmp_path):
     assert raw_coder(make_table(tmp_path / "t")) is None
+    with pytest.raises(InputError, match=r"was not made from own files.*; score its rows with dataset=NAME, or"):
+        Recipe.load(tmp_path / "t")
 
 
 @pytest.mark.parametrize("kind", ["vocabulary", "other"])
