@@ -6,10 +6,11 @@ import math
 import pytest
 from hydra import compose, initialize_config_dir
 
-from llp.bench.suite import RATES, at_chosen_rates, searching, swept
+from llp.bench.suite import RATES, at_chosen_rates, parts_of, searching, swept
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option
+from llp.errors import InputError
 
 pytestmark = pytest.mark.run  # composes every point of the grids
 
@@ -88,11 +89,25 @@ def test_grouping_key_beside_a_bag_dataset_wins():
 
 def test_suite_trains_all_folds_at_the_chosen_rates():
     register()
-    assert searching("suite")[1:] == ["experiment=suite", f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
-    multiruns = at_chosen_rates("suite_real", {("diamonds", "random_64", "genbags"): "3e-3"})
+    parts = parts_of(None)
+    assert parts == {name: swept(name)["bag_dataset"] for name in ("suite", "suite_real")}
+    rates = f"optimizer.lr={','.join(RATES)}"
+    own = ["experiment=suite", "bag_dataset=made_c1_c11,flights_month_day", rates, "fold=0", "seed=0"]
+    assert searching("suite", ["made_c1_c11", "flights_month_day"])[1:] == own
+    multiruns = at_chosen_rates("suite_real", parts["suite_real"], {("diamonds", "random_64", "genbags"): "3e-3"})
     assert len(multiruns) == len(swept("suite_real")["bag_dataset"]) + 1
     own = [one for one in multiruns if "bag_dataset=diamonds_random_64" in one]
     assert {tuple(one[-2:]) for one in own} == {
         ("method=group_prior,instance_mse,dllp_mse,dllp_mae,sim_llp", "optimizer.lr=1e-4"),
         ("method=genbags", "optimizer.lr=3e-3"),
     }
+
+
+def test_a_part_of_the_suite_is_trained_by_its_bag_datasets():
+    assert parts_of(["diamonds_random_64"]) == {"suite_real": ["diamonds_random_64"]}
+    assert parts_of(["flights_random_64", "delay_random_64"]) == {
+        "suite": ["flights_random_64"],
+        "suite_real": ["delay_random_64"],
+    }
+    with pytest.raises(InputError, match=r"Invalid bag_dataset='flight_random_64': .*, such as .*=flights_random_64"):
+        parts_of(["flight_random_64"])
