@@ -1,7 +1,8 @@
 """The result tables of the pages, made from run records that are committed beside them.
 
 `python -m llp.bench.results` writes the tables of `docs/*.md` anew, each between `<!-- table: NAME -->` and
-`<!-- end -->`; `<!-- tests: NAME -->` begins the tests of the best method against the others.
+`<!-- end -->`; `<!-- tests: NAME -->` begins the tests of the best method against the others, and
+`<!-- rates: NAME -->` what each learning rate of a search gave.
 `python -m llp.bench.results NAME FOLDER` first keeps the records of all finished runs below a folder as
 `docs/results/NAME.jsonl`, a line per run. Of runs at several learning rates those at the rate that held-out bags chose
 are shown, as `llp.report learning_rate=held_out` does.
@@ -25,7 +26,7 @@ from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
 DOCS = CONF_DIR.parent / "docs"
-TABLE = re.compile(r"(<!-- (table|tests): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (table|tests|rates): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def keep(folder: Path, path: Path) -> None:
@@ -96,6 +97,34 @@ def comparison_of(records: Sequence[RunRecord]) -> str:
     return to_markdown(table).split("\n", 2)[2]  # without its title
 
 
+def rates_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table of a search: a row per method, the test metric at each learning rate, the chosen in bold.
+
+    Of several folds and seeds the first is shown.
+    """
+    fold, seed = min((record.fold, record.seed) for record in records)
+    searched = [record for record in records if (record.fold, record.seed) == (fold, seed) and record.stages[-1].epochs]
+    chosen = {record.config_hash for record in at_chosen_rates(records)}
+    found: dict[str, dict[float, str]] = defaultdict(dict)
+    for record in searched:
+        value = f"{statistics.mean(_values([record])):.4f}"
+        found[record.method][_rate(record)] = f"**{value}**" if record.config_hash in chosen else value
+    rates = sorted({rate for by_rate in found.values() for rate in by_rate})
+    lines = [["method", *(f"rate {rate:g}" for rate in rates)], ["---"] * (len(rates) + 1)]
+    lines += [[f"`{name}`", *(found[name].get(rate, "") for rate in rates)] for name in sorted(found)]
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    metric, key = searched[0].metric.name, searched[0].grouping_key
+    return (
+        f"{table}\nTest {metric}, {key}, fold {fold}, seed {seed}; in bold at the rate that the held-out bags chose.\n"
+    )
+
+
+def _rate(record: RunRecord) -> float:
+    optimizer = record.config["optimizer"]
+    assert isinstance(optimizer, dict)
+    return float(str(optimizer["lr"]))
+
+
 def _values(records: Iterable[RunRecord]) -> list[float]:
     return [float("nan") if record.metric.best is None else record.metric.best for record in records]
 
@@ -113,13 +142,11 @@ def _cell(records: Sequence[RunRecord], with_rate: bool) -> list[str]:
     spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
     cell = [f"{statistics.mean(values):.4f}{spread}", epochs if trained else ""]
     if with_rate:
-        optimizer = records[0].config["optimizer"]
-        assert isinstance(optimizer, dict)
-        cell.append(str(optimizer["lr"]) if trained else "")
+        cell.append(f"{_rate(records[0]):g}" if trained else "")
     return cell
 
 
-MADE = {"table": table_of, "tests": comparison_of}
+MADE = {"table": table_of, "tests": comparison_of, "rates": rates_of}
 
 
 def with_tables(text: str) -> str:

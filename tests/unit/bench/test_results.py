@@ -2,7 +2,7 @@
 
 import pytest
 
-from llp.bench.results import DOCS, TABLE, comparison_of, keep, read, table_of, with_tables
+from llp.bench.results import DOCS, TABLE, comparison_of, keep, rates_of, read, table_of, with_tables
 from tests.helpers.records import stage, write_folds
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -53,3 +53,5 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     assert "| `upm` | 0.6000 ± 0.1000 | 4 | 0.01 |\n" in table
     assert "6 runs; seeds 0, folds 0, 1, 2; their rates chosen on held-out bags among 9 runs" in table
     assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
+    assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
+    assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
