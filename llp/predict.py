@@ -22,7 +22,7 @@ def main(config: DictConfig) -> None:
     from llp.datasets.files.content import find_files
     from llp.datasets.files.recipe import Recipe
     from llp.runs.build import open_table
-    from llp.scoring.predict import check_out, write_scores
+    from llp.scoring.predict import check_not_read, check_out, write_scores
     from llp.scoring.raw_rows import RawRows, raw_coder
     from llp.scoring.rows import FilesRows, TableRows, check_same_columns
     from llp.scoring.trained import TrainedRuns, find_runs
@@ -33,7 +33,7 @@ def main(config: DictConfig) -> None:
         raise InputError("Missing files: expected either files= or dataset=, such as files=new.parquet")
     out = Path(config.out)
     check_out(out)
-    runs = TrainedRuns.open(find_runs(_listed(config.run)), Path(config.data_dir))
+    runs = TrainedRuns.open(find_runs(_listed(config.run, "run")), Path(config.data_dir))
     with Progress() as progress:
         if given_dataset:
             table = open_table(config)
@@ -42,12 +42,14 @@ def main(config: DictConfig) -> None:
             task = progress.add_task("score", total=table.n_rows)
             written = write_scores(runs, rows, out, lambda n: progress.advance(task, n))
         elif coder := raw_coder(runs.table):
-            raw = RawRows(_listed(config.files), coder, lambda n: progress.advance(task, n))
+            raw = RawRows(_listed(config.files, "files"), coder, lambda n: progress.advance(task, n))
+            check_not_read(out, raw.paths)
             task = progress.add_task("score", total=raw.total_bytes)
             written = write_scores(runs, raw, out, lambda n: None)
             raw.tell_outside()
         else:
-            paths = find_files(_listed(config.files), option="files")
+            paths = find_files(_listed(config.files, "files"), option="files")
+            check_not_read(out, paths)
             task = progress.add_task("score", total=sum(path.stat().st_size for path in paths))
             read = FilesRows(paths, Recipe.load(runs.table.folder), lambda n: progress.advance(task, n))
             written = write_scores(runs, read, out, lambda n: None)
@@ -55,7 +57,9 @@ def main(config: DictConfig) -> None:
     print(f"{out}: {written.rows:,} rows in {written.seconds:.1f} s, {rate:,.0f} rows/s")
 
 
-def _listed(value: object) -> list[str]:
+def _listed(value: object, option: str) -> list[str]:
+    if isinstance(value, ListConfig) and not value:
+        raise InputError(f"Invalid {option}=[]: it names nothing; expected one path or several, such as {option}=[A,B]")
     return [str(one) for one in value] if isinstance(value, ListConfig) else [str(value)]
 
 

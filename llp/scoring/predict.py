@@ -1,7 +1,7 @@
 """Scores written to a file as they are computed: in constant memory, in the order of the rows."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -31,15 +31,31 @@ class Written(NamedTuple):
 
 
 def check_out(out: Path) -> None:
-    """Refuse a name whose ending says no format.
+    """Refuse a name whose ending says no format, and that of a folder.
 
     Raises
     ------
     InputError
-        It has another ending.
+        It has another ending, or is a folder.
     """
     if out.suffix not in SINKS:
         raise InputError(f"Invalid out={out}: expected a file ending in {', '.join(SINKS)}, such as out=scores.parquet")
+    if out.is_dir():
+        raise InputError(f"Invalid out={out}: it is a folder; expected a file, such as out={out}/scores.parquet")
+
+
+def check_not_read(out: Path, paths: Sequence[Path]) -> None:
+    """Refuse to write the scores in the place of a file that is scored.
+
+    Raises
+    ------
+    InputError
+        They are the same file.
+    """
+    if out.exists() and any(out.samefile(path) for path in paths):
+        raise InputError(
+            f"Invalid out={out}: it is a file that is scored; expected another, such as out=scores.parquet"
+        )
 
 
 def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callable[[int], None]) -> Written:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -56,13 +57,20 @@ class RawRows:
         What coded the table's lines.
     on_read : callable
         Is told how many bytes were read.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files.
     """
 
     def __init__(self, names: Sequence[str], coder: RawCoder, on_read: Callable[[int], None]) -> None:
         self._names = names
         self._coder = coder
         self._layout = coder.layout.of_new_rows()
-        self._files = RawFiles(find_files(names, option="files"), on_read, lambda text: other_file(text, self._layout))
+        found = find_files(names, option="files")
+        self.paths: list[Path] = [file.path for file in found]
+        self._files = RawFiles(found, on_read, lambda text: other_file(text, self._layout))
         self._bad_lines = BadLines("stop", may_skip=False)
         self._outside: list[int] = []
         self.id_schema = pl.Schema()

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from hydra import compose, initialize_config_dir
 
+from llp import predict
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
@@ -287,3 +288,48 @@ def test_command_scores_raw_lines(ctr, write, tmp_path):
     assert "s.parquet: 2,501 rows" in done.stdout
     assert "1 number(s) lie below or above" in done.stdout + done.stderr
     assert pl.read_parquet(tmp_path / "s.parquet")[:-1].equals(ctr.of_table)
+
+
+UNFIT = {
+    "no run": (("run=[]", "files=raw.csv"), "Invalid run=[]: it names nothing;"),
+    "no files": (("files=[]",), "Invalid files=[]: it names nothing;"),
+    "a folder to write": (("files=raw.csv", "out=folder.csv"), "Invalid out=folder.csv: it is a folder;"),
+    "the file that is scored": (("files=raw.csv", "out=raw.csv"), "Invalid out=raw.csv: it is a file that is scored;"),
+    "a link to one": (
+        ("files=[other.csv,raw.csv]", "out=link.csv"),
+        "Invalid out=link.csv: it is a file that is scored;",
+    ),
+}
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """What the command says of its arguments, in this process, beside a raw file, a folder and a link."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("llp.signals.listen", lambda *, raising: None)  # pytest keeps its own
+    monkeypatch.setattr("llp.command.outlive_readers", lambda: None)
+
+    def of(scored, *words):
+        for name in ("raw.csv", "other.csv"):
+            (tmp_path / name).write_bytes(scored.raw.read_bytes())
+        (tmp_path / "folder.csv").mkdir()
+        (tmp_path / "link.csv").symlink_to("raw.csv")
+        given = {"run": scored.run, "out": "s.csv", "data_dir": scored.folder / "data"}
+        given |= dict(word.split("=", 1) for word in words)
+        monkeypatch.setattr("sys.argv", ["predict", *(f"{name}={value}" for name, value in given.items())])
+        with pytest.raises(SystemExit) as ended:
+            predict.main()
+        return ended.value.code
+
+    return of
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+def test_unfit_arguments_are_told_in_a_line_and_leave_all_files_as_they_are(ctr, told, tmp_path, unfit):
+    words, message = UNFIT[unfit]
+    line = told(ctr, *words)
+    assert line.startswith(message)
+    assert "\n" not in line
+    assert (tmp_path / "raw.csv").read_bytes() == ctr.raw.read_bytes()
+    assert (tmp_path / "link.csv").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.csv", "link.csv", "other.csv", "raw.csv"]
