@@ -92,7 +92,7 @@ def _parts(rows: NDArray[Any]) -> tuple[Tensor, ...]:
 
 
 def find_runs(names: Sequence[str]) -> list[Path]:
-    """The folders of finished runs that a run= option names: folders, and globs of them, in order.
+    """The folders of finished runs that a run= option names: folders, and globs of them, in order, each once.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def find_runs(names: Sequence[str]) -> list[Path]:
         if not finished:
             raise InputError(f"Invalid run={name}: expected the folder of a finished run, or a glob of such folders")
         found += finished
-    return found
+    return list({folder.resolve(): folder for folder in found}.values())
 
 
 def _table_name(folder: Path, record: RunRecord) -> str:

@@ -23,7 +23,7 @@ from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows, TableRows
-from llp.scoring.trained import TrainedRuns
+from llp.scoring.trained import TrainedRuns, find_runs
 from tests.helpers.own_files import prepare_files
 
 N = 700
@@ -158,6 +158,14 @@ def test_several_runs_are_averaged(home, run, new):
     assert not np.allclose(*single)
     np.testing.assert_allclose(both, np.mean(single, axis=0), atol=1e-12)
     np.testing.assert_allclose(expit(home.scores([run, other], files)["log_odds"].to_numpy()), both, atol=1e-12)
+
+
+def test_a_run_that_is_named_twice_counts_once(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").touch()
+    monkeypatch.chdir(tmp_path)
+    assert [folder.name for folder in find_runs(["two", str(tmp_path / "*"), "one"])] == ["two", "one"]
 
 
 def test_predictions_of_a_real_label_are_in_its_unit(home):
