@@ -88,6 +88,7 @@ LONG = (
 HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"  # the cursor
 
 
+@pytest.mark.stops
 @pytest.mark.parametrize(
     ("place", "grid"),
     [("host", []), ("device", ["-m", "runs_at_once=2", "fold=0,1"])],
