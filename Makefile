@@ -44,7 +44,7 @@ benchmark-small: $(READY)  ## The same experiments on flights and made data in m
 	$(RUN) -m llp.report
 
 test: $(READY)  ## Run the tests that need minutes at most
-	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not docs and not stops and not gpu and not slurm and not browser"
+	$(RUN) -m pytest -n 3 --dist worksteal -m "not slow and not docs and not stops and not gpu and not slurm and not browser"
 
 test-fast: $(READY)  ## Run the tests that train nothing, prepare nothing and start no process: under a minute
 	$(RUN) -m pytest -q -n 2 --dist worksteal -m "not run and not slow and not gpu" tests/unit tests/parity

@@ -90,16 +90,6 @@ def test_learned_space(command):
     assert (learned[defined] >= 1).all()
     assert not np.allclose(learned[defined], multi_hot[defined])
 
-    other_table = command(
-        "dataset=synthetic",
-        "dataset.rows=3000",
-        "dataset.vocab_fraction=0.002",
-        f"space={weights.parent.parent}",
-        module="llp.analyze",
-    )
-    assert other_table.returncode == 1
-    assert "was trained on another table" in other_table.stderr
-
 
 @pytest.mark.parametrize(
     ("argument", "message"),

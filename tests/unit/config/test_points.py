@@ -87,7 +87,7 @@ def outcome(compose):
 points = st.fixed_dictionaries({}, optional={group: st.sampled_from(names) for group, names in CHOICES.items()})
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 @given(
     chosen=st.lists(points, min_size=1, max_size=3), values=st.lists(st.sampled_from(VALUES), max_size=5, unique=True)
 )
