@@ -4,7 +4,10 @@ A file is recognised by its first bytes, whatever its name, and unpacked as it i
 without a copy on disk. What is no text (Parquet, a web page, ...) is refused with what it is and what to do.
 """
 
+import errno
+import lzma
 import re
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -234,7 +237,11 @@ def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
                     raise InputError(f"{name} is encrypted: {UNPACK} with its password.")
                 with archive.open(member) as content:
                     yield from _unpacked(name, iter(partial(content.read, READ_BYTES), b""), LAYERS - 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError) as error:
+        raise _damaged(str(path), error) from None
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # not a place before the file's start, nor bytes that are no bzip2
+            raise
         raise _damaged(str(path), error) from None
     except NotImplementedError as error:
         raise InputError(f"{path} is compressed in a way that is not known here ({error}): {UNPACK}.") from None

@@ -89,6 +89,12 @@ def encrypted(raw):
     return bytes(content)
 
 
+def misplaced(archive):
+    """A zip file whose end says that its directory begins later than it does: its files begin before the first byte."""
+    end = len(archive) - 22
+    return archive[: end + 16] + struct.pack("<L", struct.unpack_from("<L", archive, end + 16)[0] + 8) + archive[-2:]
+
+
 def damaged_header(raw):
     half = raw.content.index(b"\n", len(raw.content) // 2) + 1
     content = bytearray(raw.members({"a.txt": raw.content[:half], "b.txt": raw.content[half:]}))
@@ -382,6 +388,10 @@ REFUSED = {
     "an encrypted zip": (lambda r: r.file(encrypted(r)), r"train\.txt is encrypted: unpack it with its password"),
     "a zip cut off": (
         lambda r: r.file(r.members({"train.txt": r.content}, "zip")[:-100]),
+        r"is damaged \(.*\); get it again",
+    ),
+    "a zip whose directory says another place": (
+        lambda r: r.file(misplaced(r.members({"train.txt": r.content}, "zip"))),
         r"is damaged \(.*\); get it again",
     ),
     "a tar cut off": (
