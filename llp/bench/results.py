@@ -30,11 +30,20 @@ TABLE = re.compile(r"(<!-- (table|tests|rates): (\w+) -->\n).*?(<!-- end -->)", 
 
 
 def keep(folder: Path, path: Path) -> None:
-    """Keep the records of the finished runs below a folder, ordered by their point."""
-    records = [RunRecord.read(result) for result in folder.rglob("result.json")]
+    """Keep the records of the finished runs below a folder, ordered by their point, without the machine's paths."""
+    records = [_without_place(RunRecord.read(result)) for result in folder.rglob("result.json")]
     records.sort(key=lambda record: (record.dataset, record.grouping_key, record.method, record.fold, record.seed))
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(record.model_dump_json() + "\n" for record in records))
+
+
+def _without_place(record: RunRecord) -> RunRecord:
+    """A record whose stages name their runs by their places below an outputs folder."""
+    stages = [
+        stage if stage.run is None else stage.model_copy(update={"run": "/".join(Path(stage.run).parts[-6:])})
+        for stage in record.stages
+    ]
+    return record.model_copy(update={"stages": stages})
 
 
 def read(path: Path) -> list[RunRecord]:

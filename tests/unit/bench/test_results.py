@@ -55,3 +55,10 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
     assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
     assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
+
+
+def test_kept_records_name_no_place_of_a_machine(tmp_path):
+    run = "flights/month_dest/dllp_bce/fold=0/seed=0/0123abcd"
+    write_folds(tmp_path, [0.5], method="ot_llp", stages=[stage(run=f"/home/me/outputs/{run}"), stage(run=None)])
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    assert [one.run for one in read(tmp_path / "kept.jsonl")[0].stages] == [run, None]
