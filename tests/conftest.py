@@ -1,8 +1,11 @@
 """Composed configs of a tiny grid, and commands run outside the checkout."""
 
+import signal
+
 import pytest
 from hydra import compose, initialize_config_dir
 
+from llp import signals
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
@@ -15,6 +18,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.startswith(FOLDERS) or "command" in item.fixturenames or hasattr(item.module, "subprocess"):
             item.add_marker("run")
+
+
+@pytest.fixture(autouse=True)
+def own_signals(monkeypatch):
+    """Leave no handler and no received signal of a test to the next one in this process."""
+    monkeypatch.setattr(signals, "_received", [])
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -306,7 +306,6 @@ UNFIT = {
 def told(tmp_path, monkeypatch):
     """What the command says of its arguments, in this process, beside a raw file, a folder and a link."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("llp.signals.listen", lambda *, raising: None)  # pytest keeps its own
     monkeypatch.setattr("llp.command.outlive_readers", lambda: None)
 
     def of(scored, *words):
