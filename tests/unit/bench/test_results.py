@@ -1,8 +1,10 @@
 """The result tables of the pages are what the committed records say."""
 
+import polars as pl
 import pytest
 
-from llp.bench.results import DOCS, TABLE, comparison_of, keep, rates_of, read, table_of, with_tables
+from llp.bench.results import DOCS, TABLE, comparison_of, keep, rates_of, read, selection_of, table_of, with_tables
+from llp.errors import InputError
 from tests.helpers.records import stage, write_folds
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -15,9 +17,10 @@ def test_tables_of_a_page_are_made_from_its_records(page):
 
 
 def test_records_and_tables_belong_together():
-    named = {found[3] for page in PAGES for found in TABLE.finditer(page.read_text())}
-    kept = {path.stem for path in (DOCS / "results").glob("*.jsonl")}
-    assert named == kept != set()
+    named = {(found[2], found[3]) for page in PAGES for found in TABLE.finditer(page.read_text())}
+    records, curves = ({path.stem for path in (DOCS / "results").glob(f"*.{ending}")} for ending in ("jsonl", "csv"))
+    assert {name for _, name in named} == records != set()
+    assert {name for kind, name in named if kind == "selection"} == curves
 
 
 def test_a_table_is_means_and_deviations_over_folds(tmp_path):
@@ -62,3 +65,25 @@ def test_kept_records_name_no_place_of_a_machine(tmp_path):
     write_folds(tmp_path, [0.5], method="ot_llp", stages=[stage(run=f"/home/me/outputs/{run}"), stage(run=None)])
     keep(tmp_path, tmp_path / "kept.jsonl")
     assert [one.run for one in read(tmp_path / "kept.jsonl")[0].stages] == [run, None]
+
+
+def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
+    write_folds(tmp_path, [0.6, 0.7], method="upm", protocol="holdout", grouping_key="random_64")
+    curves = ("0.6,0.5,0.3\n0.7,0.4,0.1\n0.65,0.3,0.2\n", "0.6,0.5,0.3\n0.7,0.4,0.2\n,0.3,0.1\n")
+    for folder, looks in zip(sorted(path.parent for path in tmp_path.rglob("result.json")), curves, strict=True):
+        (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    table = selection_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv"))
+    assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – |" in table
+
+
+def test_runs_without_such_curves_leave_no_file_of_curves(tmp_path):
+    write_folds(tmp_path, [0.6], method="upm")
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    assert not (tmp_path / "kept.csv").exists()
+
+
+def test_a_folder_without_finished_runs_is_refused(tmp_path):
+    with pytest.raises(InputError, match="No run is finished below"):
+        keep(tmp_path, tmp_path / "kept.jsonl")
+    assert not (tmp_path / "kept.jsonl").exists()
