@@ -59,8 +59,10 @@ def keep(folder: Path, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(record.model_dump_json() + "\n" for record, _ in records))
     looks = pl.concat([_looks(record, place) for record, place in records])
+    curves = path.with_suffix(".csv")
+    curves.unlink(missing_ok=True)  # of records that were kept under this name before
     if len(looks):
-        looks.write_csv(path.with_suffix(".csv"), float_precision=6)
+        looks.write_csv(curves, float_precision=6)
 
 
 def _looks(record: RunRecord, place: Path) -> pl.DataFrame:

@@ -79,6 +79,7 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
 
 def test_runs_without_such_curves_leave_no_file_of_curves(tmp_path):
     write_folds(tmp_path, [0.6], method="upm")
+    (tmp_path / "kept.csv").write_text("of other runs, kept under this name before")
     keep(tmp_path, tmp_path / "kept.jsonl")
     assert not (tmp_path / "kept.csv").exists()
 
