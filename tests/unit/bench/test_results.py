@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from llp.bench.results import DOCS, TABLE, comparison_of, keep, rates_of, read, selection_of, table_of, with_tables
+from llp.bench.result_tables import comparison_of, means_of, ranks_of, rates_of, selection_of, table_of
+from llp.bench.results import DOCS, TABLE, files_of, keep, read, with_tables
 from llp.errors import InputError
 from tests.helpers.records import stage, write_folds
 
@@ -19,8 +20,9 @@ def test_tables_of_a_page_are_made_from_its_records(page):
 def test_records_and_tables_belong_together():
     named = {(found[2], found[3]) for page in PAGES for found in TABLE.finditer(page.read_text())}
     records, curves = ({path.stem for path in (DOCS / "results").glob(f"*.{ending}")} for ending in ("jsonl", "csv"))
-    assert {name for _, name in named} == records != set()
-    assert {name for kind, name in named if kind == "selection"} == curves
+    assert {path.stem for _, name in named for path in files_of(name)} == records != set()
+    shown = {path.stem for kind, name in named if kind == "selection" for path in files_of(name)}
+    assert curves <= shown
 
 
 def test_a_table_is_means_and_deviations_over_folds(tmp_path):
@@ -58,6 +60,60 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
     assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
     assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
+
+
+@pytest.fixture
+def three_methods_on_two_datasets(tmp_path):
+    """Records of three methods, of which a and b lead one each, on a bag dataset each of flights and of made data."""
+    for dataset, scores in (("flights", {"a": 0.6, "b": 0.7, "dllp_bce": 0.5}), ("made", {"a": 0.8, "dllp_bce": 0.6})):
+        for method, score in scores.items():
+            seconds = 30.0 if method == "a" else 10.0
+            changes = {"dataset": dataset, "method": method, "stages": [stage(seconds=seconds)]}
+            write_folds(tmp_path, [score, score + 0.01], **changes)
+    write_folds(tmp_path, [0.5, 0.51], dataset="made", method="b", stages=[stage(seconds=40.0)])
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    return read(tmp_path / "kept.jsonl")
+
+
+def test_means_stand_by_dataset_with_the_time_of_a_run(three_methods_on_two_datasets):
+    assert means_of(three_methods_on_two_datasets) == (
+        "| method | flights month_dest | made month_dest | time, dllp_bce's = 1 |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| a | 0.6050 | **0.8050** | 3 |\n"
+        "| b | **0.7050** | 0.5050 | 2 |\n"
+        "| dllp_bce | 0.5050 | 0.6050 | 1 |\n"
+    )
+
+
+def test_ranks_are_over_the_bag_datasets_of_all_datasets(three_methods_on_two_datasets):
+    table = ranks_of(three_methods_on_two_datasets)
+    assert "| a | 1.50 | 1 |" in table
+    assert "| dllp_bce | 2.50 | 0 |" in table
+    assert "2 bag datasets that all 3 methods have." in table
+
+
+def test_tests_name_the_dataset_where_there_are_several(three_methods_on_two_datasets):
+    assert "| flights month_dest | b | a |" in comparison_of(three_methods_on_two_datasets)
+
+
+def test_metrics_have_tables_of_their_own(tmp_path):
+    for method, score in (("dllp_mse", 4.0), ("a", 3.0)):
+        write_folds(tmp_path, [score], metric="mse", dataset="prices", method=method)
+        write_folds(tmp_path, [0.5], method=method.replace("mse", "bce"))
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    auc, mse = means_of(read(tmp_path / "kept.jsonl")).split("Test mse:")
+    assert auc.startswith("Test auc:\n\n| method | flights month_dest | time, dllp_bce's = 1 |")
+    assert "| a | **3.000** | 1 |" in mse
+
+
+def test_a_name_stands_for_the_records_that_begin_with_it(monkeypatch, tmp_path):
+    monkeypatch.setattr("llp.bench.results.DOCS", tmp_path)
+    (tmp_path / "results").mkdir()
+    for name in ("suite_a", "suite_b", "suite", "suites"):
+        (tmp_path / "results" / f"{name}.jsonl").touch()
+    assert [path.stem for path in files_of("suite")] == ["suite"]
+    (tmp_path / "results" / "suite.jsonl").unlink()
+    assert [path.stem for path in files_of("suite")] == ["suite_a", "suite_b"]
 
 
 def test_kept_records_name_no_place_of_a_machine(tmp_path):

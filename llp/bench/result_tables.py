@@ -1,0 +1,223 @@
+"""The tables of the result pages, each from committed run records: see `llp.bench.results`."""
+
+import statistics
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from llp.results.collect import Collected, collect
+from llp.results.formats import by_place, columns_of, decimals_of
+from llp.results.rates import at_held_out_rates
+from llp.results.summary import summarize
+from llp.results.table import Cell, Table, to_markdown
+from llp.results.tables.selection import CRITERIA, selection
+from llp.results.tables.significance import mean_ranks, paired_tests
+from llp.results.variants import name_variants
+from llp.runs.record import RunRecord
+
+OF_RUN = ("config_hash", "fold", "seed")
+OF_LOOK = ("test_auc", *CRITERIA.values())
+YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
+"""The method, by kind of label, whose time a run is the unit of the others'."""
+
+
+@contextmanager
+def _collected(records: Sequence[RunRecord], looks: pl.DataFrame | None = None) -> Iterator[Collected]:
+    """What a report would collect of the records, at the rates that were chosen; their curves lie beside them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, record in enumerate(records):
+            place = Path(folder, str(number))
+            record.write(place / "result.json")
+            if looks is not None:
+                own = [pl.col(name) == getattr(record, name) for name in OF_RUN]
+                looks.filter(own).select(OF_LOOK).write_csv(place / "metrics.csv")
+        yield at_held_out_rates(collect(Path(folder)))[0]
+
+
+def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Keep the records that `llp.results.rates` keeps."""
+    with _collected(records) as collected:
+        kept = set(collected.runs.select(OF_RUN).iter_rows())
+    return [record for record in records if attrgetter(*OF_RUN)(record) in kept]
+
+
+def table_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, for each grouping key mean ± sample standard deviation and epochs.
+
+    The deviation is left out where there is one run. Of several learning rates the chosen one is told.
+
+    Methods stand in the order of the first key's mean, the best first.
+    """
+    shown = at_chosen_rates(records)
+    cells: dict[str, dict[str, list[RunRecord]]] = defaultdict(dict)
+    for record in shown:
+        cells[record.method].setdefault(record.grouping_key, []).append(record)
+    keys = sorted({record.grouping_key for record in shown})
+    metric = shown[0].metric
+    best_first = sorted(
+        cells, key=lambda method: statistics.mean(_values(cells[method][keys[0]])), reverse=metric.mode == "max"
+    )
+    several = len(shown) < len(records)
+    titles = ("epochs", "rate") if several else ("epochs",)
+    header = ["method", *(text for key in keys for text in (f"test {metric.name}, {key}", *titles))]
+    lines = [header, ["---"] * len(header)]
+    lines += [
+        [f"`{name}`", *(text for key in keys for text in _cell(cells[name][key], several))] for name in best_first
+    ]
+    commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
+    note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
+    if several:
+        note += f"; their rates chosen on held-out bags among {len(records)} runs"
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"{table}\n{note}; code of commit {commits}.\n"
+
+
+def _cells_and_runs(collected: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The runs and their cells; rows name the dataset too, and ranks are over all, where there are several."""
+    runs = name_variants(collected.runs, collected.configs)
+    cells = summarize(runs)
+    if runs["dataset"].n_unique() > 1:
+        row = pl.concat_str("dataset", "row", separator=" ").alias("row")
+        rank = pl.col("upwards").rank(descending=True).over("dataset", "row").mean().over("metric", "column")
+        return cells.with_columns(row, rank.alias("rank")), runs.with_columns(row)
+    return cells, runs
+
+
+def _by_metric(records: Sequence[RunRecord], table: Callable[[pl.DataFrame, pl.DataFrame], Table | None]) -> str:
+    """Make the Markdown tables of a report, without their titles, one for each metric; where it is not AUC it is named.
+
+    Raises
+    ------
+    ValueError
+        The records are too few for any.
+    """
+    with _collected(records) as collected:
+        cells, runs = _cells_and_runs(collected)
+    made = []
+    for metric in sorted(cells["metric"].unique()):
+        found = table(*(part.filter(pl.col("metric") == metric) for part in (cells, runs)))
+        if found is not None:
+            named = f"Test {metric}:\n\n" if cells["metric"].n_unique() > 1 else ""
+            made.append(named + to_markdown(found).split("\n", 2)[2])
+    if not made:
+        raise ValueError("the records hold too few methods, folds or bag datasets for such a table")
+    return "\n".join(made)
+
+
+def comparison_of(records: Sequence[RunRecord]) -> str:
+    """Make the Markdown table of a report that sets the best method of each bag dataset beside the others."""
+    return _by_metric(records, paired_tests)
+
+
+def ranks_of(records: Sequence[RunRecord]) -> str:
+    """Make the Markdown table of a report that ranks the methods over the bag datasets."""
+    return _by_metric(records, lambda cells, _: mean_ranks(cells))
+
+
+def means_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, its mean in each bag dataset, and the time of its runs.
+
+    The time is that of the runs' stages, as a multiple of `YARDSTICK`'s in the same bag dataset: the geometric mean
+    over the bag datasets, of the median over the runs. Methods stand by mean rank, those on instance labels first.
+    """
+    shown = at_chosen_rates(records)
+    return _by_metric(shown, lambda cells, _: _means(cells, _times(shown)))
+
+
+def _means(cells: pl.DataFrame, times: dict[tuple[str, str], float]) -> Table:
+    rows = cells["row"].unique(maintain_order=True).to_list()
+    found, form = by_place(cells), f".{decimals_of(cells)}f"
+    unit = YARDSTICK[cells["label_kind"][0]]
+    lines = []
+    for method in columns_of(cells):
+        own: list[dict[str, Any]] = [found.get((row, method), {"mean": None, "best": False}) for row in rows]
+        common = [row for row in rows if {(row, method), (row, unit)} <= times.keys()]
+        ratios = [times[row, method] / times[row, unit] for row in common]
+        lines.append([
+            Cell(method), *(replace(Cell.number(cell["mean"], form), best=cell["best"]) for cell in own),
+            Cell.number(statistics.geometric_mean(ratios) if ratios else None, ".2g"),
+        ])  # fmt: skip
+    return Table("means", ["method", *rows, f"time, {unit}'s = 1"], lines, [])
+
+
+def _times(records: Sequence[RunRecord]) -> dict[tuple[str, str], float]:
+    """Median seconds of a run, by bag dataset and method."""
+    several = len({record.dataset for record in records}) > 1
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for record in records:
+        row = f"{record.dataset} {record.grouping_key}" if several else record.grouping_key
+        seconds[row, record.method].append(sum(stage.seconds for stage in record.stages))
+    return {place: statistics.median(values) for place, values in seconds.items()}
+
+
+def rates_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table of a search: a row per method, the test metric at each learning rate, the chosen in bold.
+
+    Of several folds and seeds the first is shown.
+    """
+    fold, seed = min((record.fold, record.seed) for record in records)
+    searched = [record for record in records if (record.fold, record.seed) == (fold, seed) and record.stages[-1].epochs]
+    chosen = {record.config_hash for record in at_chosen_rates(records)}
+    found: dict[str, dict[float, str]] = defaultdict(dict)
+    for record in searched:
+        value = f"{statistics.mean(_values([record])):.4f}"
+        found[record.method][_rate(record)] = f"**{value}**" if record.config_hash in chosen else value
+    rates = sorted({rate for by_rate in found.values() for rate in by_rate})
+    lines = [["method", *(f"rate {rate:g}" for rate in rates)], ["---"] * (len(rates) + 1)]
+    lines += [[f"`{name}`", *(found[name].get(rate, "") for rate in rates)] for name in sorted(found)]
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    metric, key = searched[0].metric.name, searched[0].grouping_key
+    return (
+        f"{table}\nTest {metric}, {key}, fold {fold}, seed {seed}; in bold at the rate that the held-out bags chose.\n"
+    )
+
+
+def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
+    """Make the Markdown table of a report that says how well each held-out criterion picks the epoch.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        The runs.
+    looks : pl.DataFrame
+        Their curves, as `llp.bench.results.keep` keeps them.
+    """
+    with _collected(records, looks) as collected:
+        table = selection(*_cells_and_runs(collected))
+    if table is None:
+        raise ValueError("the curves hold no test AUC beside a held-out criterion")
+    return to_markdown(table).split("\n", 2)[2]  # without its title
+
+
+def _rate(record: RunRecord) -> float:
+    optimizer = record.config["optimizer"]
+    assert isinstance(optimizer, dict)
+    return float(str(optimizer["lr"]))
+
+
+def _values(records: Iterable[RunRecord]) -> list[float]:
+    return [float("nan") if record.metric.best is None else record.metric.best for record in records]
+
+
+def _set(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(set(numbers))))
+
+
+def _cell(records: Sequence[RunRecord], with_rate: bool) -> list[str]:
+    """Mean ± standard deviation of the metric, the epochs, stage by stage (nothing where none is), and the rate."""
+    values = _values(records)
+    stages = zip(*([stage.epochs for stage in record.stages] for record in records), strict=True)
+    epochs = " + ".join(f"{statistics.mean(of_one):.0f}" for of_one in stages)
+    trained = epochs != "0"
+    spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
+    cell = [f"{statistics.mean(values):.4f}{spread}", epochs if trained else ""]
+    if with_rate:
+        cell.append(f"{_rate(records[0]):g}" if trained else "")
+    return cell
