@@ -1,0 +1,40 @@
+"""The figures of the result pages show what the committed records say."""
+
+import pytest
+
+from llp.bench.result_figures import draw_noise, draw_study, lines_of
+from llp.bench.results import DOCS
+from tests.helpers.records import record
+
+
+def test_a_line_holds_the_runs_of_a_method_on_bags_by_place():
+    runs = (("upm", 0, 0.6), ("upm", 1, 0.7), ("ot_llp", 0, 0.5), ("instance_bce", 0, 0.9), ("ot_llp", 1, None))
+    records = [record("auc", value, method=method, fold=fold) for method, fold, value in runs]
+    assert lines_of(records, lambda one: float(one.fold)) == {"ot_llp": {0.0: [0.5]}, "upm": {0.0: [0.6], 1.0: [0.7]}}
+    assert lines_of(records, lambda _: None) == {}
+
+
+def study():
+    """Records of a method with 40 and 400 bags of 16, and with 10 of 64; folds differ by a bag."""
+    sizes = ((40, 16), (400, 16), (10, 64))
+    points = [(f"random_{size}", n + fold, {"dataset": {"rows": n * size}}) for n, size in sizes for fold in (0, 1)]
+    return [record("auc", 0.6, grouping_key=key, n_train_bags=bags, config=rows) for key, bags, rows in points]
+
+
+def test_the_study_has_a_panel_for_each_bag_size_by_number_of_bags():
+    panels = draw_study(study()).axes
+    assert [axes.get_title() for axes in panels] == ["bags of 16", "bags of 64"]
+    assert [list(axes.lines[0].get_xdata()) for axes in panels] == [[40.5, 400.5], [10.5]]
+
+
+def test_noise_is_drawn_by_epsilon_beside_none():
+    noisy = [record("auc", auc, config={"noise": {"epsilon": epsilon}}) for auc, epsilon in ((0.6, 1.0), (0.5, 0.1))]
+    axes = draw_noise([*noisy, record("auc", 0.7)]).axes[0]
+    assert (list(axes.lines[0].get_xdata()), list(axes.lines[0].get_ydata())) == ([0.1, 1.0], [0.5, 0.6])
+    assert list(axes.lines[-1].get_ydata()) == [0.7, 0.7]
+
+
+@pytest.mark.parametrize("name", ["study", "noise"])
+def test_what_is_drawn_is_committed_with_its_records(name):
+    drawn = [(DOCS / "images" / f"{name}.{ending}").is_file() for ending in ("png", "svg")]
+    assert drawn == 2 * [(DOCS / "results" / f"{name}.jsonl").is_file()]
