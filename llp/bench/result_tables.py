@@ -1,5 +1,6 @@
 """The tables of the result pages, each from committed run records: see `llp.bench.results`."""
 
+import math
 import statistics
 import tempfile
 from collections import defaultdict
@@ -85,8 +86,8 @@ def _cells_and_runs(collected: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
     cells = summarize(runs)
     if runs["dataset"].n_unique() > 1:
         row = pl.concat_str("dataset", "row", separator=" ").alias("row")
-        rank = pl.col("upwards").rank(descending=True).over("dataset", "row").mean().over("metric", "column")
-        return cells.with_columns(row, rank.alias("rank")), runs.with_columns(row)
+        cells = cells.with_columns(row, pl.col("upwards").rank(descending=True).over("dataset", "row").alias("rank"))
+        return cells.with_columns(pl.col("rank").mean().over("metric", "column")), runs.with_columns(row)
     return cells, runs
 
 
@@ -157,26 +158,61 @@ def _times(records: Sequence[RunRecord]) -> dict[tuple[str, str], float]:
     return {place: statistics.median(values) for place, values in seconds.items()}
 
 
+def _searches(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict[float, RunRecord]]:
+    """The runs by dataset, grouping key and method, and by learning rate; of several folds and seeds the first."""
+    first: dict[tuple[str, str], tuple[int, int]] = {}
+    for record in records:
+        place, point = (record.dataset, record.grouping_key), (record.fold, record.seed)
+        first[place] = min(point, first.get(place, point))
+    found: dict[tuple[str, str, str], dict[float, RunRecord]] = defaultdict(dict)
+    for record in records:
+        trains = record.stages[-1].epochs > 0
+        if trains and (record.fold, record.seed) == first[record.dataset, record.grouping_key]:
+            found[record.dataset, record.grouping_key, record.method][_rate(record)] = record
+    return found
+
+
 def rates_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table of a search: a row per method, the test metric at each learning rate, the chosen in bold.
 
     Of several folds and seeds the first is shown.
     """
-    fold, seed = min((record.fold, record.seed) for record in records)
-    searched = [record for record in records if (record.fold, record.seed) == (fold, seed) and record.stages[-1].epochs]
+    searches = _searches(records)
     chosen = {record.config_hash for record in at_chosen_rates(records)}
-    found: dict[str, dict[float, str]] = defaultdict(dict)
-    for record in searched:
-        value = f"{statistics.mean(_values([record])):.4f}"
-        found[record.method][_rate(record)] = f"**{value}**" if record.config_hash in chosen else value
-    rates = sorted({rate for by_rate in found.values() for rate in by_rate})
+    rates = sorted({rate for runs in searches.values() for rate in runs})
     lines = [["method", *(f"rate {rate:g}" for rate in rates)], ["---"] * (len(rates) + 1)]
-    lines += [[f"`{name}`", *(found[name].get(rate, "") for rate in rates)] for name in sorted(found)]
+    for (_, _, method), runs in sorted(searches.items()):
+        values = {rate: f"{statistics.mean(_values([record])):.4f}" for rate, record in runs.items()}
+        bold = {rate: f"**{values[rate]}**" for rate, record in runs.items() if record.config_hash in chosen}
+        lines.append([f"`{method}`", *((values | bold).get(rate, "") for rate in rates)])
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    metric, key = searched[0].metric.name, searched[0].grouping_key
-    return (
-        f"{table}\nTest {metric}, {key}, fold {fold}, seed {seed}; in bold at the rate that the held-out bags chose.\n"
-    )
+    one = next(iter(next(iter(searches.values())).values()))
+    where = f"{one.grouping_key}, fold {one.fold}, seed {one.seed}"
+    return f"{table}\nTest {one.metric.name}, {where}; in bold at the rate that the held-out bags chose.\n"
+
+
+def choices_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, how the rates that held-out bags chose did on test rows.
+
+    Over all bag datasets whose metric is AUC; of several folds and seeds the first of each.
+    """
+    chosen = {record.config_hash for record in at_chosen_rates(records)}
+    found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for (_, _, method), runs in _searches(records).items():
+        values = {rate: record.metric.best or math.nan for rate, record in runs.items()}
+        taken = [rate for rate, record in runs.items() if record.config_hash in chosen]
+        if len(runs) > 1 and len(taken) == 1 and next(iter(runs.values())).metric.name == "auc":
+            found[method].append((max(values.values()) - values[taken[0]], taken[0] in (min(runs), max(runs))))
+    lines = []
+    for method, choices in sorted(found.items(), key=lambda one: statistics.mean(cost for cost, _ in one[1])):
+        costs = [cost for cost, _ in choices]
+        lines.append([
+            Cell(method), Cell(f"{sum(cost == 0 for cost in costs)} of {len(costs)}"),
+            Cell.number(statistics.mean(costs), ".4f"), Cell.number(max(costs), ".4f"),
+            Cell(f"{sum(at_end for _, at_end in choices)} of {len(costs)}"),
+        ])  # fmt: skip
+    columns = ["method", "chose the best rate", "AUC lost, mean", "at most", "chose the least or largest rate"]
+    return to_markdown(Table("choices", columns, lines, [])).split("\n", 2)[2]
 
 
 def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:

@@ -5,7 +5,8 @@
 
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
 - `means`, `ranks`: the methods beside each other over all bag datasets;
-- `rates`: what each learning rate of a search gave; `selection`: how well each held-out criterion picks the epoch.
+- `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
+- `selection`: how well each held-out criterion picks the epoch.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
 `python -m llp.bench.results NAME FOLDER` first keeps the records of all finished runs below a folder as
@@ -25,6 +26,7 @@ import polars as pl
 from llp.bench.result_tables import (
     OF_LOOK,
     OF_RUN,
+    choices_of,
     comparison_of,
     means_of,
     ranks_of,
@@ -40,7 +42,14 @@ from llp.runs.record import RunRecord
 DOCS = CONF_DIR.parent / "docs"
 OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 LOOKS = {"config_hash": pl.String, "fold": pl.Int64, "seed": pl.Int64, **dict.fromkeys(OF_LOOK, pl.Float64)}
-MADE = {"table": table_of, "tests": comparison_of, "means": means_of, "ranks": ranks_of, "rates": rates_of}
+MADE = {
+    "table": table_of,
+    "tests": comparison_of,
+    "means": means_of,
+    "ranks": ranks_of,
+    "rates": rates_of,
+    "choices": choices_of,
+}
 TABLE = re.compile(rf"(<!-- ({'|'.join(MADE)}|selection): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

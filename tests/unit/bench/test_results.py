@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from llp.bench.result_tables import comparison_of, means_of, ranks_of, rates_of, selection_of, table_of
+from llp.bench.result_tables import choices_of, comparison_of, means_of, ranks_of, rates_of, selection_of, table_of
 from llp.bench.results import DOCS, TABLE, files_of, keep, read, with_tables
 from llp.errors import InputError
 from tests.helpers.records import stage, write_folds
@@ -60,17 +60,21 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
     assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
     assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
+    assert "| upm | 0 of 1 | 0.3000 | 0.3000 | 1 of 1 |" in choices_of(records)
 
 
 @pytest.fixture
 def three_methods_on_two_datasets(tmp_path):
-    """Records of three methods, of which a and b lead one each, on a bag dataset each of flights and of made data."""
-    for dataset, scores in (("flights", {"a": 0.6, "b": 0.7, "dllp_bce": 0.5}), ("made", {"a": 0.8, "dllp_bce": 0.6})):
+    """Records of three methods on a bag dataset of flights, where count leads, and of made data, where upm does."""
+    for dataset, scores in (
+        ("flights", {"upm": 0.6, "count": 0.7, "dllp_bce": 0.5}),
+        ("made", {"upm": 0.8, "dllp_bce": 0.6}),
+    ):
         for method, score in scores.items():
-            seconds = 30.0 if method == "a" else 10.0
+            seconds = 30.0 if method == "upm" else 10.0
             changes = {"dataset": dataset, "method": method, "stages": [stage(seconds=seconds)]}
             write_folds(tmp_path, [score, score + 0.01], **changes)
-    write_folds(tmp_path, [0.5, 0.51], dataset="made", method="b", stages=[stage(seconds=40.0)])
+    write_folds(tmp_path, [0.5, 0.51], dataset="made", method="count", stages=[stage(seconds=40.0)])
     keep(tmp_path, tmp_path / "kept.jsonl")
     return read(tmp_path / "kept.jsonl")
 
@@ -79,21 +83,21 @@ def test_means_stand_by_dataset_with_the_time_of_a_run(three_methods_on_two_data
     assert means_of(three_methods_on_two_datasets) == (
         "| method | flights month_dest | made month_dest | time, dllp_bce's = 1 |\n"
         "| --- | ---: | ---: | ---: |\n"
-        "| a | 0.6050 | **0.8050** | 3 |\n"
-        "| b | **0.7050** | 0.5050 | 2 |\n"
+        "| upm | 0.6050 | **0.8050** | 3 |\n"
+        "| count | **0.7050** | 0.5050 | 2 |\n"
         "| dllp_bce | 0.5050 | 0.6050 | 1 |\n"
     )
 
 
 def test_ranks_are_over_the_bag_datasets_of_all_datasets(three_methods_on_two_datasets):
     table = ranks_of(three_methods_on_two_datasets)
-    assert "| a | 1.50 | 1 |" in table
+    assert "| upm | 1.50 | 1 |" in table
     assert "| dllp_bce | 2.50 | 0 |" in table
     assert "2 bag datasets that all 3 methods have." in table
 
 
 def test_tests_name_the_dataset_where_there_are_several(three_methods_on_two_datasets):
-    assert "| flights month_dest | b | a |" in comparison_of(three_methods_on_two_datasets)
+    assert "| flights month_dest | count | upm |" in comparison_of(three_methods_on_two_datasets)
 
 
 def test_metrics_have_tables_of_their_own(tmp_path):
