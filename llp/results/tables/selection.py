@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from llp.results.curves import read_columns
-from llp.results.formats import columns_of, heading
+from llp.results.formats import BAG_KINDS, columns_of, heading
 from llp.results.table import MISSING, Cell, Table
 
 CRITERIA = {"bag_loss": "held_out_loss"} | {name: f"held_out_{name}" for name in ("upm", "debiased", "easy_llp")}
@@ -36,6 +36,8 @@ def lost(curve: Mapping[str, Sequence[float]], criterion: str) -> float | None:
 def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     """How often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
+    Last come all methods with every criterion together, on each kind of bags.
+
     Parameters
     ----------
     cells, runs : pl.DataFrame
@@ -48,15 +50,20 @@ def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         None where no curve has a test AUC beside what was held out (`protocol.test_in_curve=true` writes both).
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for method, folder in runs.select("column", "folder").iter_rows():
+    by_kind: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for method, kind, folder in runs.select("column", "bag_kind", "folder").iter_rows():
         curve = read_columns(Path(folder), ["test_auc", *CRITERIA.values()])
-        for criterion in CRITERIA:
-            if (one := lost(curve, criterion)) is not None:
-                losses[method, criterion].append(one)
+        found = {criterion: loss for criterion in CRITERIA if (loss := lost(curve, criterion)) is not None}
+        for criterion, loss in found.items():
+            losses[method, criterion].append(loss)
+            if len(found) == len(CRITERIA):
+                by_kind[kind, criterion].append(loss)
     if not losses:
         return None
     methods = [method for method in columns_of(cells) if any((method, criterion) in losses for criterion in CRITERIA)]
     rows = [[Cell(name), *(_cell(losses.get((name, criterion), [])) for criterion in CRITERIA)] for name in methods]
+    kinds = {kind: name for kind, name in BAG_KINDS.items() if any(kind == found for found, _ in by_kind)}
+    rows += [[Cell(f"all, {name}"), *(_cell(by_kind[kind, one]) for one in CRITERIA)] for kind, name in kinds.items()]
     title = f"{heading(cells)}: picks within {NEAR} of the best AUC of the curve"
     notes = ["Runs whose epoch the criterion picks that well, of all; in brackets the mean AUC that its pick loses."]
     return Table(title, ["method", *CRITERIA], rows, notes)

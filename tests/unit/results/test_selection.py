@@ -46,6 +46,21 @@ def test_picks_are_counted_by_method_and_criterion(tmp_path):
     assert shown["instance_bce"] == ["0 of 1 (0.1000)", "–", "–", "–"]
 
 
+def test_all_methods_with_every_criterion_stand_together_by_kind_of_bags(tmp_path):
+    every = {"test_auc": AUC, "held_out_loss": BAG_LOSS} | {
+        f"held_out_{one}": UPM for one in ("upm", "debiased", "easy_llp")
+    }
+    write(tmp_path, 0, every)
+    write(tmp_path, 0, every, method="upm", grouping_key="random_256")
+    write(tmp_path, 1, every | {"held_out_loss": UPM}, grouping_key="month_dest")
+    write(tmp_path, 0, {"test_auc": AUC, "held_out_loss": UPM}, method="instance_bce")
+    last = [[cell.text for cell in row] for row in table_of(tmp_path).rows[-2:]]
+    assert last == [
+        ["all, feature bags", *4 * ["1 of 1 (0.0030)"]],
+        ["all, random bags", "0 of 2 (0.0500)", *3 * ["2 of 2 (0.0030)"]],
+    ]
+
+
 def test_no_table_without_a_test_metric_in_the_curves(tmp_path):
     write(tmp_path, 0, {"held_out_loss": BAG_LOSS})
     assert table_of(tmp_path) is None
