@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,12 +17,16 @@ from llp.results.collect import Collected, collect
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
-from llp.results.table import Cell, Table, to_markdown
+from llp.results.table import MISSING, Cell, Table, to_markdown
 from llp.results.tables.selection import CRITERIA, selection
 from llp.results.tables.significance import mean_ranks, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
+Place = TypeVar("Place")
+Floats = list[float]
+
+OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
 OF_LOOK = ("test_auc", *CRITERIA.values())
 YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
@@ -129,7 +133,7 @@ def means_of(records: Sequence[RunRecord]) -> str:
     over the bag datasets, of the median over the runs. Methods stand by mean rank, those on instance labels first.
     """
     shown = at_chosen_rates(records)
-    return _by_metric(shown, lambda cells, _: _means(cells, _times(shown)))
+    return _by_metric(shown, lambda cells, runs: _means(cells, _times(shown, runs)))
 
 
 def _means(cells: pl.DataFrame, times: dict[tuple[str, str], float]) -> Table:
@@ -148,13 +152,12 @@ def _means(cells: pl.DataFrame, times: dict[tuple[str, str], float]) -> Table:
     return Table("means", ["method", *rows, f"time, {unit}'s = 1"], lines, [])
 
 
-def _times(records: Sequence[RunRecord]) -> dict[tuple[str, str], float]:
-    """Median seconds of a run, by bag dataset and method."""
-    several = len({record.dataset for record in records}) > 1
+def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """Median seconds of a run, by row and column."""
+    of_run = {attrgetter(*OF_POINT)(record): sum(stage.seconds for stage in record.stages) for record in records}
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in records:
-        row = f"{record.dataset} {record.grouping_key}" if several else record.grouping_key
-        seconds[row, record.method].append(sum(stage.seconds for stage in record.stages))
+    for row, column, *run in runs.select("row", "column", *OF_POINT).iter_rows():
+        seconds[row, column].append(of_run[tuple(run)])
     return {place: statistics.median(values) for place, values in seconds.items()}
 
 
@@ -213,6 +216,89 @@ def choices_of(records: Sequence[RunRecord]) -> str:
         ])  # fmt: skip
     columns = ["method", "chose the best rate", "AUC lost, mean", "at most", "chose the least or largest rate"]
     return to_markdown(Table("choices", columns, lines, [])).split("\n", 2)[2]
+
+
+def lines_of(
+    records: Sequence[RunRecord], place: Callable[[RunRecord], Place | None]
+) -> dict[str, dict[Place, Floats]]:
+    """Test metrics of each method's runs by their place, without those that have none, in the order of names."""
+    lines: dict[str, dict[Place, Floats]] = defaultdict(lambda: defaultdict(list))
+    for record in sorted(records, key=lambda record: record.method):
+        where, value = place(record), record.metric.best
+        if where is not None and value is not None:
+            lines[record.method][where].append(value)
+    return lines
+
+
+def epsilon(record: RunRecord) -> float | None:
+    """The ε of a run's noise; None of a run without."""
+    noise = record.config.get("noise")
+    return float(str(noise["epsilon"])) if isinstance(noise, dict) else None
+
+
+def bags_of_rows(records: Sequence[RunRecord]) -> Callable[[RunRecord], float]:
+    """The number of train bags at a record's number of made rows and bag size: the median, as folds differ by a few."""
+    found: dict[tuple[object, int | None], list[int]] = defaultdict(list)
+    for record in records:
+        found[_rows(record), record.bag_size].append(record.n_train_bags)
+    return lambda record: statistics.median(found[_rows(record), record.bag_size])
+
+
+def _rows(record: RunRecord) -> object:
+    dataset = record.config["dataset"]
+    assert isinstance(dataset, dict)
+    return dataset["rows"]
+
+
+def noise_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, the test metric without noise and at each ε, the largest first."""
+
+    def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
+        own = epsilon(record)
+        return ((-math.inf,), "no noise") if own is None else ((-own,), f"ε = {own:g}")
+
+    return _grid(records, place)
+
+
+def study_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, the test metric by bag size and number of train bags."""
+    bags = bags_of_rows(records)
+
+    def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
+        size = record.bag_size or 0
+        return (size, bags(record)), f"{bags(record):,.0f} of {size}"
+
+    return _grid(records, place)
+
+
+def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[tuple[float, ...], str]]) -> str:
+    """Mean ± standard deviation by method and place, which is what places sort by and a title; best on bags in bold."""
+    lines = lines_of(records, place)
+    on_bags = {record.method for record in records if not record.instance_labels}
+    places = sorted({where for line in lines.values() for where in line})
+    means = {name: {where: statistics.mean(line[where]) for where in line} for name, line in lines.items()}
+    best = {where: max(means[name].get(where, 0.0) for name in on_bags) for where in places}
+    rows = []
+    for name in sorted(lines, key=lambda name: (name in on_bags, -statistics.mean(means[name].values()))):
+        cells = [_spread(lines[name].get(where, [])) for where in places]
+        marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
+        rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
+    table = to_markdown(Table("", ["method", *(title for _, title in places)], rows, [])).split("\n", 2)[2]
+    one = records[0]
+    return f"{table}\nTest {one.metric.name}, protocol {one.protocol}; {_told(records)}.\n"
+
+
+def _spread(values: Floats) -> Cell:
+    if not values:
+        return Cell(MISSING)
+    spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
+    return Cell(f"{statistics.mean(values):.4f}{spread}", value=statistics.mean(values))
+
+
+def _told(records: Sequence[RunRecord]) -> str:
+    commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
+    seeds, folds = _set(r.seed for r in records), _set(r.fold for r in records)
+    return f"{len(records)} runs; seeds {seeds}, folds {folds}; code of commit {commits}"
 
 
 def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:

@@ -6,7 +6,8 @@
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
 - `means`, `ranks`: the methods beside each other over all bag datasets;
 - `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
-- `selection`: how well each held-out criterion picks the epoch.
+- `selection`: how well each held-out criterion picks the epoch;
+- `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
 `python -m llp.bench.results NAME FOLDER` first keeps the records of all finished runs below a folder as
@@ -25,13 +26,16 @@ import polars as pl
 
 from llp.bench.result_tables import (
     OF_LOOK,
+    OF_POINT,
     OF_RUN,
     choices_of,
     comparison_of,
     means_of,
+    noise_of,
     ranks_of,
     rates_of,
     selection_of,
+    study_of,
     table_of,
 )
 from llp.config.grouping_keys import CONF_DIR
@@ -40,7 +44,6 @@ from llp.results.curves import read_columns
 from llp.runs.record import RunRecord
 
 DOCS = CONF_DIR.parent / "docs"
-OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 LOOKS = {"config_hash": pl.String, "fold": pl.Int64, "seed": pl.Int64, **dict.fromkeys(OF_LOOK, pl.Float64)}
 MADE = {
     "table": table_of,
@@ -49,6 +52,8 @@ MADE = {
     "ranks": ranks_of,
     "rates": rates_of,
     "choices": choices_of,
+    "noise": noise_of,
+    "study": study_of,
 }
 TABLE = re.compile(rf"(<!-- ({'|'.join(MADE)}|selection): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from llp.bench.result_figures import draw_noise, draw_study, lines_of
+from llp.bench.result_figures import draw_noise, draw_study
+from llp.bench.result_tables import lines_of, noise_of, study_of
 from llp.bench.results import DOCS
 from tests.helpers.records import record
 
 
-def test_a_line_holds_the_runs_of_a_method_on_bags_by_place():
-    runs = (("upm", 0, 0.6), ("upm", 1, 0.7), ("ot_llp", 0, 0.5), ("instance_bce", 0, 0.9), ("ot_llp", 1, None))
+def test_a_line_holds_the_runs_of_a_method_by_place():
+    runs = (("upm", 0, 0.6), ("upm", 1, 0.7), ("ot_llp", 0, 0.5), ("ot_llp", 1, None))
     records = [record("auc", value, method=method, fold=fold) for method, fold, value in runs]
     assert lines_of(records, lambda one: float(one.fold)) == {"ot_llp": {0.0: [0.5]}, "upm": {0.0: [0.6], 1.0: [0.7]}}
     assert lines_of(records, lambda _: None) == {}
@@ -32,6 +33,19 @@ def test_noise_is_drawn_by_epsilon_beside_none():
     axes = draw_noise([*noisy, record("auc", 0.7)]).axes[0]
     assert (list(axes.lines[0].get_xdata()), list(axes.lines[0].get_ydata())) == ([0.1, 1.0], [0.5, 0.6])
     assert list(axes.lines[-1].get_ydata()) == [0.7, 0.7]
+
+
+def test_their_tables_hold_the_same():
+    labelled = record(
+        "auc", 0.8, method="instance_bce", grouping_key="random_16", n_train_bags=40, config={"dataset": {"rows": 640}}
+    )
+    table = study_of([*study(), labelled])
+    assert table.splitlines()[0] == "| method | 40 of 16 | 400 of 16 | 10 of 64 |"
+    assert "| instance_bce | 0.8000 | – | – |" in table
+    assert "| dllp_bce | **0.6000 ± 0.0000** | **0.6000 ± 0.0000** | **0.6000 ± 0.0000** |" in table
+    noisy = [record("auc", auc, config={"noise": {"epsilon": epsilon}}) for auc, epsilon in ((0.6, 1.0), (0.5, 0.1))]
+    assert "| method | no noise | ε = 1 | ε = 0.1 |" in noise_of([*noisy, record("auc", 0.7)])
+    assert "| dllp_bce | **0.7000** | **0.6000** | **0.5000** |" in noise_of([*noisy, record("auc", 0.7)])
 
 
 @pytest.mark.parametrize("name", ["study", "noise"])
