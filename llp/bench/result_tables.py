@@ -261,14 +261,20 @@ def noise_of(records: Sequence[RunRecord]) -> str:
 
 
 def study_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table: a row per method, the test metric by bag size and number of train bags."""
+    """Make two Markdown tables by bag size and number of train bags: the test metric, and tests of the best method."""
     bags = bags_of_rows(records)
 
     def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
         size = record.bag_size or 0
         return (size, bags(record)), f"{bags(record):,.0f} of {size}"
 
-    return _grid(records, place)
+    title = {attrgetter(*OF_POINT)(record): place(record)[1] for record in records}
+    with _collected(records) as collected:
+        runs = name_variants(collected.runs, collected.configs)
+    runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
+    tests = paired_tests(summarize(runs), runs)
+    shown = "" if tests is None else "\n" + to_markdown(tests).split("\n", 2)[2].replace("bag dataset", "bags", 1)
+    return _grid(records, place) + shown
 
 
 def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[tuple[float, ...], str]]) -> str:
