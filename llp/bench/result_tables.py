@@ -24,7 +24,6 @@ from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
 Place = TypeVar("Place")
-Floats = list[float]
 
 OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
@@ -220,9 +219,9 @@ def choices_of(records: Sequence[RunRecord]) -> str:
 
 def lines_of(
     records: Sequence[RunRecord], place: Callable[[RunRecord], Place | None]
-) -> dict[str, dict[Place, Floats]]:
+) -> dict[str, dict[Place, list[float]]]:
     """Test metrics of each method's runs by their place, without those that have none, in the order of names."""
-    lines: dict[str, dict[Place, Floats]] = defaultdict(lambda: defaultdict(list))
+    lines: dict[str, dict[Place, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in sorted(records, key=lambda record: record.method):
         where, value = place(record), record.metric.best
         if where is not None and value is not None:
@@ -294,7 +293,7 @@ def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[tuple
     return f"{table}\nTest {one.metric.name}, protocol {one.protocol}; {_told(records)}.\n"
 
 
-def _spread(values: Floats) -> Cell:
+def _spread(values: list[float]) -> Cell:
     if not values:
         return Cell(MISSING)
     spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
