@@ -75,12 +75,13 @@ def table_of(records: Sequence[RunRecord]) -> str:
     lines += [
         [f"`{name}`", *(text for key in keys for text in _cell(cells[name][key], several))] for name in best_first
     ]
-    commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
-    note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
-    if several:
-        note += f"; their rates chosen on held-out bags among {len(records)} runs"
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    return f"{table}\n{note}; code of commit {commits}.\n"
+    return f"{table}\n{_told(shown, records)}.\n"
+
+
+def _untitled(table: Table) -> str:
+    """A table as Markdown without its title: the page's own heading stands above it."""
+    return to_markdown(table).split("\n", 2)[2]
 
 
 def _cells_and_runs(collected: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -109,7 +110,7 @@ def _by_metric(records: Sequence[RunRecord], table: Callable[[pl.DataFrame, pl.D
         found = table(*(part.filter(pl.col("metric") == metric) for part in (cells, runs)))
         if found is not None:
             named = f"Test {metric}:\n\n" if cells["metric"].n_unique() > 1 else ""
-            made.append(named + to_markdown(found).split("\n", 2)[2])
+            made.append(named + _untitled(found))
     if not made:
         raise ValueError("the records hold too few methods, folds or bag datasets for such a table")
     return "\n".join(made)
@@ -214,7 +215,7 @@ def choices_of(records: Sequence[RunRecord]) -> str:
             Cell(f"{sum(at_end for _, at_end in choices)} of {len(costs)}"),
         ])  # fmt: skip
     columns = ["method", "chose the best rate", "AUC lost, mean", "at most", "chose the least or largest rate"]
-    return to_markdown(Table("choices", columns, lines, [])).split("\n", 2)[2]
+    return _untitled(Table("choices", columns, lines, []))
 
 
 def lines_of(
@@ -272,7 +273,7 @@ def study_of(records: Sequence[RunRecord]) -> str:
         runs = name_variants(collected.runs, collected.configs)
     runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
     tests = paired_tests(summarize(runs), runs)
-    shown = "" if tests is None else "\n" + to_markdown(tests).split("\n", 2)[2].replace("bag dataset", "bags", 1)
+    shown = "" if tests is None else "\n" + _untitled(tests).replace("bag dataset", "bags", 1)
     return _grid(records, place) + shown
 
 
@@ -288,9 +289,9 @@ def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[tuple
         cells = [_spread(lines[name].get(where, [])) for where in places]
         marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
         rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
-    table = to_markdown(Table("", ["method", *(title for _, title in places)], rows, [])).split("\n", 2)[2]
+    table = _untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
     one = records[0]
-    return f"{table}\nTest {one.metric.name}, protocol {one.protocol}; {_told(records)}.\n"
+    return f"{table}\nTest {one.metric.name}, protocol {one.protocol}; {_told(records, records)}.\n"
 
 
 def _spread(values: list[float]) -> Cell:
@@ -300,10 +301,13 @@ def _spread(values: list[float]) -> Cell:
     return Cell(f"{statistics.mean(values):.4f}{spread}", value=statistics.mean(values))
 
 
-def _told(records: Sequence[RunRecord]) -> str:
+def _told(shown: Sequence[RunRecord], records: Sequence[RunRecord]) -> str:
+    """What a table rests on: the runs that it shows, and those among which their rates were chosen."""
+    note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
+    if len(shown) < len(records):
+        note += f"; their rates chosen on held-out bags among {len(records)} runs"
     commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
-    seeds, folds = _set(r.seed for r in records), _set(r.fold for r in records)
-    return f"{len(records)} runs; seeds {seeds}, folds {folds}; code of commit {commits}"
+    return f"{note}; code of commit {commits}"
 
 
 def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
@@ -320,7 +324,7 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
         table = selection(*_cells_and_runs(collected))
     if table is None:
         raise ValueError("the curves hold no test AUC beside a held-out criterion")
-    return to_markdown(table).split("\n", 2)[2]  # without its title
+    return _untitled(table)
 
 
 def _rate(record: RunRecord) -> float:
