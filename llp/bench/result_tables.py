@@ -79,7 +79,7 @@ def table_of(records: Sequence[RunRecord]) -> str:
     return f"{table}\n{_told(shown, records)}.\n"
 
 
-def _untitled(table: Table) -> str:
+def untitled(table: Table) -> str:
     """A table as Markdown without its title: the page's own heading stands above it."""
     return to_markdown(table).split("\n", 2)[2]
 
@@ -110,7 +110,7 @@ def _by_metric(records: Sequence[RunRecord], table: Callable[[pl.DataFrame, pl.D
         found = table(*(part.filter(pl.col("metric") == metric) for part in (cells, runs)))
         if found is not None:
             named = f"Test {metric}:\n\n" if cells["metric"].n_unique() > 1 else ""
-            made.append(named + _untitled(found))
+            made.append(named + untitled(found))
     if not made:
         raise ValueError("the records hold too few methods, folds or bag datasets for such a table")
     return "\n".join(made)
@@ -159,63 +159,6 @@ def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, 
     for row, column, *run in runs.select("row", "column", *OF_POINT).iter_rows():
         seconds[row, column].append(of_run[tuple(run)])
     return {place: statistics.median(values) for place, values in seconds.items()}
-
-
-def _searches(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict[float, RunRecord]]:
-    """The runs by dataset, grouping key and method, and by learning rate; of several folds and seeds the first."""
-    first: dict[tuple[str, str], tuple[int, int]] = {}
-    for record in records:
-        place, point = (record.dataset, record.grouping_key), (record.fold, record.seed)
-        first[place] = min(point, first.get(place, point))
-    found: dict[tuple[str, str, str], dict[float, RunRecord]] = defaultdict(dict)
-    for record in records:
-        trains = record.stages[-1].epochs > 0
-        if trains and (record.fold, record.seed) == first[record.dataset, record.grouping_key]:
-            found[record.dataset, record.grouping_key, record.method][_rate(record)] = record
-    return found
-
-
-def rates_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table of a search: a row per method, the test metric at each learning rate, the chosen in bold.
-
-    Of several folds and seeds the first is shown.
-    """
-    searches = _searches(records)
-    chosen = {record.config_hash for record in at_chosen_rates(records)}
-    rates = sorted({rate for runs in searches.values() for rate in runs})
-    lines = [["method", *(f"rate {rate:g}" for rate in rates)], ["---"] * (len(rates) + 1)]
-    for (_, _, method), runs in sorted(searches.items()):
-        values = {rate: f"{statistics.mean(_values([record])):.4f}" for rate, record in runs.items()}
-        bold = {rate: f"**{values[rate]}**" for rate, record in runs.items() if record.config_hash in chosen}
-        lines.append([f"`{method}`", *((values | bold).get(rate, "") for rate in rates)])
-    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    one = next(iter(next(iter(searches.values())).values()))
-    where = f"{one.grouping_key}, fold {one.fold}, seed {one.seed}"
-    return f"{table}\nTest {one.metric.name}, {where}; in bold at the rate that the held-out bags chose.\n"
-
-
-def choices_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table: a row per method, how the rates that held-out bags chose did on test rows.
-
-    Over all bag datasets whose metric is AUC; of several folds and seeds the first of each.
-    """
-    chosen = {record.config_hash for record in at_chosen_rates(records)}
-    found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
-    for (_, _, method), runs in _searches(records).items():
-        values = {rate: record.metric.best or math.nan for rate, record in runs.items()}
-        taken = [rate for rate, record in runs.items() if record.config_hash in chosen]
-        if len(runs) > 1 and len(taken) == 1 and next(iter(runs.values())).metric.name == "auc":
-            found[method].append((max(values.values()) - values[taken[0]], taken[0] in (min(runs), max(runs))))
-    lines = []
-    for method, choices in sorted(found.items(), key=lambda one: statistics.mean(cost for cost, _ in one[1])):
-        costs = [cost for cost, _ in choices]
-        lines.append([
-            Cell(method), Cell(f"{sum(cost == 0 for cost in costs)} of {len(costs)}"),
-            Cell.number(statistics.mean(costs), ".4f"), Cell.number(max(costs), ".4f"),
-            Cell(f"{sum(at_end for _, at_end in choices)} of {len(costs)}"),
-        ])  # fmt: skip
-    columns = ["method", "chose the best rate", "AUC lost, mean", "at most", "chose the least or largest rate"]
-    return _untitled(Table("choices", columns, lines, []))
 
 
 def lines_of(
@@ -273,7 +216,7 @@ def study_of(records: Sequence[RunRecord]) -> str:
         runs = name_variants(collected.runs, collected.configs)
     runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
     tests = paired_tests(summarize(runs), runs)
-    shown = "" if tests is None else "\n" + _untitled(tests).replace("bag dataset", "bags", 1)
+    shown = "" if tests is None else "\n" + untitled(tests).replace("bag dataset", "bags", 1)
     return _grid(records, place) + shown
 
 
@@ -289,7 +232,7 @@ def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[tuple
         cells = [_spread(lines[name].get(where, [])) for where in places]
         marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
         rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
-    table = _untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
+    table = untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
     one = records[0]
     return f"{table}\nTest {one.metric.name}, protocol {one.protocol}; {_told(records, records)}.\n"
 
@@ -324,10 +267,11 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
         table = selection(*_cells_and_runs(collected))
     if table is None:
         raise ValueError("the curves hold no test AUC beside a held-out criterion")
-    return _untitled(table)
+    return untitled(table)
 
 
-def _rate(record: RunRecord) -> float:
+def learning_rate(record: RunRecord) -> float:
+    """The learning rate of a run."""
     optimizer = record.config["optimizer"]
     assert isinstance(optimizer, dict)
     return float(str(optimizer["lr"]))
@@ -350,5 +294,5 @@ def _cell(records: Sequence[RunRecord], with_rate: bool) -> list[str]:
     spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
     cell = [f"{statistics.mean(values):.4f}{spread}", epochs if trained else ""]
     if with_rate:
-        cell.append(f"{_rate(records[0]):g}" if trained else "")
+        cell.append(f"{learning_rate(records[0]):g}" if trained else "")
     return cell

@@ -6,7 +6,7 @@
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
 - `means`, `ranks`: the methods beside each other over all bag datasets;
 - `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
-- `selection`: how well each held-out criterion picks the epoch;
+- `selection`: how well each held-out criterion picks the epoch; `picks`: the epoch and the rate together;
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
@@ -24,16 +24,15 @@ from pathlib import Path
 
 import polars as pl
 
+from llp.bench.result_searches import choices_of, picks_of, rates_of
 from llp.bench.result_tables import (
     OF_LOOK,
     OF_POINT,
     OF_RUN,
-    choices_of,
     comparison_of,
     means_of,
     noise_of,
     ranks_of,
-    rates_of,
     selection_of,
     study_of,
     table_of,
@@ -55,7 +54,8 @@ MADE = {
     "noise": noise_of,
     "study": study_of,
 }
-TABLE = re.compile(rf"(<!-- ({'|'.join(MADE)}|selection): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+MADE_OF_CURVES = {"selection": selection_of, "picks": picks_of}
+TABLE = re.compile(rf"(<!-- ({'|'.join([*MADE, *MADE_OF_CURVES])}): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def keep(folder: Path, path: Path) -> None:
@@ -118,10 +118,10 @@ def with_tables(text: str) -> str:
 
 def _made(kind: str, files: Sequence[Path]) -> str:
     records = [record for path in files for record in read(path)]
-    if kind != "selection":
+    if kind in MADE:
         return MADE[kind](records)
     curves = [path.with_suffix(".csv") for path in files if path.with_suffix(".csv").is_file()]
-    return selection_of(records, pl.concat(pl.read_csv(path, schema_overrides=LOOKS) for path in curves))
+    return MADE_OF_CURVES[kind](records, pl.concat(pl.read_csv(path, schema_overrides=LOOKS) for path in curves))
 
 
 def main() -> None:

@@ -61,15 +61,17 @@ def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     if not losses:
         return None
     methods = [method for method in columns_of(cells) if any((method, criterion) in losses for criterion in CRITERIA)]
-    rows = [[Cell(name), *(_cell(losses.get((name, criterion), [])) for criterion in CRITERIA)] for name in methods]
+    rows = [[Cell(name), *(good_picks(losses.get((name, one), [])) for one in CRITERIA)] for name in methods]
     kinds = {kind: name for kind, name in BAG_KINDS.items() if any(kind == found for found, _ in by_kind)}
-    rows += [[Cell(f"all, {name}"), *(_cell(by_kind[kind, one]) for one in CRITERIA)] for kind, name in kinds.items()]
+    for kind, name in kinds.items():
+        rows.append([Cell(f"all, {name}"), *(good_picks(by_kind[kind, one]) for one in CRITERIA)])
     title = f"{heading(cells)}: picks within {NEAR} of the best AUC of the curve"
     notes = ["Runs whose epoch the criterion picks that well, of all; in brackets the mean AUC that its pick loses."]
     return Table(title, ["method", *CRITERIA], rows, notes)
 
 
-def _cell(losses: Sequence[float]) -> Cell:
+def good_picks(losses: Sequence[float]) -> Cell:
+    """How many of some picks are good, and in brackets what the mean pick loses."""
     if not losses:
         return Cell(MISSING)
     good = sum(loss <= NEAR for loss in losses)

@@ -3,8 +3,9 @@
 import polars as pl
 import pytest
 
-from llp.bench.result_tables import choices_of, comparison_of, means_of, ranks_of, rates_of, selection_of, table_of
-from llp.bench.results import DOCS, TABLE, files_of, keep, read, with_tables
+from llp.bench.result_searches import choices_of, picks_of, rates_of
+from llp.bench.result_tables import comparison_of, means_of, ranks_of, selection_of, table_of
+from llp.bench.results import DOCS, LOOKS, TABLE, files_of, keep, read, with_tables
 from llp.errors import InputError
 from tests.helpers.records import stage, write_folds
 
@@ -135,6 +136,24 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
     keep(tmp_path, tmp_path / "kept.jsonl")
     table = selection_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv"))
     assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – |" in table
+
+
+def test_picks_are_among_the_looks_at_all_rates_of_the_first_fold(tmp_path):
+    curves = {
+        0.01: "0.60,0.5,0.5,0.5,0.1\n0.70,0.4,0.2,0.5,0.5\n",
+        0.1: "0.80,0.6,0.3,0.1,0.5\n0.65,0.3,0.6,0.5,0.5\n",
+    }
+    columns = "test_auc,held_out_loss,held_out_upm,held_out_debiased,held_out_easy_llp"
+    for rate, looks in curves.items():
+        changes = {"protocol": "holdout", "config": {"optimizer": {"lr": rate}}, "config_hash": f"{rate}"}
+        write_folds(tmp_path, [0.7, 0.9], method="upm", **changes)
+        for folder in [path.parent for path in tmp_path.rglob(f"{rate}/result.json")]:
+            on_another_fold = "0.99,0.0,0.0,0.0,0.0\n" if "fold=1" in str(folder) else ""
+            (folder / "metrics.csv").write_text(f"{columns}\n{looks}{on_another_fold}")
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    table = picks_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
+    row = "0 of 1 (0.1500) | 0 of 1 (0.1000) | 1 of 1 (0.0000) | 0 of 1 (0.2000) |"
+    assert f"| flights month_dest | {row}\n| all | {row}\n" in table
 
 
 def test_runs_without_such_curves_leave_no_file_of_curves(tmp_path):

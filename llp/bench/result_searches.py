@@ -1,0 +1,99 @@
+"""The tables of the result pages about searches for a learning rate: see `llp.bench.results`."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from operator import attrgetter
+
+import polars as pl
+
+from llp.bench.result_tables import OF_RUN, at_chosen_rates, learning_rate, untitled
+from llp.results.table import Cell, Table
+from llp.results.tables.selection import CRITERIA, NEAR, good_picks, lost
+from llp.runs.record import RunRecord
+
+
+def _searches(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict[float, RunRecord]]:
+    """The runs by dataset, grouping key and method, and by learning rate; of several folds and seeds the first."""
+    first: dict[tuple[str, str], tuple[int, int]] = {}
+    for record in records:
+        place, point = (record.dataset, record.grouping_key), (record.fold, record.seed)
+        first[place] = min(point, first.get(place, point))
+    found: dict[tuple[str, str, str], dict[float, RunRecord]] = defaultdict(dict)
+    for record in records:
+        trains = record.stages[-1].epochs > 0
+        if trains and (record.fold, record.seed) == first[record.dataset, record.grouping_key]:
+            found[record.dataset, record.grouping_key, record.method][learning_rate(record)] = record
+    return found
+
+
+def rates_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table of a search: a row per method, the test metric at each learning rate, the chosen in bold.
+
+    Of several folds and seeds the first is shown.
+    """
+    searches = _searches(records)
+    chosen = {record.config_hash for record in at_chosen_rates(records)}
+    rates = sorted({rate for runs in searches.values() for rate in runs})
+    lines = [["method", *(f"rate {rate:g}" for rate in rates)], ["---"] * (len(rates) + 1)]
+    for (_, _, method), runs in sorted(searches.items()):
+        values = {rate: Cell.number(record.metric.best, ".4f").text for rate, record in runs.items()}
+        bold = {rate: f"**{values[rate]}**" for rate, record in runs.items() if record.config_hash in chosen}
+        lines.append([f"`{method}`", *((values | bold).get(rate, "") for rate in rates)])
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    one = next(iter(next(iter(searches.values())).values()))
+    where = f"{one.grouping_key}, fold {one.fold}, seed {one.seed}"
+    return f"{table}\nTest {one.metric.name}, {where}; in bold at the rate that the held-out bags chose.\n"
+
+
+def choices_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, how the rates that held-out bags chose did on test rows.
+
+    Over all bag datasets whose metric is AUC; of several folds and seeds the first of each.
+    """
+    chosen = {record.config_hash for record in at_chosen_rates(records)}
+    found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for (_, _, method), runs in _searches(records).items():
+        values = {rate: record.metric.best or math.nan for rate, record in runs.items()}
+        taken = [rate for rate, record in runs.items() if record.config_hash in chosen]
+        if len(runs) > 1 and len(taken) == 1 and next(iter(runs.values())).metric.name == "auc":
+            found[method].append((max(values.values()) - values[taken[0]], taken[0] in (min(runs), max(runs))))
+    lines = []
+    for method, choices in sorted(found.items(), key=lambda one: statistics.mean(cost for cost, _ in one[1])):
+        costs = [cost for cost, _ in choices]
+        lines.append([
+            Cell(method), Cell(f"{sum(cost == 0 for cost in costs)} of {len(costs)}"),
+            Cell.number(statistics.mean(costs), ".4f"), Cell.number(max(costs), ".4f"),
+            Cell(f"{sum(at_end for _, at_end in choices)} of {len(costs)}"),
+        ])  # fmt: skip
+    columns = ["method", "chose the best rate", "AUC lost, mean", "at most", "chose the least or largest rate"]
+    return untitled(Table("choices", columns, lines, []))
+
+
+def picks_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
+    """Make a Markdown table: a row per bag dataset, how well each held-out criterion picks rate and epoch together.
+
+    A pick is one look among those of all rates, of several folds and seeds the first of each.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        The runs.
+    looks : pl.DataFrame
+        Their curves, as `llp.bench.results.keep` keeps them.
+    """
+    found: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for (dataset, grouping_key, _), runs in _searches(records).items():
+        searched = [dict(zip(OF_RUN, attrgetter(*OF_RUN)(record), strict=True)) for record in runs.values()]
+        curves = looks.join(pl.DataFrame(searched), on=OF_RUN, how="semi").fill_null(math.nan).to_dict(as_series=False)
+        losses = {one: loss for one in CRITERIA if (loss := lost(curves, one)) is not None}
+        if len(runs) > 1 and len(losses) == len(CRITERIA):
+            found[f"{dataset} {grouping_key}"].append(losses)
+    found["all"] = [losses for one in found.values() for losses in one]
+    lines = [
+        [Cell(name), *(good_picks([losses[criterion] for losses in searches]) for criterion in CRITERIA)]
+        for name, searches in found.items()
+    ]
+    note = f"Searches, one a method, whose pick is within {NEAR} of the best AUC; in brackets the mean AUC lost."
+    return untitled(Table("picks", ["bag dataset", *CRITERIA], lines, [note]))
