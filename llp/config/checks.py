@@ -90,10 +90,10 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
         raise invalid("protocol.refit", protocol.refit, "nothing under protocol=paper, which holds no bag out", example)
     if protocol.name == "holdout" and protocol.refit is None:
         raise missing("protocol.refit", "auto, true or false", "auto")
-    fits = ["bag_loss", "upm"] if label_kind == "real" else ["bag_loss", "upm", "debiased", "easy_llp"]
+    fits = ["auto", "bag_loss", "upm"] + ([] if label_kind == "real" else ["debiased", "easy_llp"])
     if protocol.name == "holdout" and protocol.select_by not in fits:
         expected = f"{', '.join(fits[:-1])} or {fits[-1]} for {label_kind} labels under protocol=holdout"
-        raise invalid("protocol.select_by", protocol.select_by, expected, "bag_loss")
+        raise invalid("protocol.select_by", protocol.select_by, expected, "auto")
 
 
 def _check_noise(noise: NoiseConfig | None) -> None:

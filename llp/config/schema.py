@@ -186,7 +186,7 @@ class ProtocolConfig(ConfigGroup):
 
     name: Literal["paper", "holdout"]
     held_out: Annotated[float, Field(ge=0, lt=1)]
-    select_by: SelectBy
+    select_by: Literal["auto"] | SelectBy
     test_in_curve: bool | None = None
     refit: Literal["auto"] | bool | None = None
 

@@ -216,7 +216,7 @@ def build_data(
         seed=config.seed,
         num_workers=config.num_workers,
     )
-    estimated = config.protocol.select_by not in ("test", "bag_loss") and not instance_labels
+    estimated = config.protocol.select_by not in ("test", "auto", "bag_loss") and not instance_labels
     if estimated and not all_bags and len(data.held_out_bags) < LEAST_BAGS:
         expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {len(data.held_out_bags)}"
         raise invalid("protocol.select_by", config.protocol.select_by, expected, "bag_loss")

@@ -10,9 +10,11 @@ import torch
 from omegaconf import DictConfig
 
 from llp.config.grouping_keys import grouping_key
+from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.metrics.evaluation import main_metric
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
+from llp.training.callbacks import monitor_of
 from llp.training.stage import StageResult
 
 VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
@@ -25,6 +27,7 @@ def run_record(
     *,
     data: LLPDataModule,
     stage: StageResult,
+    select_by: SelectBy,
     first_stages: list[StageRecord],
     attempt: int,
     started: str,
@@ -40,6 +43,8 @@ def run_record(
         What of it identifies the run, resolved, and the digest of that.
     data, stage
         On what a method was trained, and what it came to.
+    select_by : str
+        What has picked the epoch.
     first_stages : list of StageRecord
         The stages that came before, from the run that trained them.
     attempt, started, seconds
@@ -70,6 +75,7 @@ def run_record(
             last=chosen.rows[-1].get(f"test_{name}") if chosen.rows else None,
             untrained=chosen.untrained,
             held_out=chosen.held_out,
+            picked_by=monitor_of(method, select_by).name if method.trains else None,
         ),
         refit=None if stage.refitted is None else RefitRecord(**stage.refitted._asdict()),
         measures=stage.measures,

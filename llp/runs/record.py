@@ -103,6 +103,9 @@ class MetricRecord(_Part):
     held_out : float or None
         The loss on what was held out of the train split at the chosen epoch, which was picked by it; None under
         protocol=paper, and where nothing is trained.
+    picked_by : str or None
+        The column of `metrics.csv` whose best value chose the epoch, such as held_out_upm; None where nothing is
+        trained, and in records of before this was kept.
     """
 
     name: str
@@ -112,6 +115,7 @@ class MetricRecord(_Part):
     last: MeasuredValue
     untrained: MeasuredValue
     held_out: MeasuredValue = None
+    picked_by: str | None = None
 
 
 class RefitRecord(_Part):

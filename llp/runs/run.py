@@ -32,7 +32,7 @@ from llp.runs.build import build_model, check_input, open_table, resolved
 from llp.runs.identity import Run, describe, keeps_weights
 from llp.runs.load import serves
 from llp.runs.record import RunRecord, StageRecord
-from llp.runs.start import CHOSEN, FINAL, refits, start
+from llp.runs.start import CHOSEN, FINAL, refits, selects_by, start
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.data.datamodule import LLPDataModule
@@ -111,6 +111,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     first_stages, first = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
     method, data = start(config, table, first, refit=False)
+    select_by = selects_by(config, data)
     point = [config.dataset.name, grouping_key(config).name, config.method.name]
     metric_name, better = main_metric(method.label_kind)
     log.info(
@@ -120,6 +121,8 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         len(data.train_bags.rows),
         len(data.test_rows),
     )
+    if config.protocol.select_by == "auto":
+        log.info("%s: %s of %d held-out bags picks the epoch", describe(run), select_by, len(data.held_out_bags))
     with track(
         config.logger,
         folder=run.folder,
@@ -142,7 +145,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             StageFiles(work / "metrics.csv", work / "checkpoints"),
             max_epochs=config.trainer.max_epochs,
             patience=config.trainer.patience,
-            select_by=config.protocol.select_by,
+            select_by=select_by,
             hardware=Hardware(**config.hardware),
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
@@ -161,6 +164,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
             run.hash,
             data=data,
             stage=stage,
+            select_by=select_by,
             first_stages=first_stages,
             attempt=attempt,
             started=started,

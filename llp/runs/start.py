@@ -1,7 +1,7 @@
 """What a run trains: a method before its first step, on its data; and whether it is trained anew in the end."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from omegaconf import DictConfig
 
@@ -10,11 +10,15 @@ from llp.runs.build import build_data, build_method, build_model
 from llp.runs.load import load_weights
 
 if TYPE_CHECKING:
+    from llp.config.schema import SelectBy
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
 
 FINAL, CHOSEN = "best.pt", "chosen.pt"
 """Kept weights: of the final model; where it was trained anew, also those of the chosen epoch, beside them."""
+
+ENOUGH_BAGS = 20
+"""Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
 
 
 def refits(config: DictConfig) -> bool:
@@ -26,6 +30,18 @@ def refits(config: DictConfig) -> bool:
     if asked == "auto":
         return str(config.grouping_key.kind) in ("feature", "given")
     return bool(asked)
+
+
+def selects_by(config: DictConfig, data: "LLPDataModule") -> "SelectBy":
+    """What picks the epoch.
+
+    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out, the estimate that picked a good
+    epoch most often; else the bags' loss.
+    """
+    asked: Literal["auto"] | SelectBy = config.protocol.select_by
+    if asked != "auto":
+        return asked
+    return "upm" if data.table.label_kind == "binary" and len(data.held_out_bags) >= ENOUGH_BAGS else "bag_loss"
 
 
 def start(

@@ -4,6 +4,7 @@ import torch
 
 from llp.config.schema import Hardware
 from llp.runs.build import build_data, build_method, build_model, open_table
+from llp.runs.start import selects_by
 from llp.training.stage import StageFiles, train_stage
 from tests.helpers.cutting import CutOffError
 
@@ -23,7 +24,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
         files,
         max_epochs=config.trainer.max_epochs,
         patience=config.trainer.patience,
-        select_by=config.protocol.select_by,
+        select_by=selects_by(config, data),
         hardware=Hardware(
             accelerator="cpu", deterministic=deterministic, features_on=features_on, row_order="auto", cuda_graphs=False
         ),

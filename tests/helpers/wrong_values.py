@@ -68,7 +68,7 @@ VALUES = [
     ),
     (
         "protocol=holdout protocol.select_by=test",
-        "Invalid protocol.select_by='test': expected bag_loss, upm, debiased or",
+        "Invalid protocol.select_by='test': expected auto, bag_loss, upm, debiased or",
     ),
     ("protocol=holdout protocol.refit=1", "Invalid protocol.refit=1: expected auto, true or false or null, such as"),
     (

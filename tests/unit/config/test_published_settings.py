@@ -79,7 +79,7 @@ SETTINGS = {
         },
     ),
     "protocol/paper": (BENCHMARK, {"held_out": 0.0, "select_by": "test"}),
-    "protocol/holdout": (OWN, {"held_out": 0.1, "select_by": "bag_loss", "test_in_curve": False, "refit": "auto"}),
+    "protocol/holdout": (OWN, {"held_out": 0.1, "select_by": "auto", "test_in_curve": False, "refit": "auto"}),
     "model/autoint": (
         "Song et al., CIKM 2019, and the benchmark's paper",
         {

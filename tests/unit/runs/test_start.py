@@ -1,0 +1,44 @@
+"""What picks the epoch where `protocol.select_by=auto` leaves it open."""
+
+import pytest
+
+from llp.runs.build import build_data, open_table
+from llp.runs.run import run_one
+from llp.runs.start import ENOUGH_BAGS, selects_by
+
+MANY = ("grouping_key=random_4", "protocol.held_out=0.5")
+
+
+def chosen(config):
+    data = build_data(config, open_table(config), instance_labels=False)
+    return len(data.held_out_bags) >= ENOUGH_BAGS, selects_by(config, data)
+
+
+def test_auto_is_upm_of_enough_held_out_bags_with_labels_0_and_1(tiny):
+    assert chosen(tiny("protocol=holdout", *MANY)) == (True, "upm")
+    assert chosen(tiny("protocol=holdout")) == (False, "bag_loss")
+    assert chosen(tiny("protocol=holdout", *MANY, "dataset=synthetic_sscl", "method=dllp_mse")) == (True, "bag_loss")
+
+
+@pytest.mark.parametrize("asked", ["bag_loss", "debiased"])
+def test_what_is_asked_for_picks(tiny, asked):
+    assert chosen(tiny("protocol=holdout", *MANY, f"protocol.select_by={asked}")) == (True, asked)
+
+
+@pytest.mark.run
+@pytest.mark.parametrize(
+    ("overrides", "picked_by"),
+    [
+        (["protocol=holdout", *MANY], "held_out_upm"),
+        (["protocol=holdout"], "held_out_loss"),
+        (["protocol=holdout", *MANY, "method=instance_bce"], "held_out_loss"),
+        (["protocol=holdout", "method=group_prior"], None),
+        ([], "test_auc"),
+    ],
+)
+def test_record_says_what_picked(tiny, overrides, picked_by, caplog):
+    config = tiny(*overrides)
+    caplog.set_level("INFO", "llp")
+    assert run_one(config).metric.picked_by == picked_by
+    if picked_by == "held_out_upm":
+        assert "upm of" in caplog.text
