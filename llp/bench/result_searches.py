@@ -8,24 +8,10 @@ from operator import attrgetter
 
 import polars as pl
 
-from llp.bench.result_tables import OF_RUN, at_chosen_rates, learning_rate, untitled
+from llp.bench.result_tables import OF_RUN, at_chosen_rates, searches_of, untitled
 from llp.results.table import Cell, Table
 from llp.results.tables.selection import CRITERIA, NEAR, good_picks, lost
 from llp.runs.record import RunRecord
-
-
-def _searches(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict[float, RunRecord]]:
-    """The runs by dataset, grouping key and method, and by learning rate; of several folds and seeds the first."""
-    first: dict[tuple[str, str], tuple[int, int]] = {}
-    for record in records:
-        place, point = (record.dataset, record.grouping_key), (record.fold, record.seed)
-        first[place] = min(point, first.get(place, point))
-    found: dict[tuple[str, str, str], dict[float, RunRecord]] = defaultdict(dict)
-    for record in records:
-        trains = record.stages[-1].epochs > 0
-        if trains and (record.fold, record.seed) == first[record.dataset, record.grouping_key]:
-            found[record.dataset, record.grouping_key, record.method][learning_rate(record)] = record
-    return found
 
 
 def rates_of(records: Sequence[RunRecord]) -> str:
@@ -33,7 +19,7 @@ def rates_of(records: Sequence[RunRecord]) -> str:
 
     Of several folds and seeds the first is shown.
     """
-    searches = _searches(records)
+    searches = searches_of(records)
     chosen = {record.config_hash for record in at_chosen_rates(records)}
     rates = sorted({rate for runs in searches.values() for rate in runs})
     lines = [["method", *(f"rate {rate:g}" for rate in rates)], ["---"] * (len(rates) + 1)]
@@ -54,7 +40,7 @@ def choices_of(records: Sequence[RunRecord]) -> str:
     """
     chosen = {record.config_hash for record in at_chosen_rates(records)}
     found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
-    for (_, _, method), runs in _searches(records).items():
+    for (_, _, method), runs in searches_of(records).items():
         values = {rate: record.metric.best or math.nan for rate, record in runs.items()}
         taken = [rate for rate, record in runs.items() if record.config_hash in chosen]
         if len(runs) > 1 and len(taken) == 1 and next(iter(runs.values())).metric.name == "auc":
@@ -84,7 +70,7 @@ def picks_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
         Their curves, as `llp.bench.results.keep` keeps them.
     """
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for (dataset, grouping_key, _), runs in _searches(records).items():
+    for (dataset, grouping_key, _), runs in searches_of(records).items():
         searched = [dict(zip(OF_RUN, attrgetter(*OF_RUN)(record), strict=True)) for record in runs.values()]
         curves = looks.join(pl.DataFrame(searched), on=OF_RUN, how="semi").fill_null(math.nan).to_dict(as_series=False)
         losses = {one: loss for one in CRITERIA if (loss := lost(curves, one)) is not None}

@@ -161,6 +161,20 @@ def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, 
     return {place: statistics.median(values) for place, values in seconds.items()}
 
 
+def searches_of(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict[float, RunRecord]]:
+    """The runs by dataset, grouping key and method, and by learning rate; of several folds and seeds the first."""
+    first: dict[tuple[str, str], tuple[int, int]] = {}
+    for record in records:
+        place, point = (record.dataset, record.grouping_key), (record.fold, record.seed)
+        first[place] = min(point, first.get(place, point))
+    found: dict[tuple[str, str, str], dict[float, RunRecord]] = defaultdict(dict)
+    for record in records:
+        trains = record.stages[-1].epochs > 0
+        if trains and (record.fold, record.seed) == first[record.dataset, record.grouping_key]:
+            found[record.dataset, record.grouping_key, record.method][learning_rate(record)] = record
+    return found
+
+
 def lines_of(
     records: Sequence[RunRecord], place: Callable[[RunRecord], Place | None]
 ) -> dict[str, dict[Place, list[float]]]:
@@ -248,7 +262,10 @@ def _told(shown: Sequence[RunRecord], records: Sequence[RunRecord]) -> str:
     """What a table rests on: the runs that it shows, and those among which their rates were chosen."""
     note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
     if len(shown) < len(records):
-        note += f"; their rates chosen on held-out bags among {len(records)} runs"
+        tried = [record for runs in searches_of(records).values() for record in runs.values()]
+        note += (
+            f"; their rates chosen on held-out bags of fold {tried[0].fold}, seed {tried[0].seed}, by {len(tried)} runs"
+        )
     commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
     return f"{note}; code of commit {commits}"
 

@@ -8,7 +8,7 @@ command goes on where it was cut off. `bag_dataset=NAME,NAME` trains a part; oth
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -23,6 +23,10 @@ from llp.results.rates import at_held_out_rates
 
 EXPERIMENTS = ("suite", "suite_real")
 RATES = ("1e-4", "3e-4", "1e-3", "3e-3")
+OF_PART = ("bag_dataset", "method")
+
+Part = Mapping[str, Sequence[str]]
+"""The bag datasets and the methods of an experiment that are trained."""
 
 
 def swept(experiment: str) -> dict[str, list[str]]:
@@ -31,48 +35,52 @@ def swept(experiment: str) -> dict[str, list[str]]:
     return {str(name): str(values).split(",") for name, values in params.items()}
 
 
-def parts_of(asked: Sequence[str] | None) -> dict[str, list[str]]:
-    """By experiment, those of its bag datasets that are asked for; all by default.
+def parts_of(asked: Part) -> dict[str, Part]:
+    """By experiment, what is asked for of its bag datasets and methods; all by default.
 
     Raises
     ------
     InputError
-        No experiment has one that is asked for.
+        No experiment has one that is asked for, on or with one of the others.
     """
-    parts = {experiment: swept(experiment)["bag_dataset"] for experiment in EXPERIMENTS}
-    known = [name for names in parts.values() for name in names]
-    for name in asked or ():
-        if name not in known:
-            raise invalid("bag_dataset", name, choice(known), nearest(name, known))
-    kept = {one: [name for name in names if asked is None or name in asked] for one, names in parts.items()}
-    return {experiment: names for experiment, names in kept.items() if names}
+    whole = {experiment: {option: swept(experiment)[option] for option in OF_PART} for experiment in EXPERIMENTS}
+    parts = {
+        experiment: {option: [one for one in names if one in asked.get(option, names)] for option, names in own.items()}
+        for experiment, own in whole.items()
+    }
+    for option, names in asked.items():
+        others = [other for other in asked if other != option]
+        fit = [one for one, own in parts.items() if all(own[other] for other in others)]
+        known = list(dict.fromkeys(name for experiment in fit for name in whole[experiment][option]))
+        for name in names:
+            if name not in known:
+                raise invalid(option, name, choice(known), nearest(name, known))
+    return {experiment: part for experiment, part in parts.items() if all(part.values())}
 
 
-def searching(experiment: str, bag_datasets: Sequence[str]) -> list[str]:
+def searching(experiment: str, part: Part) -> list[str]:
     """Arguments of the multirun that searches for the rates."""
-    own = [f"bag_dataset={','.join(bag_datasets)}", f"optimizer.lr={','.join(RATES)}"]
-    return ["-m", f"experiment={experiment}", *own, "fold=0", "seed=0"]
+    own = [f"{option}={','.join(names)}" for option, names in part.items()]
+    return ["-m", f"experiment={experiment}", *own, f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
 
 
-def at_chosen_rates(
-    experiment: str, bag_datasets: Sequence[str], rate_of: dict[tuple[str, str, str], str]
-) -> list[list[str]]:
+def at_chosen_rates(experiment: str, part: Part, rate_of: dict[tuple[str, str, str], str]) -> list[list[str]]:
     """Arguments of the multiruns that train all folds and seeds, one for each bag dataset and rate.
 
     Parameters
     ----------
     experiment : str
         Its name.
-    bag_datasets : sequence of str
-        Those of its bag datasets that are trained.
+    part : mapping
+        Those of its bag datasets and methods that are trained.
     rate_of : dict
         The chosen rate by dataset, grouping key and method; a method without one, as it trains nothing, has the first.
     """
     multiruns = []
-    for bag_dataset in bag_datasets:
+    for bag_dataset in part["bag_dataset"]:
         config = _composed(f"bag_dataset={bag_dataset}")
         methods: dict[str, list[str]] = defaultdict(list)
-        for method in swept(experiment)["method"]:
+        for method in part["method"]:
             place = (str(config.dataset.name), grouping_key(config).name, method)
             methods[rate_of.get(place, RATES[0])].append(method)
         for rate, names in methods.items():
@@ -93,21 +101,22 @@ def _train(arguments: Sequence[str], overrides: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Train the suite, or the bag datasets of it that are asked for."""
+    """Train the suite, or the part of it that is asked for."""
     register()
-    asked = [one.partition("=")[2].split(",") for one in sys.argv[1:] if one.startswith("bag_dataset=")]
-    overrides = [one for one in sys.argv[1:] if not one.startswith("bag_dataset=")]
+    given = [(one.partition("=")[0], one) for one in sys.argv[1:]]
+    asked = {option: one.partition("=")[2].split(",") for option, one in given if option in OF_PART}
+    overrides = [one for option, one in given if option not in OF_PART]
     places = [one for one in overrides if one.startswith("outputs_dir=")]
     outputs_dir = Path(_composed(*places).outputs_dir)
     try:
-        parts = parts_of(asked[-1] if asked else None)
+        parts = parts_of(asked)
     except InputError as error:
         sys.exit(str(error))
-    for experiment, bag_datasets in parts.items():
-        _train(searching(experiment, bag_datasets), overrides)
+    for experiment, part in parts.items():
+        _train(searching(experiment, part), overrides)
         _, chosen = at_held_out_rates(collect(outputs_dir))
         rate_of = {(one.dataset, one.grouping_key, one.method): one.rate for one in chosen}
-        for multirun in at_chosen_rates(experiment, bag_datasets, rate_of):
+        for multirun in at_chosen_rates(experiment, part, rate_of):
             _train(multirun, overrides)
 
 

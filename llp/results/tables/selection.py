@@ -14,6 +14,8 @@ from llp.results.table import MISSING, Cell, Table
 CRITERIA = {"bag_loss": "held_out_loss"} | {name: f"held_out_{name}" for name in ("upm", "debiased", "easy_llp")}
 """What `protocol.select_by` may name, and its column in a run's curve: the least value picks."""
 
+EARLY = "best at the first look"
+
 NEAR = 0.005
 """So far below the best AUC of the curve an epoch is a good pick."""
 
@@ -36,7 +38,8 @@ def lost(curve: Mapping[str, Sequence[float]], criterion: str) -> float | None:
 def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     """How often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
-    Last come all methods with every criterion together, on each kind of bags.
+    Beside it, how often that AUC is the first look's: such runs may have been better still before it
+    (`trainer.evaluate_every`). Last come all methods with every criterion together, on each kind of bags.
 
     Parameters
     ----------
@@ -50,24 +53,26 @@ def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         None where no curve has a test AUC beside what was held out (`protocol.test_in_curve=true` writes both).
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
-    by_kind: dict[tuple[str, str], list[float]] = defaultdict(list)
     for method, kind, folder in runs.select("column", "bag_kind", "folder").iter_rows():
         curve = read_columns(Path(folder), ["test_auc", *CRITERIA.values()])
         found = {criterion: loss for criterion in CRITERIA if (loss := lost(curve, criterion)) is not None}
+        if found:
+            found[EARLY] = max(filter(math.isfinite, curve["test_auc"])) - curve["test_auc"][0]
         for criterion, loss in found.items():
             losses[method, criterion].append(loss)
-            if len(found) == len(CRITERIA):
-                by_kind[kind, criterion].append(loss)
+            if len(found) > len(CRITERIA):
+                losses[f"all, {BAG_KINDS[kind]}", criterion].append(loss)
     if not losses:
         return None
-    methods = [method for method in columns_of(cells) if any((method, criterion) in losses for criterion in CRITERIA)]
-    rows = [[Cell(name), *(good_picks(losses.get((name, one), [])) for one in CRITERIA)] for name in methods]
-    kinds = {kind: name for kind, name in BAG_KINDS.items() if any(kind == found for found, _ in by_kind)}
-    for kind, name in kinds.items():
-        rows.append([Cell(f"all, {name}"), *(good_picks(by_kind[kind, one]) for one in CRITERIA)])
+    names = [*columns_of(cells), *(f"all, {name}" for name in BAG_KINDS.values())]
+    rows = [
+        [Cell(name), *(good_picks(losses.get((name, one), [])) for one in CRITERIA), _early(losses[name, EARLY])]
+        for name in names
+        if (name, EARLY) in losses
+    ]
     title = f"{heading(cells)}: picks within {NEAR} of the best AUC of the curve"
     notes = ["Runs whose epoch the criterion picks that well, of all; in brackets the mean AUC that its pick loses."]
-    return Table(title, ["method", *CRITERIA], rows, notes)
+    return Table(title, ["method", *CRITERIA, EARLY], rows, notes)
 
 
 def good_picks(losses: Sequence[float]) -> Cell:
@@ -76,3 +81,7 @@ def good_picks(losses: Sequence[float]) -> Cell:
         return Cell(MISSING)
     good = sum(loss <= NEAR for loss in losses)
     return Cell(f"{good} of {len(losses)} ({sum(losses) / len(losses):.4f})", value=good / len(losses))
+
+
+def _early(losses: Sequence[float]) -> Cell:
+    return Cell(f"{losses.count(0)} of {len(losses)}")

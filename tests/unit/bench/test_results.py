@@ -57,7 +57,7 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     records = read(tmp_path / "kept.jsonl")
     table = table_of(records)
     assert "| `upm` | 0.6000 ± 0.1000 | 4 | 0.01 |\n" in table
-    assert "6 runs; seeds 0, folds 0, 1, 2; their rates chosen on held-out bags among 9 runs" in table
+    assert "6 runs; seeds 0, folds 0, 1, 2; their rates chosen on held-out bags of fold 0, seed 0, by 3 runs" in table
     assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
     assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
     assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
@@ -135,7 +135,7 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
         (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
     keep(tmp_path, tmp_path / "kept.jsonl")
     table = selection_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv"))
-    assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – |" in table
+    assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – | 0 of 2 |" in table
 
 
 def test_picks_are_among_the_looks_at_all_rates_of_the_first_fold(tmp_path):

@@ -87,13 +87,18 @@ def test_grouping_key_beside_a_bag_dataset_wins():
     assert grouping_key(config).name == "random_128"
 
 
+def whole(experiment):
+    return {option: swept(experiment)[option] for option in ("bag_dataset", "method")}
+
+
 def test_suite_trains_all_folds_at_the_chosen_rates():
     register()
-    parts = parts_of(None)
-    assert parts == {name: swept(name)["bag_dataset"] for name in ("suite", "suite_real")}
+    parts = parts_of({})
+    assert parts == {name: whole(name) for name in ("suite", "suite_real")}
     rates = f"optimizer.lr={','.join(RATES)}"
-    own = ["experiment=suite", "bag_dataset=made_c1_c11,flights_month_day", rates, "fold=0", "seed=0"]
-    assert searching("suite", ["made_c1_c11", "flights_month_day"])[1:] == own
+    part = {"bag_dataset": ["made_c1_c11", "flights_month_day"], "method": ["upm", "dsq"]}
+    own = ["experiment=suite", "bag_dataset=made_c1_c11,flights_month_day", "method=upm,dsq", rates, "fold=0", "seed=0"]
+    assert searching("suite", part)[1:] == own
     multiruns = at_chosen_rates("suite_real", parts["suite_real"], {("diamonds", "random_64", "genbags"): "3e-3"})
     assert len(multiruns) == len(swept("suite_real")["bag_dataset"]) + 1
     own = [one for one in multiruns if "bag_dataset=diamonds_random_64" in one]
@@ -103,11 +108,33 @@ def test_suite_trains_all_folds_at_the_chosen_rates():
     }
 
 
-def test_a_part_of_the_suite_is_trained_by_its_bag_datasets():
-    assert parts_of(["diamonds_random_64"]) == {"suite_real": ["diamonds_random_64"]}
-    assert parts_of(["flights_random_64", "delay_random_64"]) == {
-        "suite": ["flights_random_64"],
-        "suite_real": ["delay_random_64"],
+def test_a_part_of_the_suite_is_trained_by_its_bag_datasets_and_methods():
+    real, binary = (dict(whole(name)) for name in ("suite_real", "suite"))
+    assert parts_of({"bag_dataset": ["diamonds_random_64"]}) == {
+        "suite_real": real | {"bag_dataset": ["diamonds_random_64"]}
     }
-    with pytest.raises(InputError, match=r"Invalid bag_dataset='flight_random_64': .*, such as .*=flights_random_64"):
-        parts_of(["flight_random_64"])
+    assert parts_of({"bag_dataset": ["flights_random_64", "delay_random_64"], "method": ["upm", "dllp_mse"]}) == {
+        "suite": {"bag_dataset": ["flights_random_64"], "method": ["dllp_mse", "upm"]},
+        "suite_real": {"bag_dataset": ["delay_random_64"], "method": ["dllp_mse"]},
+    }
+    assert parts_of({"method": ["upm"]}) == {"suite": binary | {"method": ["upm"]}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"bag_dataset": ["flight_random_64"]}, r"bag_dataset='flight_random_64': .*, such as .*=flights_random_64"),
+        ({"method": ["upn"]}, r"method='upn': .*, such as method=upm"),
+        (
+            {"bag_dataset": ["diamonds_random_64"], "method": ["dllp_mse", "upm"]},
+            "method='upm': expected group_prior, ",
+        ),
+        (
+            {"bag_dataset": ["made_c1_c11"], "method": ["instance_mse"]},
+            "bag_dataset='made_c1_c11': expected delay_random",
+        ),
+    ],
+)
+def test_what_the_suite_does_not_have_is_refused(asked, said):
+    with pytest.raises(InputError, match=f"^Invalid {said}"):
+        parts_of(asked)

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,6 +14,7 @@ from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
 from llp.results.findings import findings
 from llp.results.formats import BAG_KINDS
+from llp.results.statistics import corrected_paired_t
 from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
@@ -134,6 +136,17 @@ def test_ranks_and_paired_tests(grid):
     tests = texts(significance.paired_tests(grid.cells, grid.runs))
     assert len(tests) == 10
     assert all(row[:2] == ["dllp_bce", "dllp_mse"] for row in tests.values())
+
+
+def test_seeds_of_a_fold_are_one_difference_as_they_share_its_rows(tmp_path):
+    of_seed = ([0.70, 0.72, 0.66, 0.71, 0.69], [0.74, 0.70, 0.68, 0.67, 0.73])
+    for seed, values in enumerate(of_seed):
+        write_folds(tmp_path, values, seed=seed, method="upm")
+        write_folds(tmp_path, [0.65] * 5, seed=seed, method="dllp_bce")
+    part = contents_of(tmp_path)
+    (row,) = significance.paired_tests(part.cells, part.runs).rows
+    test = corrected_paired_t(np.mean(of_seed, axis=0) - 0.65, 256558, 64140)
+    assert [cell.text for cell in row[3:6]] == [f"{test.difference:+.4f}", f"{test.p:.3g}", f"{test.effect:.2f}"]
 
 
 @pytest.mark.parametrize(
