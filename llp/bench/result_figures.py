@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from llp.analysis.drawing import STYLE, log_scale, look, new_figure, save_figure
-from llp.bench.result_tables import bags_of_rows, epsilon, lines_of
+from llp.bench.result_grids import bags_of_rows, epsilon, lines_of
 from llp.bench.results import DOCS, files_of, read
 from llp.runs.record import RunRecord
 

@@ -1,6 +1,5 @@
 """The tables of the result pages, each from committed run records: see `llp.bench.results`."""
 
-import math
 import statistics
 import tempfile
 from collections import defaultdict
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -17,13 +16,11 @@ from llp.results.collect import Collected, collect
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
-from llp.results.table import MISSING, Cell, Table, to_markdown
+from llp.results.table import Cell, Table, to_markdown
 from llp.results.tables.selection import CRITERIA, selection
 from llp.results.tables.significance import mean_ranks, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
-
-Place = TypeVar("Place")
 
 OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
@@ -33,7 +30,7 @@ YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
 
 
 @contextmanager
-def _collected(records: Sequence[RunRecord], looks: pl.DataFrame | None = None) -> Iterator[Collected]:
+def collected_of(records: Sequence[RunRecord], looks: pl.DataFrame | None = None) -> Iterator[Collected]:
     """What a report would collect of the records, at the rates that were chosen; their curves lie beside them."""
     with tempfile.TemporaryDirectory() as folder:
         for number, record in enumerate(records):
@@ -47,7 +44,7 @@ def _collected(records: Sequence[RunRecord], looks: pl.DataFrame | None = None) 
 
 def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
     """Keep the records that `llp.results.rates` keeps."""
-    with _collected(records) as collected:
+    with collected_of(records) as collected:
         kept = set(collected.runs.select(OF_RUN).iter_rows())
     return [record for record in records if attrgetter(*OF_RUN)(record) in kept]
 
@@ -76,7 +73,7 @@ def table_of(records: Sequence[RunRecord]) -> str:
         [f"`{name}`", *(text for key in keys for text in _cell(cells[name][key], several))] for name in best_first
     ]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    return f"{table}\n{_told(shown, records)}.\n"
+    return f"{table}\n{told(shown, records)}.\n"
 
 
 def untitled(table: Table) -> str:
@@ -103,7 +100,7 @@ def _by_metric(records: Sequence[RunRecord], table: Callable[[pl.DataFrame, pl.D
     ValueError
         The records are too few for any.
     """
-    with _collected(records) as collected:
+    with collected_of(records) as collected:
         cells, runs = _cells_and_runs(collected)
     made = []
     for metric in sorted(cells["metric"].unique()):
@@ -175,90 +172,7 @@ def searches_of(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict
     return found
 
 
-def lines_of(
-    records: Sequence[RunRecord], place: Callable[[RunRecord], Place | None]
-) -> dict[str, dict[Place, list[float]]]:
-    """Test metrics of each method's runs by their place, without those that have none, in the order of names."""
-    lines: dict[str, dict[Place, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for record in sorted(records, key=lambda record: record.method):
-        where, value = place(record), record.metric.best
-        if where is not None and value is not None:
-            lines[record.method][where].append(value)
-    return lines
-
-
-def epsilon(record: RunRecord) -> float | None:
-    """The ε of a run's noise; None of a run without."""
-    noise = record.config.get("noise")
-    return float(str(noise["epsilon"])) if isinstance(noise, dict) else None
-
-
-def bags_of_rows(records: Sequence[RunRecord]) -> Callable[[RunRecord], float]:
-    """The number of train bags at a record's number of made rows and bag size: the median, as folds differ by a few."""
-    found: dict[tuple[object, int | None], list[int]] = defaultdict(list)
-    for record in records:
-        found[_rows(record), record.bag_size].append(record.n_train_bags)
-    return lambda record: statistics.median(found[_rows(record), record.bag_size])
-
-
-def _rows(record: RunRecord) -> object:
-    dataset = record.config["dataset"]
-    assert isinstance(dataset, dict)
-    return dataset["rows"]
-
-
-def noise_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table: a row per method, the test metric without noise and at each ε, the largest first."""
-
-    def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
-        own = epsilon(record)
-        return ((-math.inf,), "no noise") if own is None else ((-own,), f"ε = {own:g}")
-
-    return _grid(records, place)
-
-
-def study_of(records: Sequence[RunRecord]) -> str:
-    """Make two Markdown tables by bag size and number of train bags: the test metric, and tests of the best method."""
-    bags = bags_of_rows(records)
-
-    def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
-        size = record.bag_size or 0
-        return (size, bags(record)), f"{bags(record):,.0f} of {size}"
-
-    title = {attrgetter(*OF_POINT)(record): place(record)[1] for record in records}
-    with _collected(records) as collected:
-        runs = name_variants(collected.runs, collected.configs)
-    runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
-    tests = paired_tests(summarize(runs), runs)
-    shown = "" if tests is None else "\n" + untitled(tests).replace("bag dataset", "bags", 1)
-    return _grid(records, place) + shown
-
-
-def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[tuple[float, ...], str]]) -> str:
-    """Mean ± standard deviation by method and place, which is what places sort by and a title; best on bags in bold."""
-    lines = lines_of(records, place)
-    on_bags = {record.method for record in records if not record.instance_labels}
-    places = sorted({where for line in lines.values() for where in line})
-    means = {name: {where: statistics.mean(line[where]) for where in line} for name, line in lines.items()}
-    best = {where: max(means[name].get(where, 0.0) for name in on_bags) for where in places}
-    rows = []
-    for name in sorted(lines, key=lambda name: (name in on_bags, -statistics.mean(means[name].values()))):
-        cells = [_spread(lines[name].get(where, [])) for where in places]
-        marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
-        rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
-    table = untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
-    one = records[0]
-    return f"{table}\nTest {one.metric.name}, protocol {one.protocol}; {_told(records, records)}.\n"
-
-
-def _spread(values: list[float]) -> Cell:
-    if not values:
-        return Cell(MISSING)
-    spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
-    return Cell(f"{statistics.mean(values):.4f}{spread}", value=statistics.mean(values))
-
-
-def _told(shown: Sequence[RunRecord], records: Sequence[RunRecord]) -> str:
+def told(shown: Sequence[RunRecord], records: Sequence[RunRecord]) -> str:
     """What a table rests on: the runs that it shows, and those among which their rates were chosen."""
     note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
     if len(shown) < len(records):
@@ -280,7 +194,7 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     looks : pl.DataFrame
         Their curves, as `llp.bench.results.keep` keeps them.
     """
-    with _collected(records, looks) as collected:
+    with collected_of(records, looks) as collected:
         table = selection(*_cells_and_runs(collected))
     if table is None:
         raise ValueError("the curves hold no test AUC beside a held-out criterion")

@@ -7,6 +7,7 @@
 - `means`, `ranks`: the methods beside each other over all bag datasets;
 - `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
 - `selection`: how well each held-out criterion picks the epoch; `picks`: the epoch and the rate together;
+- `keys`, `epochs`: by the kind of bags; by what picked the epoch;
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import polars as pl
 
+from llp.bench.result_grids import epochs_of, keys_of, noise_of, study_of
 from llp.bench.result_searches import choices_of, picks_of, rates_of
 from llp.bench.result_tables import (
     OF_LOOK,
@@ -31,10 +33,8 @@ from llp.bench.result_tables import (
     OF_RUN,
     comparison_of,
     means_of,
-    noise_of,
     ranks_of,
     selection_of,
-    study_of,
     table_of,
 )
 from llp.config.grouping_keys import CONF_DIR
@@ -51,6 +51,8 @@ MADE = {
     "ranks": ranks_of,
     "rates": rates_of,
     "choices": choices_of,
+    "keys": keys_of,
+    "epochs": epochs_of,
     "noise": noise_of,
     "study": study_of,
 }

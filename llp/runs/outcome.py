@@ -81,6 +81,7 @@ def run_record(
         measures=stage.measures,
         stages=[*first_stages, _stage_record(config.method.name, stage)],
         n_train_bags=len(data.train_bags),
+        n_held_out_bags=len(data.held_out_bags),
         n_train_instances=len(data.train_bags.rows),
         n_test_instances=len(data.test_rows),
         instance_labels=method.sees_instance_labels,

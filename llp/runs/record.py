@@ -179,6 +179,9 @@ class RunRecord(_File):
         Every measure on the test rows of the kept model, or on bags; held-out bags measure that of the chosen epoch.
     stages : list of StageRecord
         In order; the last one's outcome is the run's.
+    n_held_out_bags : int or None
+        Of the train split, beside `n_train_bags`, by which the epoch was chosen; None in records of before it was
+        kept.
     instance_labels : bool
         Whether the method was given instance labels.
     attempt : int
@@ -208,6 +211,7 @@ class RunRecord(_File):
     measures: Mapping[str, MeasuredValue]
     stages: Annotated[list[StageRecord], Field(min_length=1)]
     n_train_bags: NaturalNumber
+    n_held_out_bags: NaturalNumber | None = None
     n_train_instances: NaturalNumber
     n_test_instances: NaturalNumber
     instance_labels: bool

@@ -3,7 +3,7 @@
 import pytest
 
 from llp.bench.result_figures import draw_noise, draw_study
-from llp.bench.result_tables import lines_of, noise_of, study_of
+from llp.bench.result_grids import epochs_of, keys_of, lines_of, noise_of, study_of
 from llp.bench.results import DOCS
 from tests.helpers.records import record
 
@@ -46,6 +46,24 @@ def test_their_tables_hold_the_same():
     noisy = [record("auc", auc, config={"noise": {"epsilon": epsilon}}) for auc, epsilon in ((0.6, 1.0), (0.5, 0.1))]
     assert "| method | no noise | ε = 1 | ε = 0.1 |" in noise_of([*noisy, record("auc", 0.7)])
     assert "| dllp_bce | **0.7000** | **0.6000** | **0.5000** |" in noise_of([*noisy, record("auc", 0.7)])
+
+
+def test_columns_are_kinds_of_bags_and_what_picked_the_epoch():
+    records = [
+        record("auc", auc, grouping_key=key, protocol=protocol, config={"protocol": {"select_by": by}})
+        for key, protocol, by, auc in (
+            ("random_64", "holdout", "upm", 0.65),
+            ("random_64", "paper", "test", 0.7),
+            ("month_dest", "paper", "test", 0.6),
+            ("random_64", "holdout", "bag_loss", 0.5),
+        )
+    ]
+    header, _, row = epochs_of(records).splitlines()[:3]
+    columns = ["month_dest, test rows", "random_64, test rows", "random_64, bag_loss", "random_64, upm"]
+    assert header == f"| method | {' | '.join(columns)} |"
+    assert row == "| dllp_bce | **0.6000** | **0.7000** | **0.5000** | **0.6500** |"
+    header, _, row = keys_of([one for one in records if one.protocol == "paper"]).splitlines()[:3]
+    assert (header, row) == ("| method | month_dest | random_64 |", "| dllp_bce | **0.6000** | **0.7000** |")
 
 
 @pytest.mark.parametrize("name", ["study", "noise"])

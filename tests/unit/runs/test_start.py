@@ -39,6 +39,8 @@ def test_what_is_asked_for_picks(tiny, asked):
 def test_record_says_what_picked(tiny, overrides, picked_by, caplog):
     config = tiny(*overrides)
     caplog.set_level("INFO", "llp")
-    assert run_one(config).metric.picked_by == picked_by
+    record = run_one(config)
+    assert record.metric.picked_by == picked_by
+    assert (record.n_held_out_bags > 0) == (record.protocol == "holdout")
     if picked_by == "held_out_upm":
         assert "upm of" in caplog.text

@@ -1,0 +1,122 @@
+"""The tables of the result pages with a column per setting, as by ε or by the bags' size: see `llp.bench.results`."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import TypeVar
+
+import polars as pl
+
+from llp.bench.result_tables import OF_POINT, collected_of, told, untitled
+from llp.results.summary import summarize
+from llp.results.table import MISSING, Cell, Table
+from llp.results.tables.significance import paired_tests
+from llp.results.variants import name_variants
+from llp.runs.record import RunRecord
+
+Place = TypeVar("Place")
+Order = tuple[str | float, ...]
+"""What the columns of a grid sort by."""
+
+
+def lines_of(
+    records: Sequence[RunRecord], place: Callable[[RunRecord], Place | None]
+) -> dict[str, dict[Place, list[float]]]:
+    """Test metrics of each method's runs by their place, without those that have none, in the order of names."""
+    lines: dict[str, dict[Place, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in sorted(records, key=lambda record: record.method):
+        where, value = place(record), record.metric.best
+        if where is not None and value is not None:
+            lines[record.method][where].append(value)
+    return lines
+
+
+def epsilon(record: RunRecord) -> float | None:
+    """The ε of a run's noise; None of a run without."""
+    noise = record.config.get("noise")
+    return float(str(noise["epsilon"])) if isinstance(noise, dict) else None
+
+
+def bags_of_rows(records: Sequence[RunRecord]) -> Callable[[RunRecord], float]:
+    """The number of train bags at a record's number of made rows and bag size: the median, as folds differ by a few."""
+    found: dict[tuple[object, int | None], list[int]] = defaultdict(list)
+    for record in records:
+        found[_rows(record), record.bag_size].append(record.n_train_bags)
+    return lambda record: statistics.median(found[_rows(record), record.bag_size])
+
+
+def _rows(record: RunRecord) -> object:
+    dataset = record.config["dataset"]
+    assert isinstance(dataset, dict)
+    return dataset["rows"]
+
+
+def noise_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, the test metric without noise and at each ε, the largest first."""
+
+    def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
+        own = epsilon(record)
+        return ((-math.inf,), "no noise") if own is None else ((-own,), f"ε = {own:g}")
+
+    return _grid(records, place)
+
+
+def epochs_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: the test metric of each bag dataset by what picked the epoch, the test rows first."""
+
+    def place(record: RunRecord) -> tuple[tuple[str | int, ...], str]:
+        protocol = record.config["protocol"]
+        assert isinstance(protocol, dict)
+        by = str(protocol["select_by"])
+        return (record.grouping_key, by != "test", by), f"{record.grouping_key}, {'test rows' if by == 'test' else by}"
+
+    return _grid(records, place)
+
+
+def keys_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: a row per method, the test metric on each kind of bags."""
+    return _grid(records, lambda record: ((record.grouping_key,), record.grouping_key))
+
+
+def study_of(records: Sequence[RunRecord]) -> str:
+    """Make two Markdown tables by bag size and number of train bags: the test metric, and tests of the best method."""
+    bags = bags_of_rows(records)
+
+    def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
+        size = record.bag_size or 0
+        return (size, bags(record)), f"{bags(record):,.0f} of {size}"
+
+    title = {attrgetter(*OF_POINT)(record): place(record)[1] for record in records}
+    with collected_of(records) as collected:
+        runs = name_variants(collected.runs, collected.configs)
+    runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
+    tests = paired_tests(summarize(runs), runs)
+    shown = "" if tests is None else "\n" + untitled(tests).replace("bag dataset", "bags", 1)
+    return _grid(records, place) + shown
+
+
+def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[Order, str]]) -> str:
+    """Mean ± standard deviation by method and place, which is what places sort by and a title; best on bags in bold."""
+    lines = lines_of(records, place)
+    on_bags = {record.method for record in records if not record.instance_labels}
+    places = sorted({where for line in lines.values() for where in line})
+    means = {name: {where: statistics.mean(line[where]) for where in line} for name, line in lines.items()}
+    best = {where: max(means[name].get(where, 0.0) for name in on_bags) for where in places}
+    rows = []
+    for name in sorted(lines, key=lambda name: (name in on_bags, -statistics.mean(means[name].values()))):
+        cells = [_spread(lines[name].get(where, [])) for where in places]
+        marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
+        rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
+    table = untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
+    protocols = " and ".join(sorted({record.protocol for record in records}))
+    return f"{table}\nTest {records[0].metric.name}, protocol {protocols}; {told(records, records)}.\n"
+
+
+def _spread(values: list[float]) -> Cell:
+    if not values:
+        return Cell(MISSING)
+    spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
+    return Cell(f"{statistics.mean(values):.4f}{spread}", value=statistics.mean(values))
