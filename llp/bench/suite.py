@@ -25,7 +25,7 @@ EXPERIMENTS = ("suite", "suite_real")
 RATES = ("1e-4", "3e-4", "1e-3", "3e-3")
 OF_PART = ("bag_dataset", "method")
 
-Part = Mapping[str, Sequence[str]]
+SuitePart = Mapping[str, Sequence[str]]
 """The bag datasets and the methods of an experiment that are trained."""
 
 
@@ -35,7 +35,7 @@ def swept(experiment: str) -> dict[str, list[str]]:
     return {str(name): str(values).split(",") for name, values in params.items()}
 
 
-def parts_of(asked: Part) -> dict[str, Part]:
+def parts_of(asked: SuitePart) -> dict[str, SuitePart]:
     """By experiment, what is asked for of its bag datasets and methods; all by default.
 
     Raises
@@ -58,13 +58,13 @@ def parts_of(asked: Part) -> dict[str, Part]:
     return {experiment: part for experiment, part in parts.items() if all(part.values())}
 
 
-def searching(experiment: str, part: Part) -> list[str]:
+def searching(experiment: str, part: SuitePart) -> list[str]:
     """Arguments of the multirun that searches for the rates."""
     own = [f"{option}={','.join(names)}" for option, names in part.items()]
     return ["-m", f"experiment={experiment}", *own, f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
 
 
-def at_chosen_rates(experiment: str, part: Part, rate_of: dict[tuple[str, str, str], str]) -> list[list[str]]:
+def at_chosen_rates(experiment: str, part: SuitePart, rate_of: dict[tuple[str, str, str], str]) -> list[list[str]]:
     """Arguments of the multiruns that train all folds and seeds, one for each bag dataset and rate.
 
     Parameters
