@@ -60,14 +60,7 @@ def choices_of(records: Sequence[RunRecord]) -> str:
 def picks_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     """Make a Markdown table: a row per bag dataset, how well each held-out criterion picks rate and epoch together.
 
-    A pick is one look among those of all rates, of several folds and seeds the first of each.
-
-    Parameters
-    ----------
-    records : sequence of RunRecord
-        The runs.
-    looks : pl.DataFrame
-        Their curves, as `llp.bench.results.keep` keeps them.
+    A pick is one look among those of all rates, of several folds and seeds the first of each. See `selection_of`.
     """
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for (dataset, grouping_key, _), runs in searches_of(records).items():

@@ -177,9 +177,8 @@ def told(shown: Sequence[RunRecord], records: Sequence[RunRecord]) -> str:
     note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
     if len(shown) < len(records):
         tried = [record for runs in searches_of(records).values() for record in runs.values()]
-        note += (
-            f"; their rates chosen on held-out bags of fold {tried[0].fold}, seed {tried[0].seed}, by {len(tried)} runs"
-        )
+        where = f"fold {tried[0].fold}, seed {tried[0].seed}"
+        note += f"; their rates chosen on held-out bags of {where}, by {len(tried)} runs"
     commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
     return f"{note}; code of commit {commits}"
 

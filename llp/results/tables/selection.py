@@ -15,6 +15,7 @@ CRITERIA = {"bag_loss": "held_out_loss"} | {name: f"held_out_{name}" for name in
 """What `protocol.select_by` may name, and its column in a run's curve: the least value picks."""
 
 EARLY = "best at the first look"
+"""Column of the runs whose best test AUC is that of the first look."""
 
 NEAR = 0.005
 """So far below the best AUC of the curve an epoch is a good pick."""
