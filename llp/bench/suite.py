@@ -2,31 +2,45 @@
 
 For each of its two experiments, labels 0 and 1 and real ones: every method with each learning rate on fold 0, then all
 folds and seeds at the rate whose held-out loss was least there. What is finished is not trained again, so the same
-command goes on where it was cut off. `bag_dataset=NAME,NAME` trains a part; other overrides go to every multirun.
+command goes on where it was cut off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a part; other overrides, of
+one value each but fold and seed, go to every multirun.
 """
 
+from llp import signals
+
+if __name__ == "__main__":
+    signals.exit_at_once()  # before the imports, which take seconds
+
+import signal
+import statistics
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from llp.command import command
+from llp.config.command_line import make_parsable, parse_words
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key
 from llp.config.options import nearest
+from llp.config.points import compose_grid
 from llp.errors import InputError, choice, invalid
-from llp.results.collect import collect
-from llp.results.rates import at_held_out_rates
+from llp.runs.grid import AskedPoint, asked_points
+from llp.runs.record import RunRecord
 
 EXPERIMENTS = ("suite", "suite_real")
 RATES = ("1e-4", "3e-4", "1e-3", "3e-3")
 OF_PART = ("bag_dataset", "method")
+SECONDS_TO_STOP = 20.0
+"""That a multirun is given to stop its runs."""
 
 SuitePart = Mapping[str, Sequence[str]]
 """The bag datasets and the methods of an experiment that are trained."""
+SuitePoint = tuple[str, str, str]
+"""Dataset, grouping key and method."""
 
 
 def swept(experiment: str) -> dict[str, list[str]]:
@@ -58,13 +72,51 @@ def parts_of(asked: SuitePart) -> dict[str, SuitePart]:
     return {experiment: part for experiment, part in parts.items() if all(part.values())}
 
 
+def read_arguments(arguments: Sequence[str]) -> tuple[dict[str, SuitePart], list[str]]:
+    """What is asked for of each experiment, and the overrides that go to every multirun.
+
+    Raises
+    ------
+    InputError
+        An argument is wrong, is given twice, or has several values and is neither a part's option, nor fold nor seed.
+    """
+    asked, overrides = dict[str, list[str]](), list[str]()
+    for override in parse_words(arguments):
+        option, values = override.key_or_group, str(override.input_line).partition("=")[2]
+        if option in OF_PART:
+            if option in asked:
+                raise invalid(option, values, "the option once", f"{option}={','.join([*asked[option], values])}")
+            asked[option] = values.split(",")
+            continue
+        if override.is_sweep_override() and option not in ("fold", "seed"):
+            raise invalid(option, values, "one value, as the rates of several are not told apart")
+        overrides.append(str(override.input_line))
+    parts = parts_of(asked)
+    for experiment, part in parts.items():
+        compose_grid([*searching(experiment, part), *overrides])  # says what is wrong before anything is trained
+    return parts, overrides
+
+
 def searching(experiment: str, part: SuitePart) -> list[str]:
     """Arguments of the multirun that searches for the rates."""
     own = [f"{option}={','.join(names)}" for option, names in part.items()]
-    return ["-m", f"experiment={experiment}", *own, f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
+    return [f"experiment={experiment}", *own, f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
 
 
-def at_chosen_rates(experiment: str, part: SuitePart, rate_of: dict[tuple[str, str, str], str]) -> list[list[str]]:
+def chosen_rates(records: Iterable[RunRecord]) -> dict[SuitePoint, str]:
+    """The rate with the least held-out loss among a search's runs, those of one rate averaged; of what trains."""
+    losses: dict[SuitePoint, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        optimizer, loss = record.config["optimizer"], record.metric.held_out
+        if isinstance(optimizer, dict) and loss is not None:
+            losses[record.dataset, record.grouping_key, record.method][str(optimizer["lr"])].append(loss)
+    return {
+        point: min(rates, key=lambda rate: (statistics.mean(rates[rate]), float(rate)))
+        for point, rates in losses.items()
+    }
+
+
+def at_chosen_rates(experiment: str, part: SuitePart, rate_of: Mapping[SuitePoint, str]) -> list[list[str]]:
     """Arguments of the multiruns that train all folds and seeds, one for each bag dataset and rate.
 
     Parameters
@@ -73,8 +125,9 @@ def at_chosen_rates(experiment: str, part: SuitePart, rate_of: dict[tuple[str, s
         Its name.
     part : mapping
         Those of its bag datasets and methods that are trained.
-    rate_of : dict
-        The chosen rate by dataset, grouping key and method; a method without one, as it trains nothing, has the first.
+    rate_of : mapping
+        The chosen rate of each dataset, grouping key and method; a method without one, as it trains nothing, has the
+        first.
     """
     multiruns = []
     for bag_dataset in part["bag_dataset"]:
@@ -85,7 +138,7 @@ def at_chosen_rates(experiment: str, part: SuitePart, rate_of: dict[tuple[str, s
             methods[rate_of.get(place, RATES[0])].append(method)
         for rate, names in methods.items():
             own = [f"bag_dataset={bag_dataset}", f"method={','.join(names)}", f"optimizer.lr={rate}"]
-            multiruns.append(["-m", f"experiment={experiment}", *own])
+            multiruns.append([f"experiment={experiment}", *own])
     return multiruns
 
 
@@ -94,30 +147,49 @@ def _composed(*overrides: str) -> DictConfig:
         return compose("train", [*overrides])
 
 
-def _train(arguments: Sequence[str], overrides: Sequence[str]) -> None:
-    code = subprocess.run([sys.executable, "-m", "llp.train", *arguments, *overrides], check=False).returncode
+def _train(arguments: Sequence[str]) -> None:
+    with subprocess.Popen([sys.executable, "-m", "llp.train", "-m", *arguments]) as process:
+        try:
+            code = process.wait()
+        except signals.Stopped as end:
+            if end.number == signal.SIGTERM:  # a terminal's Ctrl+C reaches both
+                process.terminate()
+            end.told = _ended(process) == end.code
+            raise
     if code:
         sys.exit(code)
 
 
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """The code of a process that was asked to end, or is now."""
+    try:
+        return process.wait(SECONDS_TO_STOP)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        return process.wait()
+
+
+def _records(points: Iterable[AskedPoint]) -> list[RunRecord]:
+    return [record for point in points if (record := point.record) is not None]
+
+
+@command
 def main() -> None:
     """Train the suite, or the part of it that is asked for."""
+    if {"-h", "--help"} & {*sys.argv}:
+        print(__doc__)
+        return
     register()
-    given = [(one.partition("=")[0], one) for one in sys.argv[1:]]
-    asked = {option: one.partition("=")[2].split(",") for option, one in given if option in OF_PART}
-    overrides = [one for option, one in given if option not in OF_PART]
-    places = [one for one in overrides if one.startswith("outputs_dir=")]
-    outputs_dir = Path(_composed(*places).outputs_dir)
+    make_parsable()
     try:
-        parts = parts_of(asked)
+        parts, overrides = read_arguments(sys.argv[1:])
     except InputError as error:
         sys.exit(str(error))
     for experiment, part in parts.items():
-        _train(searching(experiment, part), overrides)
-        _, chosen = at_held_out_rates(collect(outputs_dir))
-        rate_of = {(one.dataset, one.grouping_key, one.method): one.rate for one in chosen}
-        for multirun in at_chosen_rates(experiment, part, rate_of):
-            _train(multirun, overrides)
+        search = [*searching(experiment, part), *overrides]
+        _train(search)
+        for multirun in at_chosen_rates(experiment, part, chosen_rates(_records(asked_points(search)))):
+            _train([*multirun, *overrides])
 
 
 if __name__ == "__main__":

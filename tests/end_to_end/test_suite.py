@@ -42,3 +42,16 @@ def test_suite_that_is_killed_goes_on_where_it_was(command):
         assert {record.fold for record in own} == set(range(5))
         assert len({record.config_hash for record in own if record.fold == 0}) == len(RATES)
         assert all(record.protocol == "holdout" for record in own)
+
+
+@pytest.mark.stops
+def test_suite_that_is_told_to_end_ends_its_training(command):
+    with command.start(*PART, module="llp.bench.suite", own_group=True) as process:
+        while process.poll() is None and not finished(command.outputs_dir):
+            time.sleep(0.2)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert said.splitlines()[-1] == "stopped by SIGTERM; the same command goes on"
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # nobody is left of its group

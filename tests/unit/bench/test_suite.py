@@ -2,15 +2,17 @@
 
 import itertools
 import math
+import re
 
 import pytest
 from hydra import compose, initialize_config_dir
 
-from llp.bench.suite import RATES, at_chosen_rates, parts_of, searching, swept
+from llp.bench.suite import RATES, at_chosen_rates, chosen_rates, parts_of, read_arguments, searching, swept
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option
 from llp.errors import InputError
+from tests.helpers.records import record
 
 pytestmark = pytest.mark.run  # composes every point of the grids
 
@@ -98,7 +100,7 @@ def test_suite_trains_all_folds_at_the_chosen_rates():
     rates = f"optimizer.lr={','.join(RATES)}"
     part = {"bag_dataset": ["made_c1_c11", "flights_month_day"], "method": ["upm", "dsq"]}
     own = ["experiment=suite", "bag_dataset=made_c1_c11,flights_month_day", "method=upm,dsq", rates, "fold=0", "seed=0"]
-    assert searching("suite", part)[1:] == own
+    assert searching("suite", part) == own
     multiruns = at_chosen_rates("suite_real", parts["suite_real"], {("diamonds", "random_64", "genbags"): "3e-3"})
     assert len(multiruns) == len(swept("suite_real")["bag_dataset"]) + 1
     own = [one for one in multiruns if "bag_dataset=diamonds_random_64" in one]
@@ -118,6 +120,46 @@ def test_a_part_of_the_suite_is_trained_by_its_bag_datasets_and_methods():
         "suite_real": {"bag_dataset": ["delay_random_64"], "method": ["dllp_mse"]},
     }
     assert parts_of({"method": ["upm"]}) == {"suite": binary | {"method": ["upm"]}}
+
+
+def test_rates_are_chosen_by_the_searchs_own_runs():
+    found = [
+        record("auc", auc, held_out=held_out, method=method, fold=fold, config={"optimizer": {"lr": rate}})
+        for method, rate, fold, auc, held_out in (
+            ("upm", 1e-4, 0, 0.9, 0.5),
+            ("upm", 3e-3, 0, 0.6, 0.4),
+            ("dsq", 1e-4, 0, 0.6, 0.5),
+            ("dsq", 1e-4, 1, 0.6, 0.9),
+            ("dsq", 1e-3, 0, 0.6, 0.6),
+            ("dsq", 1e-3, 1, 0.6, 0.6),
+            ("group_prior", 1e-4, 0, 0.7, None),
+        )
+    ]
+    assert chosen_rates(found) == {
+        ("flights", "month_dest", "upm"): "0.003", ("flights", "month_dest", "dsq"): "0.001",
+    }  # fmt: skip
+
+
+def test_other_arguments_go_to_every_multirun():
+    register()
+    parts, overrides = read_arguments(["method=upm", "seed=0,1", "++outputs_dir=/tmp/a", "bag_dataset=made_c1_c11"])
+    assert parts == {"suite": {"bag_dataset": ["made_c1_c11"], "method": ["upm"]}}
+    assert overrides == ["seed=0,1", "++outputs_dir=/tmp/a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["method=upm", "method=dsq"], "Invalid method='dsq': expected the option once, such as method=upm,dsq"),
+        (["outputs_dir=/tmp/a,/tmp/b"], "Invalid outputs_dir='/tmp/a,/tmp/b': expected one value, as the rates of"),
+        (["trainer.max_epoch=3"], "trainer.max_epoch"),
+        (["--fast"], "--fast"),
+    ],
+)
+def test_wrong_arguments_are_told_before_anything_is_trained(arguments, said):
+    register()
+    with pytest.raises(InputError, match=re.escape(said)):
+        read_arguments(arguments)
 
 
 @pytest.mark.parametrize(
