@@ -149,7 +149,9 @@ def report(
     with writing_in(folder, f"another process is writing {folder}"):
         made = make_report(outputs_dir, datasets, collected, runs, cells, choice=choice)
         console = console or Console()
-        rates = [f"  learning rate {one.rate}, by the held-out loss: {_where(one)}" for one in chosen]
+        rates = [f"  learning rate {one.rate}, of {one.n_rates}, by {one.criterion}: {_where(one)}" for one in chosen]
+        if learning_rate == "held_out" and not chosen:
+            rates = ["  learning rates: none to choose among, as no fold has held-out losses at two of them"]
         closing = [*_closing(collected), *rates, *(f"  missing: {line}" for line in made.missing)]
         for section in made.sections:
             for name, table in section.tables.items():
@@ -169,7 +171,8 @@ def report(
 
 def _where(one: Chosen) -> str:
     runs = "1 run" if one.n_runs == 1 else f"{one.n_runs} runs"
-    return f"{one.method} on {one.dataset}, {one.grouping_key} ({one.held_out:.4g} over {runs})"
+    beside = f"; no fold in common: {', '.join(one.beside)}" if one.beside else ""
+    return f"{one.method} on {one.dataset}, {one.grouping_key} ({one.held_out:.4g} over {runs}{beside})"
 
 
 def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Sequence[str]:

@@ -5,7 +5,7 @@ A record that cannot be used is named and left out: one bad file never hides the
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -44,6 +44,7 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "best": (pl.Float64, attrgetter("metric.best")),  # at the chosen epoch; null where undefined
     "best_epoch": (pl.Int64, attrgetter("metric.best_epoch")),
     "held_out": (pl.Float64, attrgetter("metric.held_out")),  # what picked the epoch; null under protocol=paper
+    "picked_by": (pl.String, attrgetter("metric.picked_by")),  # its name; null in records of before it was kept
     "untrained": (pl.Float64, attrgetter("metric.untrained")),  # before the last stage
     "epochs": (pl.Int64, lambda record: record.stages[-1].epochs),
     "first_stage_epochs": (pl.Int64, lambda record: sum(stage.epochs for stage in record.stages[:-1])),
@@ -111,25 +112,17 @@ def collect(outputs_dir: Path) -> Collected:
     outputs_dir : Path
         The `outputs_dir` of the runs; a missing folder holds none.
     """
-    rows: dict[tuple[int, int, int], dict[str, Any]] = {}
-    numbers: dict[frozenset[tuple[str, str]], int] = {}
+    found: list[tuple[RunRecord, Path]] = []
     failed: list[Failure] = []
     unfinished: list[Point] = []
     problems: list[str] = []
     for folder, files in _folders(outputs_dir, problems):
         point = Point.of(folder)
         if "result.json" in files:
-            path = folder / "result.json"
             try:
-                record = RunRecord.read(path)
+                found.append((RunRecord.read(folder / "result.json"), folder))
             except RecordError as error:
                 problems.append(str(error))
-                continue
-            config = numbers.setdefault(frozenset(_settings(record)), len(numbers))
-            row = {**_columns(record), "config": config, "folder": str(folder)}
-            known = rows.setdefault((config, record.fold, record.seed), row)
-            if known is not row:
-                problems.append(f"{path} is the same run as {known['folder']}/result.json")
         elif point is None:
             continue
         elif "error.json" in files:
@@ -138,8 +131,23 @@ def collect(outputs_dir: Path) -> Collected:
             unfinished.append(point)
     asked, unreadable = read_asked(outputs_dir)
     grids = [GridPoints(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
-    configs = [dict(one) for one in numbers]
-    return Collected(_frame(list(rows.values())), configs, failed, unfinished, grids, problems + unreadable)
+    finished = collected_of(found)
+    problems += [*finished.problems, *unreadable]
+    return Collected(finished.runs, finished.configs, failed, unfinished, grids, problems)
+
+
+def collected_of(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
+    """What `collect` gives of finished runs whose records are at hand, each with its folder."""
+    rows: dict[tuple[int, int, int], dict[str, Any]] = {}
+    numbers: dict[frozenset[tuple[str, str]], int] = {}
+    problems = []
+    for record, folder in records:
+        config = numbers.setdefault(frozenset(_settings(record)), len(numbers))
+        row = {**_columns(record), "config": config, "folder": str(folder)}
+        known = rows.setdefault((config, record.fold, record.seed), row)
+        if known is not row:
+            problems.append(f"{folder}/result.json is the same run as {known['folder']}/result.json")
+    return Collected(_frame(list(rows.values())), [dict(one) for one in numbers], problems=problems)
 
 
 def fingerprint(outputs_dir: Path) -> int:

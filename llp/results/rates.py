@@ -1,6 +1,7 @@
 """Learning rates chosen by what was held out of training, never by test rows."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,24 +11,48 @@ from llp.results.collect import Collected
 
 RATE = "optimizer.lr"
 
+FoldSeed = tuple[int, int]
+
 
 class Chosen(NamedTuple):
-    """The rate of runs that differ in it alone: which one, its mean held-out loss, over how many folds and seeds."""
+    """The rate of runs that differ in it alone.
+
+    Attributes
+    ----------
+    dataset, grouping_key, method : str
+        The runs' own.
+    rate : str
+        Which one.
+    held_out : float
+        Its mean held-out loss.
+    criterion : str
+        What that loss is, as `held_out_upm`; "the held-out loss" where the records do not say it.
+    n_runs : int
+        The folds and seeds that it is the mean of.
+    n_rates : int
+        The rates that were compared.
+    beside : tuple of str
+        Rates that have none of these, and so are not compared.
+    """
 
     dataset: str
     grouping_key: str
     method: str
     rate: str
     held_out: float
+    criterion: str
     n_runs: int
+    n_rates: int
+    beside: tuple[str, ...] = ()
 
 
 def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     """Keep, of runs that differ in `optimizer.lr` alone, those of the rate with the least mean held-out loss.
 
-    Rates are compared on the folds and seeds that all of them have; so a search on one fold chooses for all. Runs
-    whose rates cannot be compared that way stay: of protocol=paper, or with no fold in common. A method that trains
-    nothing is the same at every rate: that with the most runs stays.
+    Rates are compared on the folds and seeds that all of them have; so a search on one fold chooses for all. Where no
+    fold and seed has all rates, those are compared that share the one with most, the first of several. Runs whose rates
+    cannot be compared that way stay: of protocol=paper, or with no fold in common. A method that trains nothing is the
+    same at every rate: that with the most runs stays.
 
     Returns
     -------
@@ -45,24 +70,37 @@ def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     untrained = set(collected.runs.filter(pl.col("best_epoch") == -1)["config"])
     dropped, chosen = set[int](), list[Chosen]()
     for rates in alike.values():
-        losses = {rate: _losses(collected.runs, number) for rate, number in rates.items()}
-        places = [{place for place, loss in one.items() if loss is not None} for one in losses.values()]
-        common = set.intersection(*places)
         if untrained.issuperset(rates.values()):
-            most = max(rates, key=lambda rate: (len(losses[rate]), -float(rate)))
+            n_runs = {rate: (collected.runs["config"] == number).sum() for rate, number in rates.items()}
+            most = max(rates, key=lambda rate: (n_runs[rate], -float(rate)))
             dropped |= {number for rate, number in rates.items() if rate != most}
-        if len(rates) < 2 or not common:
             continue
-        means = {rate: sum(one[place] or 0.0 for place in common) / len(common) for rate, one in losses.items()}
+        losses = _comparable({rate: _losses(collected.runs, number) for rate, number in rates.items()})
+        if len(losses) < 2:
+            continue
+        means = {rate: sum(one.values()) / len(one) for rate, one in losses.items()}
         best = min(means, key=lambda rate: (means[rate], float(rate)))
-        dropped |= {number for rate, number in rates.items() if rate != best}
+        dropped |= {number for rate, number in rates.items() if rate in losses and rate != best}
         first = collected.runs.filter(pl.col("config") == rates[best]).row(0, named=True)
         point = (first["dataset"], first["grouping_key"], first["method"])
-        chosen.append(Chosen(*point, best, means[best], len(common)))
+        beside = tuple(sorted(rates.keys() - losses.keys(), key=float))
+        criterion = first["picked_by"] or "the held-out loss"
+        chosen.append(Chosen(*point, best, means[best], criterion, len(losses[best]), len(losses), beside))
     return replace(collected, runs=collected.runs.filter(~pl.col("config").is_in(list(dropped)))), chosen
 
 
-def _losses(runs: pl.DataFrame, config: int) -> dict[tuple[int, int], float | None]:
-    """Held-out loss of a configuration's runs, by fold and seed."""
-    own = runs.filter(pl.col("config") == config).select("fold", "seed", "held_out")
-    return {(fold, seed): loss for fold, seed, loss in own.iter_rows()}
+def _comparable(losses: Mapping[str, Mapping[FoldSeed, float]]) -> dict[str, dict[FoldSeed, float]]:
+    """Losses by rate on the folds and seeds that all these rates have: all rates, or as many as share one."""
+    n_rates = Counter(place for one in losses.values() for place in one)
+    if not n_rates:
+        return {}
+    shared = min(place for place, n in n_rates.items() if n == max(n_rates.values()))
+    compared = {rate: one for rate, one in losses.items() if shared in one}
+    common = set.intersection(*(set(one) for one in compared.values()))
+    return {rate: {place: one[place] for place in sorted(common)} for rate, one in compared.items()}
+
+
+def _losses(runs: pl.DataFrame, config: int) -> dict[FoldSeed, float]:
+    """Held-out loss of a configuration's runs that have one, by fold and seed."""
+    own = runs.filter((pl.col("config") == config) & pl.col("held_out").is_not_null())
+    return {(fold, seed): loss for fold, seed, loss in own.select("fold", "seed", "held_out").iter_rows()}
