@@ -14,6 +14,9 @@ from llp.data.prior import check_scores
 from llp.data.table import LabelKind
 from llp.errors import InputError, choice, invalid, missing, plain
 
+LARGEST_SCALE = 1e36
+"""Of noise on label sums: what is drawn with it is a finite float32."""
+
 
 def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
     """Refuse a composed config that cannot run, before any work.
@@ -107,6 +110,9 @@ def _check_noise(noise: NoiseConfig | None) -> None:
     if noise.mechanism == "gaussian" and noise.epsilon > 1:
         expected = "a number > 0 and <= 1 under noise=gaussian, whose proof ends there"
         raise invalid("noise.epsilon", noise.epsilon, expected, f"noise=laplace noise.epsilon={noise.epsilon}")
+    if noise.epsilon < (least := noise.sensitivity / LARGEST_SCALE):
+        expected = f"a number >= {least:g}, as the noise on a sum has to fit into 32 bits"
+        raise invalid("noise.epsilon", noise.epsilon, expected, 0.1)
 
 
 def _check_key(config: DictConfig) -> None:

@@ -58,8 +58,16 @@ class BestWeights(Callback):
         self.weights: dict[str, torch.Tensor] = {}
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Copy the weights if this epoch is the best so far (the first one always is)."""
+        """Copy the weights if this epoch is the best so far (the first one always is).
+
+        Raises
+        ------
+        FloatingPointError
+            What is held out says nothing finite of it.
+        """
         value = float(trainer.callback_metrics[self.monitor.name])
+        if self.monitor.name.startswith("held_out") and not math.isfinite(value):
+            raise FloatingPointError(f"{self.monitor.name}, which picks the epoch, is {value}")
         if self.epoch < 0 or self.monitor.better(value, self.value):
             self.value, self.epoch = value, trainer.current_epoch
             assert isinstance(pl_module, LLPMethod)

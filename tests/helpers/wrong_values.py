@@ -91,6 +91,7 @@ VALUES = [
     ("noise=laplace noise.delta=0.1", "Invalid noise.delta=0.1: expected 0 under noise=laplace, such as noise=gaussia"),
     ("noise=gaussian noise.delta=0", "Invalid noise.delta=0.0: expected a number > 0 and < 1 under noise=gaussian, "),
     ("noise=gaussian noise.epsilon=2", "Invalid noise.epsilon=2.0: expected a number > 0 and <= 1 under noise=gaussi"),
+    ("noise=laplace noise.epsilon=1e-300", "Invalid noise.epsilon=1e-300: expected a number >= 1e-36, as the noise "),
     ("noise=x", "Invalid noise='x': expected gaussian or laplace, such as noise="),
     ("grouping_key=prior_64", "Invalid grouping_key=prior_64: expected the prior prediction by which its bags are "),
     ("grouping_key=prior_64 grouping_key.column=N1 grouping_key.scores=x.csv", "Invalid grouping_key=prior_64: expect"),

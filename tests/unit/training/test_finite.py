@@ -93,6 +93,14 @@ def test_weight_that_is_not_finite_stops_the_epoch_that_it_came_in(tiny, tmp_pat
         stage_of(tiny(), tmp_path)
 
 
+def test_criterion_that_is_not_finite_picks_no_epoch(tiny):
+    config = tiny("protocol=holdout", "protocol.held_out=0.5", "grouping_key=random_4", "protocol.select_by=upm",
+                  "noise=laplace", "noise.epsilon=1e-22")  # fmt: skip
+    with pytest.raises(InputError, match=r"held_out_upm, which picks the epoch, is (inf|nan) in epoch 0"):
+        run_one(config)
+    assert_failed(config)
+
+
 @pytest.mark.parametrize("protocol", ["paper", "holdout"])
 @pytest.mark.parametrize("part", ["train_bags", "test_rows"])
 def test_label_that_is_not_finite_is_refused(tiny, tmp_path, protocol, part):
