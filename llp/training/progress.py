@@ -91,8 +91,8 @@ class SignOfLife(Callback):
 
     def __init__(self, name: str, data: LLPDataModule, shown: str | None) -> None:
         self._name = name
-        self._n_instances = len(data.train_bags.rows)
-        self._n_minibatches = data.minibatches_per_epoch
+        self._n_minibatches = data.minibatches_per_look  # an epoch of Lightning's
+        self._n_instances = len(data.train_bags.rows) * data.minibatches_per_look / data.minibatches_per_epoch
         self._shown = shown
         # in a launcher's worker process the terminal belongs to several runs that know nothing of each other
         alone = multiprocessing.current_process().name == "MainProcess"

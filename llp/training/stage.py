@@ -1,7 +1,6 @@
 """Training of one stage: the epoch is chosen, the final model made, and measured."""
 
 import logging
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -177,7 +176,7 @@ def _choose(
         method,
         data,
         [EpochMeasures(held_out=data.protocol == "holdout"), best, stopper, curve],
-        looks=math.ceil(max_epochs * data.minibatches_per_epoch / data.minibatches_per_look),
+        looks=max(1, max_epochs * data.minibatches_per_epoch // data.minibatches_per_look),
         hardware=hardware,
         checkpoint=files.resume,
         checkpoint_minutes=checkpoint_minutes,

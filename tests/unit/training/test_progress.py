@@ -37,6 +37,14 @@ def test_log_has_a_line_now_and_then_within_an_epoch(tiny, tmp_path, monkeypatch
     assert same_weights(quiet[1].model, told[1].model)
 
 
+def test_minibatches_are_counted_up_to_the_next_look(tiny, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0)
+    with caplog.at_level("INFO", "llp"):
+        stage_of(tiny("trainer.bags_per_batch=1", "trainer.max_epochs=1", "trainer.evaluate_every=0.2"), tmp_path)
+    counts = re.findall(r"epoch (\d), (\d+) of 5 minibatches, [\d,]+ instances/s", caplog.text)
+    assert [(int(look), int(n)) for look, n in counts] == [(look, n) for look in range(5) for n in range(1, 5)]
+
+
 class OnATerminal:
     """A command whose output is a terminal of its own."""
 

@@ -81,6 +81,12 @@ def test_more_looks_at_the_same_training(tiny, tmp_path):
     assert often.chosen.epoch in range(9)
 
 
+def test_looks_that_do_not_divide_the_epochs_end_before_them(tiny, tmp_path):
+    options = ("trainer.max_epochs=1", "trainer.patience=50", "trainer.bags_per_batch=3")  # 9 minibatches an epoch
+    stage, _, _ = stage_of(tiny(*options, "trainer.evaluate_every=0.7"), tmp_path)
+    assert (len(stage.chosen.rows), stage.chosen.steps) == (1, 6)
+
+
 def test_early_stopping_counts_looks(tiny, tmp_path):
     options = ("trainer.max_epochs=60", "trainer.patience=2", "optimizer.lr=0.02", "trainer.evaluate_every=0.5")
     stage, _, _ = stage_of(tiny(*options), tmp_path)
