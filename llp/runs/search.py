@@ -59,6 +59,9 @@ class Search:
                 if name.partition(".")[0] in _NOT_SEARCHED:
                     what = "one value in a search, as held-out losses of different bags do not compare"
                     raise InputError(f"Invalid {one.input_line}: expected {what}")
+                if name == "method" and len({value.startswith("instance_") for value in _values(one)}) > 1:
+                    what = "methods that all learn from bags, or all from instances, whose held-out losses compare"
+                    raise InputError(f"Invalid {one.input_line}: expected {what}")
                 space[name] = _distribution(one)
             else:
                 fixed.append(f"{name}={one.get_value_element_as_str()}")
