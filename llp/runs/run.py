@@ -94,6 +94,7 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
     from llp.runs.tracking import track
+    from llp.training.callbacks import monitor_of
     from llp.training.stage import StageFiles, train_stage
 
     started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
@@ -121,8 +122,12 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
         len(data.train_bags.rows),
         len(data.test_rows),
     )
-    if config.protocol.select_by == "auto":
-        log.info("%s: %s of %d held-out bags picks the epoch", describe(run), select_by, len(data.held_out_bags))
+    if method.trains and config.protocol.name == "holdout":
+        picking = monitor_of(method, select_by).name
+        log.info("%s: %s over %d held-out bags picks the epoch", describe(run), picking, len(data.held_out_bags))
+    if config.trainer.evaluate_every != 1:
+        looks = data.minibatches_per_look, data.minibatches_per_epoch
+        log.info("%s: a look at the model every %d of an epoch's %d minibatches", describe(run), *looks)
     with track(
         config.logger,
         folder=run.folder,

@@ -19,6 +19,8 @@ FINAL, CHOSEN = "best.pt", "chosen.pt"
 
 ENOUGH_BAGS = 20
 """Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
+CUT_BAGS = ("fixed", "prior")
+"""Kinds of bags that are cut from sorted rows: neither do their instances share a key, nor are they drawn at random."""
 
 
 def refits(config: DictConfig) -> bool:
@@ -35,13 +37,14 @@ def refits(config: DictConfig) -> bool:
 def selects_by(config: DictConfig, data: "LLPDataModule") -> "SelectBy":
     """What picks the epoch.
 
-    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out, the estimate that picked a good
-    epoch most often; else the bags' loss.
+    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows,
+    the estimate that picked a good epoch most often; else the bags' loss.
     """
     asked: Literal["auto"] | SelectBy = config.protocol.select_by
     if asked != "auto":
         return asked
-    return "upm" if data.table.label_kind == "binary" and len(data.held_out_bags) >= ENOUGH_BAGS else "bag_loss"
+    drawn = len(data.held_out_bags) >= ENOUGH_BAGS and config.grouping_key.kind not in CUT_BAGS
+    return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
 
 
 def start(

@@ -17,6 +17,7 @@ def chosen(config):
 def test_auto_is_upm_of_enough_held_out_bags_with_labels_0_and_1(tiny):
     assert chosen(tiny("protocol=holdout", *MANY)) == (True, "upm")
     assert chosen(tiny("protocol=holdout")) == (False, "bag_loss")
+    assert chosen(tiny("protocol=holdout", "grouping_key=fixed_C1_4", MANY[1])) == (True, "bag_loss")
     assert chosen(tiny("protocol=holdout", *MANY, "dataset=synthetic_sscl", "method=dllp_mse")) == (True, "bag_loss")
 
 
@@ -42,5 +43,6 @@ def test_record_says_what_picked(tiny, overrides, picked_by, caplog):
     record = run_one(config)
     assert record.metric.picked_by == picked_by
     assert (record.n_held_out_bags > 0) == (record.protocol == "holdout")
-    if picked_by == "held_out_upm":
-        assert "upm of" in caplog.text
+    told = f"{picked_by} over {record.n_held_out_bags} held-out bags picks the epoch"
+    picks = (picked_by or "").startswith("held_out")
+    assert (told in caplog.text) == ("picks the epoch" in caplog.text) == picks
