@@ -5,12 +5,14 @@ of the bags costs. Each line is a method's mean over folds and seeds, each bar a
 """
 
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from llp.analysis.drawing import STYLE, log_scale, look, new_figure, save_figure
 from llp.bench.result_grids import bags_of_rows, epsilon, lines_of
 from llp.bench.results import DOCS, files_of, read
+from llp.errors import InputError
 from llp.runs.record import RunRecord
 
 if TYPE_CHECKING:
@@ -22,10 +24,10 @@ def draw_study(records: Sequence[RunRecord]) -> "Figure":
     """Draw test AUC against the number of train bags, a panel for each bag size."""
     bags = bags_of_rows(records)
     sizes = sorted({record.bag_size for record in records if record.bag_size is not None})
-    figure = new_figure(3.2 * len(sizes) + 1.4, 3.6)
+    figure, places = new_figure(3.2 * len(sizes) + 1.4, 3.6), _places(records)
     panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]
     for axes, size in zip(panels, sizes, strict=True):
-        _draw(axes, lines_of([record for record in _on_bags(records) if record.bag_size == size], bags))
+        _draw(axes, lines_of([record for record in _on_bags(records) if record.bag_size == size], bags), places)
         axes.set(title=f"bags of {size}", xlabel="train bags")
     panels[0].set_ylabel("test AUC, higher is better")
     _name_lines(figure, panels[0])
@@ -36,10 +38,11 @@ def draw_noise(records: Sequence[RunRecord]) -> "Figure":
     """Draw test AUC against the ε of the noise on the bags' sums; dotted, without noise."""
     figure = new_figure(6.4, 3.8)
     axes = figure.subplots()
-    _draw(axes, lines_of(_on_bags(records), epsilon))
+    places = _places(records)
+    _draw(axes, lines_of(_on_bags(records), epsilon), places)
     without = lines_of([record for record in _on_bags(records) if epsilon(record) is None], lambda _: 0.0)
-    for place, line in enumerate(without.values()):
-        axes.axhline(statistics.mean(line[0.0]), c=look(place)["c"], ls=":", lw=1)
+    for method, line in without.items():
+        axes.axhline(statistics.mean(line[0.0]), c=look(places[method])["c"], ls=":", lw=1)
     axes.set(xlabel="ε of the noise on each bag's sum; dotted: without noise", ylabel="test AUC, higher is better")
     _name_lines(figure, axes)
     return figure
@@ -49,12 +52,17 @@ def _on_bags(records: Sequence[RunRecord]) -> list[RunRecord]:
     return [record for record in records if not record.instance_labels]
 
 
-def _draw(axes: "Axes", lines: Mapping[str, Mapping[float, Sequence[float]]]) -> None:
-    for place, (method, line) in enumerate(lines.items()):
+def _places(records: Sequence[RunRecord]) -> dict[str, int]:
+    """The place of each method among those of the figure, which its colour follows."""
+    return {method: place for place, method in enumerate(sorted({record.method for record in _on_bags(records)}))}
+
+
+def _draw(axes: "Axes", lines: Mapping[str, Mapping[float, Sequence[float]]], places: Mapping[str, int]) -> None:
+    for method, line in lines.items():
         xs = sorted(line)
         means = [statistics.mean(line[x]) for x in xs]
         spread = [statistics.stdev(line[x]) if len(line[x]) > 1 else 0.0 for x in xs]
-        axes.errorbar(xs, means, spread, ms=4, lw=1.2, elinewidth=0.8, label=method, **look(place))
+        axes.errorbar(xs, means, spread, ms=4, lw=1.2, elinewidth=0.8, label=method, **look(places[method]))
     log_scale(axes)
 
 
@@ -69,10 +77,13 @@ def main() -> None:
     """Draw the figures whose records are there."""
     import matplotlib as mpl
 
-    with mpl.rc_context(STYLE):
-        for name, draw in FIGURES.items():
-            if files := files_of(name):
-                save_figure(draw([record for path in files for record in read(path)]), DOCS / "images" / name)
+    try:
+        with mpl.rc_context(STYLE):
+            for name, draw in FIGURES.items():
+                if files := files_of(name):
+                    save_figure(draw([record for path in files for record in read(path)]), DOCS / "images" / name)
+    except InputError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

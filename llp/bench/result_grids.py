@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from llp.bench.result_tables import OF_POINT, collected_of, told, untitled
+from llp.bench.result_tables import OF_POINT, collected, told, untitled
 from llp.results.summary import summarize
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.significance import paired_tests
@@ -64,14 +64,19 @@ def noise_of(records: Sequence[RunRecord]) -> str:
     return _grid(records, place)
 
 
+def picked_by(record: RunRecord) -> str:
+    """What the config of a run says its epoch is picked by: "test rows", or the value of `protocol.select_by`."""
+    protocol = record.config["protocol"]
+    by = protocol.get("select_by", record.protocol) if isinstance(protocol, dict) else record.protocol
+    return "test rows" if by in ("test", "paper") else str(by)
+
+
 def epochs_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: the test metric of each bag dataset by what picked the epoch, the test rows first."""
 
     def place(record: RunRecord) -> tuple[tuple[str | int, ...], str]:
-        protocol = record.config["protocol"]
-        assert isinstance(protocol, dict)
-        by = str(protocol["select_by"])
-        return (record.grouping_key, by != "test", by), f"{record.grouping_key}, {'test rows' if by == 'test' else by}"
+        by = picked_by(record)
+        return (record.grouping_key, by != "test rows", by), f"{record.grouping_key}, {by}"
 
     return _grid(records, place)
 
@@ -90,8 +95,8 @@ def study_of(records: Sequence[RunRecord]) -> str:
         return (size, bags(record)), f"{bags(record):,.0f} of {size}"
 
     title = {attrgetter(*OF_POINT)(record): place(record)[1] for record in records}
-    with collected_of(records) as collected:
-        runs = name_variants(collected.runs, collected.configs)
+    found = collected(records)
+    runs = name_variants(found.runs, found.configs)
     runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
     tests = paired_tests(summarize(runs), runs)
     shown = "" if tests is None else "\n" + untitled(tests).replace("bag dataset", "bags", 1)
@@ -101,12 +106,14 @@ def study_of(records: Sequence[RunRecord]) -> str:
 def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[Order, str]]) -> str:
     """Mean ± standard deviation by method and place, which is what places sort by and a title; best on bags in bold."""
     lines = lines_of(records, place)
+    better, sign = (max, -1) if records[0].metric.mode == "max" else (min, 1)
     on_bags = {record.method for record in records if not record.instance_labels}
     places = sorted({where for line in lines.values() for where in line})
     means = {name: {where: statistics.mean(line[where]) for where in line} for name, line in lines.items()}
-    best = {where: max(means[name].get(where, 0.0) for name in on_bags) for where in places}
+    found = {where: [means[name][where] for name in on_bags & means.keys() if where in means[name]] for where in places}
+    best = {where: better(values, default=None) for where, values in found.items()}
     rows = []
-    for name in sorted(lines, key=lambda name: (name in on_bags, -statistics.mean(means[name].values()))):
+    for name in sorted(lines, key=lambda name: (name in on_bags, sign * statistics.mean(means[name].values()))):
         cells = [_spread(lines[name].get(where, [])) for where in places]
         marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
         rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])

@@ -36,15 +36,21 @@ def rates_of(records: Sequence[RunRecord]) -> str:
 def choices_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, how the rates that held-out bags chose did on test rows.
 
-    Over all bag datasets whose metric is AUC; of several folds and seeds the first of each.
+    Over all bag datasets whose metric is AUC; of several folds and seeds the first of each. A second table has one rate
+    for all methods on bags beside these choices.
     """
     chosen = {record.config_hash for record in at_chosen_rates(records)}
     found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    by_rule: dict[str, list[float]] = defaultdict(list)
     for (_, _, method), runs in searches_of(records).items():
         values = {rate: record.metric.best or math.nan for rate, record in runs.items()}
         taken = [rate for rate, record in runs.items() if record.config_hash in chosen]
         if len(runs) > 1 and len(taken) == 1 and next(iter(runs.values())).metric.name == "auc":
-            found[method].append((max(values.values()) - values[taken[0]], taken[0] in (min(runs), max(runs))))
+            best = max(values.values())
+            found[method].append((best - values[taken[0]], taken[0] in (min(runs), max(runs))))
+            if not runs[taken[0]].instance_labels:
+                for rule, rate in (("chosen", taken[0]), *((f"always {rate:g}", rate) for rate in sorted(values))):
+                    by_rule[rule].append(best - values[rate])
     lines = []
     for method, choices in sorted(found.items(), key=lambda one: statistics.mean(cost for cost, _ in one[1])):
         costs = [cost for cost, _ in choices]
@@ -54,7 +60,16 @@ def choices_of(records: Sequence[RunRecord]) -> str:
             Cell(f"{sum(at_end for _, at_end in choices)} of {len(costs)}"),
         ])  # fmt: skip
     columns = ["method", "chose the best rate", "AUC lost, mean", "at most", "chose the least or largest rate"]
-    return untitled(Table("choices", columns, lines, []))
+    rules = [
+        [
+            Cell(rule),
+            Cell(f"{sum(cost == 0 for cost in costs)} of {len(costs)}"),
+            Cell.number(statistics.mean(costs), ".4f"),
+        ]
+        for rule, costs in by_rule.items()
+    ]
+    in_all = untitled(Table("rules", ["rate of every method on bags", "the best rate", "AUC lost, mean"], rules, []))
+    return f"{untitled(Table('choices', columns, lines, []))}\n{in_all}"
 
 
 def picks_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:

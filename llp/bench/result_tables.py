@@ -3,8 +3,7 @@
 import statistics
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from llp.results.collect import Collected, collect
+from llp.results.collect import Collected, collected_of
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
@@ -29,23 +28,15 @@ YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
 """The method, by kind of label, whose time a run is the unit of the others'."""
 
 
-@contextmanager
-def collected_of(records: Sequence[RunRecord], looks: pl.DataFrame | None = None) -> Iterator[Collected]:
-    """What a report would collect of the records, at the rates that were chosen; their curves lie beside them."""
-    with tempfile.TemporaryDirectory() as folder:
-        for number, record in enumerate(records):
-            place = Path(folder, str(number))
-            record.write(place / "result.json")
-            if looks is not None:
-                own = [pl.col(name) == getattr(record, name) for name in OF_RUN]
-                looks.filter(own).select(OF_LOOK).write_csv(place / "metrics.csv")
-        yield at_held_out_rates(collect(Path(folder)))[0]
+def collected(records: Iterable[RunRecord], folder: Path | None = None) -> Collected:
+    """What a report would collect of the records, at the rates that were chosen; each has a place below the folder."""
+    places = ((record, Path(folder or "", str(number))) for number, record in enumerate(records))
+    return at_held_out_rates(collected_of(places))[0]
 
 
 def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
     """Keep the records that `llp.results.rates` keeps."""
-    with collected_of(records) as collected:
-        kept = set(collected.runs.select(OF_RUN).iter_rows())
+    kept = set(collected(records).runs.select(OF_RUN).iter_rows())
     return [record for record in records if attrgetter(*OF_RUN)(record) in kept]
 
 
@@ -81,9 +72,9 @@ def untitled(table: Table) -> str:
     return to_markdown(table).split("\n", 2)[2]
 
 
-def _cells_and_runs(collected: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _cells_and_runs(found: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The runs and their cells; rows name the dataset too, and ranks are over all, where there are several."""
-    runs = name_variants(collected.runs, collected.configs)
+    runs = name_variants(found.runs, found.configs)
     cells = summarize(runs)
     if runs["dataset"].n_unique() > 1:
         row = pl.concat_str("dataset", "row", separator=" ").alias("row")
@@ -100,8 +91,7 @@ def _by_metric(records: Sequence[RunRecord], table: Callable[[pl.DataFrame, pl.D
     ValueError
         The records are too few for any.
     """
-    with collected_of(records) as collected:
-        cells, runs = _cells_and_runs(collected)
+    cells, runs = _cells_and_runs(collected(records))
     made = []
     for metric in sorted(cells["metric"].unique()):
         found = table(*(part.filter(pl.col("metric") == metric) for part in (cells, runs)))
@@ -130,23 +120,58 @@ def means_of(records: Sequence[RunRecord]) -> str:
     over the bag datasets, of the median over the runs. Methods stand by mean rank, those on instance labels first.
     """
     shown = at_chosen_rates(records)
-    return _by_metric(shown, lambda cells, runs: _means(cells, _times(shown, runs)))
+
+    def table(cells: pl.DataFrame, runs: pl.DataFrame) -> Table:
+        unit = YARDSTICK[cells["label_kind"][0]]
+        return _means(cells, f"time, {unit}'s = 1", _relative(_times(shown, runs), unit), ".2g")
+
+    return _by_metric(shown, table)
 
 
-def _means(cells: pl.DataFrame, times: dict[tuple[str, str], float]) -> Table:
+def _means(cells: pl.DataFrame, title: str, last: Mapping[str, float | None], form: str) -> Table:
+    """A row per method with its mean in each row of the cells, and in the end one more number of each method."""
     rows = cells["row"].unique(maintain_order=True).to_list()
-    found, form = by_place(cells), f".{decimals_of(cells)}f"
-    unit = YARDSTICK[cells["label_kind"][0]]
+    found, of_metric = by_place(cells), f".{decimals_of(cells)}f"
     lines = []
     for method in columns_of(cells):
         own: list[dict[str, Any]] = [found.get((row, method), {"mean": None, "best": False}) for row in rows]
-        common = [row for row in rows if {(row, method), (row, unit)} <= times.keys()]
-        ratios = [times[row, method] / times[row, unit] for row in common]
-        lines.append([
-            Cell(method), *(replace(Cell.number(cell["mean"], form), best=cell["best"]) for cell in own),
-            Cell.number(statistics.geometric_mean(ratios) if ratios else None, ".2g"),
-        ])  # fmt: skip
-    return Table("means", ["method", *rows, f"time, {unit}'s = 1"], lines, [])
+        shown = [replace(Cell.number(cell["mean"], of_metric), best=cell["best"]) for cell in own]
+        lines.append([Cell(method), *shown, Cell.number(last.get(method), form)])
+    return Table("means", ["method", *rows, title], lines, [])
+
+
+def _relative(times: Mapping[tuple[str, str], float], unit: str) -> dict[str, float]:
+    """Times of the methods as multiples of one's, the geometric mean over the rows that have both."""
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for (row, method), seconds in times.items():
+        if (row, unit) in times:
+            ratios[method].append(seconds / times[row, unit])
+    return {method: statistics.geometric_mean(own) for method, own in ratios.items()}
+
+
+def repicked_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
+    """Make a Markdown table: a row per method on bags, its mean in each bag dataset at the epochs that `upm` picks.
+
+    Epochs are picked in the curves of the same runs, so of models before they are trained anew on all bags; a method
+    that trains nothing has its own value. Methods stand by mean rank.
+    """
+    both = looks.filter(pl.col("test_auc").is_not_null() & pl.col(CRITERIA["upm"]).is_not_null())
+    least = both.sort(CRITERIA["upm"], maintain_order=True).unique(OF_RUN, keep="first", maintain_order=True)
+    picked = {tuple(run): auc for *run, auc in least.select(*OF_RUN, "test_auc").iter_rows()}
+    repicked = [
+        record.model_copy(
+            update={"metric": record.metric.model_copy(update={"best": picked.get(run, record.metric.best)})}
+        )
+        for record in at_chosen_rates(records)
+        if not record.instance_labels
+        and ((run := attrgetter(*OF_RUN)(record)) in picked or not record.stages[-1].epochs)
+    ]
+    of_auc = [record for record in repicked if record.metric.name == "auc"]
+    return _by_metric(of_auc, lambda cells, _: _means(cells, "mean rank", _mean_rank(cells), ".2f"))
+
+
+def _mean_rank(cells: pl.DataFrame) -> dict[str, float]:
+    return dict(cells.group_by("column").agg(pl.col("rank").mean()).iter_rows())
 
 
 def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, str], float]:
@@ -193,8 +218,14 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     looks : pl.DataFrame
         Their curves, as `llp.bench.results.keep` keeps them.
     """
-    with collected_of(records, looks) as collected:
-        table = selection(*_cells_and_runs(collected))
+    of_run = looks.partition_by(OF_RUN, as_dict=True, include_key=False)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, record in enumerate(records):
+            if (own := of_run.get(attrgetter(*OF_RUN)(record))) is not None:
+                place = Path(folder, str(number))
+                place.mkdir()
+                own.select(OF_LOOK).write_csv(place / "metrics.csv")
+        table = selection(*_cells_and_runs(collected(records, Path(folder))))
     if table is None:
         raise ValueError("the curves hold no test AUC beside a held-out criterion")
     return untitled(table)

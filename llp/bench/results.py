@@ -6,7 +6,8 @@
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
 - `means`, `ranks`: the methods beside each other over all bag datasets;
 - `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
-- `selection`: how well each held-out criterion picks the epoch; `picks`: the epoch and the rate together;
+- `selection`: how well each held-out criterion picks the epoch; `repicked`: `means` where `upm` does; `picks`: how well
+  the epoch and the rate together;
 - `keys`, `epochs`: by the kind of bags; by what picked the epoch;
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
@@ -19,13 +20,14 @@ are shown, as `llp.report learning_rate=held_out` does.
 
 import re
 import sys
-from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
+from pydantic import ValidationError
 
-from llp.bench.result_grids import epochs_of, keys_of, noise_of, study_of
+from llp.bench.result_grids import epochs_of, keys_of, noise_of, picked_by, study_of
 from llp.bench.result_searches import choices_of, picks_of, rates_of
 from llp.bench.result_tables import (
     OF_LOOK,
@@ -34,11 +36,13 @@ from llp.bench.result_tables import (
     comparison_of,
     means_of,
     ranks_of,
+    repicked_of,
     selection_of,
     table_of,
 )
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
+from llp.files import write_atomically
 from llp.results.curves import read_columns
 from llp.runs.record import RunRecord
 
@@ -56,33 +60,39 @@ MADE = {
     "noise": noise_of,
     "study": study_of,
 }
-MADE_OF_CURVES = {"selection": selection_of, "picks": picks_of}
-TABLE = re.compile(rf"(<!-- ({'|'.join([*MADE, *MADE_OF_CURVES])}): (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": picks_of}
+TABLE = re.compile(r"(^<!-- (\w+): (\w+) -->\n).*?(^<!-- end -->$)", re.DOTALL | re.MULTILINE)
+USAGE = "python -m llp.bench.results, or with records to keep first: python -m llp.bench.results NAME FOLDER"
 
 
 def keep(folder: Path, path: Path) -> None:
     """Keep the records of the finished runs below a folder, ordered by their point, without the machine's paths.
 
-    Their curves go beside them, where the runs wrote such as `selection_of` reads.
+    Of copies of a run the first is kept. Curves go beside the records, where the runs wrote such as `selection_of`
+    reads.
 
     Raises
     ------
     InputError
         No run is finished there.
     """
-    records = [(_without_place(RunRecord.read(result)), result.parent) for result in folder.rglob("result.json")]
+    results = sorted(folder.rglob("result.json"), reverse=True)
+    found = [(_without_place(RunRecord.read(result)), result.parent) for result in results]
+    records = list({attrgetter(*OF_POINT)(record): (record, place) for record, place in found}.values())
+    if len(records) < len(found):
+        print(f"{len(found) - len(records)} of {len(found)} runs are copies of others and left out", file=sys.stderr)
     if not records:
         raise InputError(
             f"No run is finished below {folder}: expected a folder of an outputs folder, as outputs/flights"
         )
     records.sort(key=lambda one: attrgetter(*OF_POINT)(one[0]))
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(record.model_dump_json() + "\n" for record, _ in records))
+    lines = "".join(record.model_dump_json() + "\n" for record, _ in records)
+    write_atomically(path, lambda file: file.write_text(lines))
     looks = pl.concat([_looks(record, place) for record, place in records])
     curves = path.with_suffix(".csv")
     curves.unlink(missing_ok=True)  # of records that were kept under this name before
     if len(looks):
-        looks.write_csv(curves, float_precision=6)
+        write_atomically(curves, lambda file: looks.write_csv(file, float_precision=6))
 
 
 def _looks(record: RunRecord, place: Path) -> pl.DataFrame:
@@ -102,8 +112,22 @@ def _without_place(record: RunRecord) -> RunRecord:
 
 
 def read(path: Path) -> list[RunRecord]:
-    """Read the records of a file, one a line."""
-    return [RunRecord.model_validate_json(line) for line in path.read_text().splitlines()]
+    """Read the records of a file, one a line.
+
+    Raises
+    ------
+    InputError
+        There are none, or a line is no record.
+    """
+    records = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            records.append(RunRecord.model_validate_json(line))
+        except ValidationError as error:
+            raise InputError(f"{path}, line {number}: no record of a run ({error.errors()[0]['msg']})") from None
+    if not records:
+        raise InputError(f"{path}: expected a record of a run a line, but it is empty")
+    return records
 
 
 def files_of(name: str) -> list[Path]:
@@ -114,29 +138,75 @@ def files_of(name: str) -> list[Path]:
 
 
 def with_tables(text: str) -> str:
-    """Give a page's text with every table made from its records."""
-    return TABLE.sub(lambda found: f"{found[1]}\n{_made(found[2], files_of(found[3]))}{found[4]}", text)
+    """Give a page's text with every table made from its records.
+
+    Raises
+    ------
+    InputError
+        A table has no end, is of no kind that is known, has no records, or mixes runs that do not compare.
+    """
+    begun = None
+    for line in [*text.splitlines(), "<!-- end: of_page -->"]:
+        if line == "<!-- end -->":
+            begun = None
+        elif re.fullmatch(r"<!-- \w+: \w+ -->", line):
+            if begun is not None:
+                raise InputError(f"{begun} has no end: expected <!-- end --> below its table, on a line of its own")
+            begun = line
+    return TABLE.sub(lambda found: f"{found[1]}\n{_made(found[2], found[3])}{found[4]}", text)
 
 
-def _made(kind: str, files: Sequence[Path]) -> str:
+def _made(kind: str, name: str) -> str:
+    if kind not in {*MADE, *MADE_OF_CURVES}:
+        raise InputError(f"<!-- {kind}: {name} -->: no kind of table; expected {', '.join([*MADE, *MADE_OF_CURVES])}")
+    files = files_of(name)
+    if not files:
+        raise InputError(f"<!-- {kind}: {name} -->: no records of that name; keep some: {USAGE}")
     records = [record for path in files for record in read(path)]
+    picked = sorted({picked_by(record) for record in records})
+    if kind != "epochs" and len(picked) > 1:
+        raise InputError(
+            f"<!-- {kind}: {name} -->: the epochs of its runs were picked by {' and by '.join(picked)}, which do not "
+            f"compare; expected runs of one, or <!-- epochs: {name} -->"
+        )
     if kind in MADE:
         return MADE[kind](records)
     curves = [path.with_suffix(".csv") for path in files if path.with_suffix(".csv").is_file()]
+    if not curves:
+        raise InputError(f"<!-- {kind}: {name} -->: no curves; expected runs with protocol.test_in_curve=true")
     return MADE_OF_CURVES[kind](records, pl.concat(pl.read_csv(path, schema_overrides=LOOKS) for path in curves))
 
 
 def main() -> None:
     """Keep records if some are named, and write the tables."""
-    if len(sys.argv) == 3:
-        try:
-            keep(Path(sys.argv[2]), DOCS / "results" / f"{sys.argv[1]}.jsonl")
-        except InputError as error:
-            sys.exit(str(error))
-    for page in DOCS.glob("*.md"):
-        text = page.read_text()
-        if (made := with_tables(text)) != text:
-            page.write_text(made)
+    given = sys.argv[1:]
+    if {"-h", "--help"} & {*given}:
+        print(__doc__)
+        return
+    if len(given) not in (0, 2) or (given and not re.fullmatch(r"\w+", given[0])):
+        sys.exit(f"Invalid arguments {' '.join(given)}: expected {USAGE}, where NAME is letters, digits and _")
+    try:
+        if given:
+            keep(Path(given[1]), DOCS / "results" / f"{given[0]}.jsonl")
+        write_pages()
+    except InputError as error:
+        sys.exit(str(error))
+
+
+def write_pages() -> None:
+    """Write the tables of all pages anew.
+
+    Raises
+    ------
+    InputError
+        One cannot be made; no page is written then.
+    """
+    texts = {page: page.read_text() for page in sorted(DOCS.glob("*.md"))}
+    made = {page: with_tables(text) for page, text in texts.items()}
+    for page, text in made.items():
+        if text != texts[page]:
+            print(f"{page}: tables made anew")
+            write_atomically(page, partial(Path.write_text, data=text))
 
 
 if __name__ == "__main__":

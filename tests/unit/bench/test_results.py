@@ -1,13 +1,17 @@
 """The result tables of the pages are what the committed records say."""
 
+import re
+import shutil
+
 import polars as pl
 import pytest
 
+from llp.bench.result_grids import keys_of
 from llp.bench.result_searches import choices_of, picks_of, rates_of
-from llp.bench.result_tables import comparison_of, means_of, ranks_of, selection_of, table_of
-from llp.bench.results import DOCS, LOOKS, TABLE, files_of, keep, read, with_tables
+from llp.bench.result_tables import comparison_of, means_of, ranks_of, repicked_of, selection_of, table_of
+from llp.bench.results import DOCS, LOOKS, TABLE, files_of, keep, main, read, with_tables
 from llp.errors import InputError
-from tests.helpers.records import stage, write_folds
+from tests.helpers.records import record, stage, write_folds
 
 PAGES = sorted(DOCS.glob("*.md"))
 
@@ -61,7 +65,12 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
     assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
     assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
-    assert "| upm | 0 of 1 | 0.3000 | 0.3000 | 1 of 1 |" in choices_of(records)
+    one, all_together = choices_of(records).split("\n\n")
+    assert "| upm | 0 of 1 | 0.3000 | 0.3000 | 1 of 1 |" in one
+    assert (
+        "| chosen | 0 of 1 | 0.3000 |\n| always 0.01 | 0 of 1 | 0.3000 |\n| always 0.1 | 1 of 1 | 0.0000 |"
+        in all_together
+    )
 
 
 @pytest.fixture
@@ -138,6 +147,26 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
     assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – | 0 of 2 |" in table
 
 
+def test_means_at_the_epochs_that_upm_picks(tmp_path):
+    for method, looks in (
+        ("upm", "0.60,0.1,0.3\n0.70,0.2,0.2\n0.65,0.3,0.2\n"),
+        ("count", "0.65,0.1,0.1\n,0.3,0.0\n0.9,0.3,0.4\n"),
+        ("instance_bce", "0.9,0.1,\n"),
+    ):
+        changes = {"protocol": "holdout", "grouping_key": "random_64", "config_hash": method}
+        write_folds(tmp_path, [0.5, 0.5], method=method, **changes)
+        for folder in [path.parent for path in tmp_path.rglob("result.json") if f"/{method}/" in str(path)]:
+            (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
+    changes |= {"config_hash": "none", "stages": [stage(epochs=0)]}
+    write_folds(tmp_path, [0.55, 0.55], method="group_prior", **changes)
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    table = repicked_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
+    assert table == (
+        "| method | random_64 | mean rank |\n| --- | ---: | ---: |\n"
+        "| upm | **0.7000** | 1.00 |\n| count | 0.6500 | 2.00 |\n| group_prior | 0.5500 | 3.00 |\n"
+    )
+
+
 def test_picks_are_among_the_looks_at_all_rates_of_the_first_fold(tmp_path):
     curves = {
         0.01: "0.60,0.5,0.5,0.5,0.1\n0.70,0.4,0.2,0.5,0.5\n",
@@ -167,3 +196,68 @@ def test_a_folder_without_finished_runs_is_refused(tmp_path):
     with pytest.raises(InputError, match="No run is finished below"):
         keep(tmp_path, tmp_path / "kept.jsonl")
     assert not (tmp_path / "kept.jsonl").exists()
+
+
+def test_copies_of_runs_are_kept_once_and_told(tmp_path, capsys):
+    write_folds(tmp_path / "runs", [0.6, 0.7], method="upm")
+    shutil.copytree(tmp_path / "runs", tmp_path / "copies")
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    assert len(read(tmp_path / "kept.jsonl")) == 2
+    assert "2 of 4 runs are copies" in capsys.readouterr().err
+
+
+@pytest.fixture
+def docs(tmp_path, monkeypatch):
+    """A folder of pages with records: of one protocol, of two, none, and damaged ones."""
+    monkeypatch.setattr("llp.bench.results.DOCS", tmp_path)
+    for name, protocols in (("one", ["paper"]), ("two", ["paper", "holdout"])):
+        for protocol in protocols:
+            write_folds(tmp_path / name, [0.6, 0.7], method="upm", protocol=protocol, config_hash=protocol)
+        keep(tmp_path / name, tmp_path / "results" / f"{name}.jsonl")
+    (tmp_path / "results" / "empty.jsonl").touch()
+    lines = (tmp_path / "results" / "one.jsonl").read_text()
+    (tmp_path / "results" / "cut.jsonl").write_text(lines[:-20])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("<!-- tabel: one -->\n<!-- end -->", "<!-- tabel: one -->: no kind of table; expected table, tests, means"),
+        ("<!-- table: one -->\nno end", "<!-- table: one --> has no end: expected"),
+        ("<!-- table: one -->\n<!-- tests: one -->\n<!-- end -->", "<!-- table: one --> has no end: expected"),
+        ("<!-- table: six -->\n<!-- end -->", "<!-- table: six -->: no records of that name; keep some: python -m"),
+        ("<!-- table: empty -->\n<!-- end -->", "empty.jsonl: expected a record of a run a line, but it is empty"),
+        ("<!-- table: cut -->\n<!-- end -->", "cut.jsonl, line 2: no record of a run"),
+        (
+            "<!-- table: two -->\n<!-- end -->",
+            "<!-- table: two -->: the epochs of its runs were picked by holdout and by",
+        ),
+        ("<!-- selection: one -->\n<!-- end -->", "<!-- selection: one -->: no curves; expected runs with protocol.te"),
+    ],
+)
+def test_what_cannot_be_made_is_told_in_a_line_and_no_page_is_written(docs, monkeypatch, table, said):
+    good = "<!-- table: one -->\n<!-- end -->\n"
+    (docs / "a.md").write_text(good)
+    (docs / "b.md").write_text(f"{table}\n")
+    monkeypatch.setattr("sys.argv", ["results"])
+    with pytest.raises(SystemExit, match=re.escape(said)):
+        main()
+    assert (docs / "a.md").read_text() == good
+    (docs / "b.md").unlink()
+    main()
+    assert "| `upm` | 0.6500 ± 0.0707 | 4 |" in (docs / "a.md").read_text()
+
+
+@pytest.mark.parametrize("arguments", [["one"], ["../one", "."], ["one", ".", "other"]])
+def test_wrong_arguments_are_told(docs, monkeypatch, arguments):
+    monkeypatch.setattr("sys.argv", ["results", *arguments])
+    with pytest.raises(SystemExit, match=r"^Invalid arguments .*: expected python -m llp\.bench\.results, or"):
+        main()
+
+
+def test_a_grid_of_errors_is_better_where_they_are_less():
+    found = [record("mse", mse, method=method) for method, mse in (("a", 2.0), ("b", 1.0))]
+    _, _, *rows = keys_of(found).splitlines()[:4]
+    assert rows == ["| b | **1.0000** |", "| a | 2.0000 |"]
+    assert "**" not in keys_of([record("auc", 0.7, method="instance_bce")])
