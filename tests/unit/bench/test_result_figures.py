@@ -35,6 +35,15 @@ def test_noise_is_drawn_by_epsilon_beside_none():
     assert list(axes.lines[-1].get_ydata()) == [0.7, 0.7]
 
 
+def test_a_method_has_one_colour_with_noise_and_without():
+    noisy = [record("auc", 0.6, method=method, config={"noise": {"epsilon": 1.0}}) for method in ("count", "upm")]
+    axes = draw_noise([*noisy, record("auc", 0.7, method="upm"), record("auc", 0.5, method="dsq")]).axes[0]
+    colour = {method: line.lines[0].get_color() for method, line in zip(("count", "upm"), axes.containers, strict=True)}
+    of_dsq, of_upm = (line.get_color() for line in axes.lines[-2:])
+    assert of_upm == colour["upm"]
+    assert len({*colour.values(), of_dsq}) == 3
+
+
 def test_their_tables_hold_the_same():
     labelled = record(
         "auc", 0.8, method="instance_bce", grouping_key="random_16", n_train_bags=40, config={"dataset": {"rows": 640}}
