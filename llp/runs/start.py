@@ -38,7 +38,7 @@ def selects_by(config: DictConfig, data: "LLPDataModule") -> "SelectBy":
     """What picks the epoch.
 
     `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows,
-    the estimate that picked a good epoch most often; else the bags' loss.
+    the estimate whose picks lost least (docs/suite.md); else the bags' loss.
     """
     asked: Literal["auto"] | SelectBy = config.protocol.select_by
     if asked != "auto":
