@@ -8,9 +8,11 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TypeVar
 
+import numpy as np
 import polars as pl
 
 from llp.bench.result_tables import OF_POINT, collected, told, untitled
+from llp.results.statistics import corrected_paired_t, holm
 from llp.results.summary import summarize
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.significance import paired_tests
@@ -82,8 +84,40 @@ def epochs_of(records: Sequence[RunRecord]) -> str:
 
 
 def keys_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table: a row per method, the test metric on each kind of bags."""
-    return _grid(records, lambda record: ((record.grouping_key,), record.grouping_key))
+    """Make a Markdown table: a row per method, the test metric on each kind of bags; of two kinds they are compared."""
+    grid = _grid(records, lambda record: ((record.grouping_key,), record.grouping_key))
+    keys = sorted({record.grouping_key for record in records})
+    return f"{grid}\n{_between(records, keys[0], keys[1])}" if len(keys) == 2 else grid
+
+
+def _between(records: Sequence[RunRecord], one: str, other: str) -> str:
+    """Make a Markdown table: paired tests of each method's folds on two kinds of bags, the seeds of a fold averaged."""
+    found: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        if record.metric.best is not None:
+            found[record.method][record.grouping_key, record.fold].append(record.metric.best)
+    n_train, n_test = (statistics.mean(map(attrgetter(f"n_{part}_instances"), records)) for part in ("train", "test"))
+    tests = {}
+    for method, values in sorted(found.items()):
+        folds = sorted({fold for key, fold in values if {(one, fold), (other, fold)} <= values.keys()})
+        differences = [statistics.mean(values[one, fold]) - statistics.mean(values[other, fold]) for fold in folds]
+        tests[method] = corrected_paired_t(np.array(differences), n_train, n_test)
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    rows = [
+        [
+            Cell(method),
+            Cell.number(test.difference, "+z.4f"),
+            Cell.number(corrected[method], ".3g"),
+            Cell.number(test.effect, ".2f"),
+        ]
+        for method, test in sorted(tests.items(), key=lambda one: -one[1].difference)
+    ]
+    note = (
+        "Paired t test over the folds, variance corrected for overlapping train rows (Nadeau and Bengio 2003), "
+        "two-sided; p by Holm's steps over the methods. d_z: mean difference over the standard deviation of the "
+        "differences."
+    )
+    return untitled(Table("between", ["method", f"{one} beyond {other}", "p (Holm)", "d_z"], rows, [note]))
 
 
 def study_of(records: Sequence[RunRecord]) -> str:

@@ -8,7 +8,7 @@
 - `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
 - `selection`: how well each held-out criterion picks the epoch; `repicked`: `means` where `upm` does; `picks`: how well
   the epoch and the rate together;
-- `keys`, `epochs`: by the kind of bags; by what picked the epoch;
+- `keys`, `epochs`: by the kind of bags, of two with a test of their difference; by what picked the epoch;
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
@@ -103,12 +103,15 @@ def _looks(record: RunRecord, place: Path) -> pl.DataFrame:
 
 
 def _without_place(record: RunRecord) -> RunRecord:
-    """A record whose stages name their runs by their places below an outputs folder."""
+    """A record that names the runs of its stages by their places below an outputs folder, and scores by their file."""
     stages = [
         stage if stage.run is None else stage.model_copy(update={"run": "/".join(Path(stage.run).parts[-6:])})
         for stage in record.stages
     ]
-    return record.model_copy(update={"stages": stages})
+    key = record.config["grouping_key"]
+    if isinstance(key, dict) and key.get("scores"):
+        key = key | {"scores": Path(str(key["scores"])).name}
+    return record.model_copy(update={"stages": stages, "config": {**record.config, "grouping_key": key}})
 
 
 def read(path: Path) -> list[RunRecord]:

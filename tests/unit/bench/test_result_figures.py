@@ -75,6 +75,22 @@ def test_columns_are_kinds_of_bags_and_what_picked_the_epoch():
     assert (header, row) == ("| method | month_dest | random_64 |", "| dllp_bce | **0.6000** | **0.7000** |")
 
 
+def test_two_kinds_of_bags_are_compared_by_the_folds_that_both_have():
+    found = [
+        record("auc", auc, method=method, grouping_key=key, fold=fold, n_train_instances=80, n_test_instances=20)
+        for method, key, aucs in (
+            ("upm", "prior_64", (0.61, 0.62, 0.63)),
+            ("upm", "random_64", (0.60, 0.60, 0.60, 0.99)),
+            ("count", "prior_64", (0.6, 0.6, 0.6)),
+            ("count", "random_64", (0.6, 0.6, 0.6)),
+        )
+        for fold, auc in enumerate(aucs)
+    ]
+    _, table = keys_of(found).split("\n\n| method | prior_64 beyond random_64 |")
+    # t = 2 / √((1/3 + 1/4)) with two degrees of freedom: p = 0.1198; two methods
+    assert "\n| upm | +0.0200 | 0.24 | 2.00 |\n| count | 0.0000 | 1 | 0.00 |\n" in table.replace("+0.0000", "0.0000")
+
+
 @pytest.mark.parametrize("name", ["study", "noise"])
 def test_what_is_drawn_is_committed_with_its_records(name):
     drawn = [(DOCS / "images" / f"{name}.{ending}").is_file() for ending in ("png", "svg")]

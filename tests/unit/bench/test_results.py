@@ -137,6 +137,15 @@ def test_kept_records_name_no_place_of_a_machine(tmp_path):
     assert [one.run for one in read(tmp_path / "kept.jsonl")[0].stages] == [run, None]
 
 
+def test_kept_records_name_the_scores_of_a_prior_by_their_file_alone(tmp_path):
+    config = {"grouping_key": {"scores": "/home/me/prior.parquet"}}
+    write_folds(tmp_path, [0.5], grouping_key="prior_64", config=config)
+    keep(tmp_path, tmp_path / "kept.jsonl")
+    [kept] = read(tmp_path / "kept.jsonl")
+    assert kept.config["grouping_key"]["scores"] == "prior.parquet"
+    assert "/home/me" not in (tmp_path / "kept.jsonl").read_text()
+
+
 def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
     write_folds(tmp_path, [0.6, 0.7], method="upm", protocol="holdout", grouping_key="random_64")
     curves = ("0.6,0.5,0.3\n0.7,0.4,0.1\n0.65,0.3,0.2\n", "0.6,0.5,0.3\n0.7,0.4,0.2\n,0.3,0.1\n")
