@@ -8,14 +8,13 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TypeVar
 
-import numpy as np
 import polars as pl
 
 from llp.bench.result_tables import OF_POINT, collected, told, untitled
-from llp.results.statistics import corrected_paired_t, holm
+from llp.results.statistics import holm
 from llp.results.summary import summarize
 from llp.results.table import MISSING, Cell, Table
-from llp.results.tables.significance import paired_tests
+from llp.results.tables.significance import against, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
@@ -66,7 +65,7 @@ def noise_of(records: Sequence[RunRecord]) -> str:
     return _grid(records, place)
 
 
-def picked_by(record: RunRecord) -> str:
+def selected_by(record: RunRecord) -> str:
     """What the config of a run says its epoch is picked by: "test rows", or the value of `protocol.select_by`."""
     protocol = record.config["protocol"]
     by = protocol.get("select_by", record.protocol) if isinstance(protocol, dict) else record.protocol
@@ -77,7 +76,7 @@ def epochs_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: the test metric of each bag dataset by what picked the epoch, the test rows first."""
 
     def place(record: RunRecord) -> tuple[tuple[str | int, ...], str]:
-        by = picked_by(record)
+        by = selected_by(record)
         return (record.grouping_key, by != "test rows", by), f"{record.grouping_key}, {by}"
 
     return _grid(records, place)
@@ -92,16 +91,11 @@ def keys_of(records: Sequence[RunRecord]) -> str:
 
 def _between(records: Sequence[RunRecord], one: str, other: str) -> str:
     """Make a Markdown table: paired tests of each method's folds on two kinds of bags, the seeds of a fold averaged."""
-    found: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        if record.metric.best is not None:
-            found[record.method][record.grouping_key, record.fold].append(record.metric.best)
-    n_train, n_test = (statistics.mean(map(attrgetter(f"n_{part}_instances"), records)) for part in ("train", "test"))
+    runs = collected(records).runs.filter(pl.col("best").is_not_null()).with_columns(column="grouping_key")
     tests = {}
-    for method, values in sorted(found.items()):
-        folds = sorted({fold for key, fold in values if {(one, fold), (other, fold)} <= values.keys()})
-        differences = [statistics.mean(values[one, fold]) - statistics.mean(values[other, fold]) for fold in folds]
-        tests[method] = corrected_paired_t(np.array(differences), n_train, n_test)
+    for (method,), own in sorted(runs.group_by("method")):
+        if one in own["column"] and (test := against(one, own).get(other)) is not None:
+            tests[str(method)] = test
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     rows = [
         [

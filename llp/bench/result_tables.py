@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from llp.results.collect import Collected, collected_of
+from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
@@ -31,7 +31,7 @@ YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
 def collected(records: Iterable[RunRecord], folder: Path | None = None) -> Collected:
     """What a report would collect of the records, at the rates that were chosen; each has a place below the folder."""
     places = ((record, Path(folder or "", str(number))) for number, record in enumerate(records))
-    return at_held_out_rates(collected_of(places))[0]
+    return at_held_out_rates(collect_records(places))[0]
 
 
 def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:

@@ -21,13 +21,14 @@ are shown, as `llp.report learning_rate=held_out` does.
 import re
 import sys
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
 from pydantic import ValidationError
 
-from llp.bench.result_grids import epochs_of, keys_of, noise_of, picked_by, study_of
+from llp.bench.result_grids import epochs_of, keys_of, noise_of, selected_by, study_of
 from llp.bench.result_searches import choices_of, picks_of, rates_of
 from llp.bench.result_tables import (
     OF_LOOK,
@@ -61,7 +62,8 @@ MADE = {
     "study": study_of,
 }
 MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": picks_of}
-TABLE = re.compile(r"(^<!-- (\w+): (\w+) -->\n).*?(^<!-- end -->$)", re.DOTALL | re.MULTILINE)
+BEGIN, END = re.compile(r"<!-- (\w+): (\w+) -->"), "<!-- end -->"
+TABLE = re.compile(rf"(^{BEGIN.pattern}\n).*?(^{END}$)", re.DOTALL | re.MULTILINE)
 USAGE = "python -m llp.bench.results, or with records to keep first: python -m llp.bench.results NAME FOLDER"
 
 
@@ -148,14 +150,10 @@ def with_tables(text: str) -> str:
     InputError
         A table has no end, is of no kind that is known, has no records, or mixes runs that do not compare.
     """
-    begun = None
-    for line in [*text.splitlines(), "<!-- end: of_page -->"]:
-        if line == "<!-- end -->":
-            begun = None
-        elif re.fullmatch(r"<!-- \w+: \w+ -->", line):
-            if begun is not None:
-                raise InputError(f"{begun} has no end: expected <!-- end --> below its table, on a line of its own")
-            begun = line
+    marks = [line for line in text.splitlines() if line == END or BEGIN.fullmatch(line)]
+    for mark, following in pairwise([*marks, ""]):
+        if mark != END and following != END:
+            raise InputError(f"{mark} has no end: expected {END} below its table, on a line of its own")
     return TABLE.sub(lambda found: f"{found[1]}\n{_made(found[2], found[3])}{found[4]}", text)
 
 
@@ -166,7 +164,7 @@ def _made(kind: str, name: str) -> str:
     if not files:
         raise InputError(f"<!-- {kind}: {name} -->: no records of that name; keep some: {USAGE}")
     records = [record for path in files for record in read(path)]
-    picked = sorted({picked_by(record) for record in records})
+    picked = sorted({selected_by(record) for record in records})
     if kind != "epochs" and len(picked) > 1:
         raise InputError(
             f"<!-- {kind}: {name} -->: the epochs of its runs were picked by {' and by '.join(picked)}, which do not "

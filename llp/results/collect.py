@@ -131,12 +131,12 @@ def collect(outputs_dir: Path) -> Collected:
             unfinished.append(point)
     asked, unreadable = read_asked(outputs_dir)
     grids = [GridPoints(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
-    finished = collected_of(found)
+    finished = collect_records(found)
     problems += [*finished.problems, *unreadable]
     return Collected(finished.runs, finished.configs, failed, unfinished, grids, problems)
 
 
-def collected_of(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
+def collect_records(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
     """What `collect` gives of finished runs whose records are at hand, each with its folder."""
     rows: dict[tuple[int, int, int], dict[str, Any]] = {}
     numbers: dict[frozenset[tuple[str, str]], int] = {}

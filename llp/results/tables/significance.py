@@ -28,7 +28,7 @@ def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     parts = {row: part for (row,), part in scored.group_by("row")}
     rows = []
     for best in cells.filter("best").unique("row", keep="first", maintain_order=True).iter_rows(named=True):
-        tests = _against(best["column"], parts[best["row"]])
+        tests = against(best["column"], parts[best["row"]])
         if not tests:
             continue
         corrected = dict(zip(tests, statistics.holm([test.p for test in tests.values()]), strict=True))
@@ -50,10 +50,22 @@ def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     return Table(f"{heading(cells)}: the best method against the others", columns, rows, notes)
 
 
-def _against(best: str, runs: pl.DataFrame) -> dict[str, statistics.PairedTest]:
-    """Paired tests of the best method's folds with those of each other method, on one bag dataset.
+def against(best: str, runs: pl.DataFrame) -> dict[str, statistics.PairedTest]:
+    """Paired tests of the best column's folds with those of each other column: of methods, on one bag dataset.
 
     The seeds of a fold train and test on the same rows, so they make one difference: the mean of theirs.
+
+    Parameters
+    ----------
+    best : str
+        The column whose difference from the others is tested.
+    runs : pl.DataFrame
+        Their runs, with `column`.
+
+    Returns
+    -------
+    dict
+        A test for each other column with two folds in common.
     """
     values = {column: part for (column,), part in runs.sort("column").group_by("column", maintain_order=True)}
     own, sizes = values.pop(best), ("n_train_instances", "n_test_instances")
