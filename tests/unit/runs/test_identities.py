@@ -1,0 +1,65 @@
+"""A run's identity stays what it is while the code around it changes: the hashes of varied configs are pinned.
+
+Where a change of a run's numbers is meant to change identities, write the pins again, in the same commit:
+`python -m tests.unit.runs.test_identities`.
+"""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hydra import compose, initialize_config_dir
+
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.runs.identity import Run
+
+PINS = Path(__file__).with_name("identities.json")
+CONFIGS = [
+    "dataset=flights",
+    "dataset=flights dataset.label=delay method=dllp_mae seed=3",
+    "dataset=flights grouping_key=random_64 method=sim_llp fold=4",
+    "dataset=flights grouping_key=fixed_origin_dest_128 method=group_prior",
+    "dataset=flights grouping_key=prior_64 grouping_key.column=hour method=upm",
+    "dataset=flights grouping_key=feature grouping_key.columns=[dest,month] grouping_key.low_thresh=7",
+    "dataset=flights noise=laplace noise.epsilon=0.5 method=dsq",
+    "dataset=flights noise=gaussian protocol=holdout protocol.select_by=upm",
+    "dataset=flights protocol=holdout protocol.refit=true trainer.evaluate_every=0.25",
+    "dataset=flights model=embedding_mlp optimizer=embedding_sgd trainer.bags_per_batch=3",
+    "dataset=flights optimizer=adam optimizer.betas=[0.8,0.99] method=llp_vat method.radius=1",
+    "dataset=criteo_ctr method=genbags",
+    "dataset=criteo_ctr grouping_key=C1_C2 method=easy_llp model=linear fold=2 seed=12345678901",
+    "dataset=criteo_sscl method=genbags model=autoint",
+    "dataset=criteo_sscl grouping_key=random_512 method=instance_mse",
+    "dataset=diamonds method=mixbag grouping_key=random_256",
+    "dataset=synthetic method=llpfc grouping_key=random_64 dataset.seed=1",
+    "dataset=synthetic_sscl method=ot_llp model=mlp model.hidden=[8,4]",
+    "dataset=synthetic grouping_key=given grouping_key.n_folds=1 method=rot",
+    "dataset=synthetic method=hard_erot_llp trainer.max_epochs=1 protocol=holdout protocol.held_out=0.25",
+    "dataset=flights experiment=search method=debiased",
+    "dataset=synthetic grouping_key=1_2 dataset.key_columns=[1,2] dataset.learning_rate=1",
+]
+TABLE = SimpleNamespace(fingerprint="0123456789abcdef")
+
+
+def hash_of(words):
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("train", words.split())
+    return Run.of(config, TABLE).hash
+
+
+@pytest.mark.parametrize("words", CONFIGS)
+def test_identity_of_a_config_stays(words):
+    assert hash_of(words) == json.loads(PINS.read_text())[words]
+
+
+def test_every_pinned_identity_is_of_another_run():
+    pins = json.loads(PINS.read_text())
+    assert list(pins) == CONFIGS
+    assert len(set(pins.values())) == len(CONFIGS)
+
+
+if __name__ == "__main__":
+    PINS.write_text(json.dumps({words: hash_of(words) for words in CONFIGS}, indent=1) + "\n")
