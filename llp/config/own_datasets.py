@@ -16,6 +16,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from llp.data.table import Schema, read_schema
+from llp.errors import InputError
 
 MADE_BY = "llp.datasets.files.prepare.prepare"
 LEARNING_RATE, PATIENCE = 1e-3, 3
@@ -62,6 +63,8 @@ class OwnDatasetSource(ConfigSource):
         """Make the node of `dataset/<name>`."""
         name = self._name(config_path)
         schema = read_schema(Path(self.path) / name)
+        if (target := schema.made_by.get("_target_")) != MADE_BY:
+            raise InputError(f"{self.path}/{name} names {target!r} as what made it, not {MADE_BY}: it is not called")
         key = [{"override /grouping_key@_global_.grouping_key": "given"}] if schema.given_bags else []
         node = OmegaConf.create({"defaults": key, **dataset_node(name, schema)})
         return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
