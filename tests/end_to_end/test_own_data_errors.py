@@ -147,7 +147,7 @@ COMMANDS = {
     ),
     "a separator of two characters": (
         ["files=good.csv", "label=bought", "separator=ab"],
-        r"^Invalid separator='ab': expected one character of ASCII, or auto, comma, semicolon, tab, pipe or space, such as",
+        r"^Invalid separator='ab': expected one character of ASCII, or auto, comma, semicolon, tab, pipe or space",
     ),
     "sums in words": (
         ["files=good.csv", "bag_column=bag", "bags=words_of_bags.csv", "ignore=[bought]"],
