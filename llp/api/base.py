@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from llp.api.frames import as_frame, bag_labels
+from llp.api.bags import bag_labels
+from llp.api.frames import as_frame
 from llp.data.table import LabelKind
 from llp.errors import InputError
 
@@ -97,8 +98,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             (n,) the bag of each instance, or n lists of bags where an instance may be in several; None: each instance
             is a bag of its own.
         proportions : mapping, Series or array-like, optional
-            Share of the positive class in each bag, or its mean label: by bag id, in the order of the sorted ids, or
-            (n,) repeated for each instance. Noisy ones may lie outside [0, 1].
+            Share of the positive class in each bag, or its mean label. A mapping, and a Series whose index holds the ids
+            of the bags, is read by bag id; anything else by position: (n,) repeated for each instance, or (K,) in the
+            order of the sorted ids. What can be read in two ways that differ is refused. Noisy ones may lie outside
+            [0, 1].
         bag_sizes : as `proportions`, optional
             Stated sizes, which are checked.
 

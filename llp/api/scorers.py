@@ -9,7 +9,7 @@ from scipy.special import xlogy
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from llp.api.frames import BagLabels, bag_labels
+from llp.api.bags import BagLabels, bag_labels
 from llp.metrics.bag_level import CLIP, bag_log_loss, bag_mse
 
 ScoreLoss = Callable[[BagLabels, NDArray[np.float64]], float]

@@ -17,7 +17,7 @@ from hydra.core.global_hydra import GlobalHydra
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from llp.api.frames import BagLabels
+from llp.api.bags import BagLabels
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, read_option
 from llp.config.own_datasets import dataset_node, literal

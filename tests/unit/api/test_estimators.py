@@ -31,7 +31,7 @@ from llp import (
     bag_mse_scorer,
     unbiased_risk_scorer,
 )
-from llp.api.frames import bag_labels
+from llp.api.bags import bag_labels
 from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
