@@ -98,10 +98,9 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             (n,) the bag of each instance, or n lists of bags where an instance may be in several; None: each instance
             is a bag of its own.
         proportions : mapping, Series or array-like, optional
-            Share of the positive class in each bag, or its mean label. A mapping, and a Series whose index holds the ids
-            of the bags, is read by bag id; anything else by position: (n,) repeated for each instance, or (K,) in the
-            order of the sorted ids. What can be read in two ways that differ is refused. Noisy ones may lie outside
-            [0, 1].
+            Share of the positive class in each bag, or its mean label. A mapping is read by bag id, and so is a Series
+            whose index holds the ids; anything else by position: (n,) repeated for each instance, or (K,) in the order
+            of the sorted ids. What can be read in two ways that differ is refused. Noisy ones may lie outside [0, 1].
         bag_sizes : as `proportions`, optional
             Stated sizes, which are checked.
 
@@ -168,6 +167,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = as_frame(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
+        frame.columns = self._columns  # by position where one of both tables is an array; else the names are checked
         found, coder = [], self._recipe.coder()
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)

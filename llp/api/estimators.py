@@ -42,7 +42,7 @@ class LLPClassifier(ClassifierMixin, LLPEstimator):  # type: ignore[misc]
     numeric_as : {'standardised', 'bins', 'both'}
         What numbers become.
     overrides : sequence of str
-        Further options of `llp.train`, as on its command line: ["method.delta=0.1", "model.hidden=[32]"].
+        Further options of `llp.train`, as on its command line: ["optimizer.eps=1e-7", "model.hidden=[32]"].
     random_state : int, RandomState or None
         The seed of the initial weights, the order of the bags and every other draw.
     verbose : bool

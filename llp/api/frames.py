@@ -1,6 +1,8 @@
 """Tables of instances in any common form as polars frames."""
 
 from datetime import date
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ from sklearn.utils import check_array
 
 from llp.errors import InputError
 
+MOST = float(np.finfo(np.float32).max)  # of a number's size
+
 
 def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
     """Give an array, a data frame (pandas, polars, pyarrow) or a sparse matrix as a polars frame with text names.
@@ -17,48 +21,76 @@ def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        It is no table of numbers and texts, or holds an infinite number.
+        It is no table of numbers, texts and dates, has too few rows, or holds an infinite number.
     """
-    if hasattr(X, "iloc"):  # pandas; polars would need pyarrow to read it
+    if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas, of which polars needs pyarrow to read some columns
         names = [str(name) for name in X.columns]
         if twice := [name for name in names if names.count(name) > 1]:
             raise InputError(f"X has the column name {twice[0]!r} twice: name each column otherwise")
-        frame = pl.DataFrame({name: _series(X.iloc[:, i]) for i, name in enumerate(names)})
-    elif hasattr(X, "__arrow_c_stream__"):  # polars, pyarrow
+        frame = pl.DataFrame({name: _series(X.iloc[:, i], name) for i, name in enumerate(names)})
+    elif hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):  # polars, pyarrow
         frame = pl.DataFrame(X)
     else:
-        array = check_array(
-            X, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least_rows
-        )
+        array = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, ensure_min_samples=least_rows)
         dense = array.toarray() if hasattr(array, "toarray") else array
-        frame = pl.DataFrame({f"x{i}": _values(dense[:, i]) for i in range(dense.shape[1])})
-    numbers = [name for name, kind in frame.schema.items() if kind.is_float()]
-    infinite = frame.select(pl.col(numbers).is_infinite().any()).row(0) if numbers else ()
-    if any(infinite):
-        raise ValueError(f"column {numbers[infinite.index(True)]!r} contains infinity")
+        names = names_of_array(dense.shape[1])
+        frame = pl.DataFrame({name: _values(dense[:, i], name) for i, name in enumerate(names)})
+    if frame.height < least_rows or not frame.width:
+        raise InputError(
+            f"X has {frame.height} row(s) and {frame.width} column(s): expected at least {least_rows} and 1"
+        )
+    for name in [name for name, kind in frame.schema.items() if kind.is_float()]:
+        if (wrong := (frame[name].abs() > MOST).fill_null(value=False) & frame[name].is_not_nan()).any():
+            row = int(wrong.to_numpy().argmax())
+            raise InputError(
+                f"X holds {frame[name][row]!r} in row {row} of column {name!r}, an infinity or too large a number: "
+                f"expected numbers of at most {MOST:.2g}, and NaN where one is missing"
+            )
     return frame
 
 
-def _series(column: Any) -> pl.Series:
+def names_of_array(columns: int) -> list[str]:
+    """Names of an array's columns."""
+    return [f"x{i}" for i in range(columns)]
+
+
+def _series(column: Any, name: str) -> pl.Series:
     """A column of pandas; of its own types, texts and nullable numbers come as objects."""
     own_type = not isinstance(column.dtype, np.dtype)
-    return _values(column.astype(object).to_numpy() if own_type else column.to_numpy())
+    return _values(column.astype(object).to_numpy() if own_type else column.to_numpy(), name)
 
 
-def _values(column: NDArray[Any]) -> pl.Series:
-    """Values (n,) of any type: objects may be numbers and texts, and None or NaN where a value is missing."""
+def _values(column: NDArray[Any], name: str) -> pl.Series:
+    """Values (n,) of any type: objects may be numbers and texts, and None, NaN or NA where a value is missing."""
     if column.dtype.kind in "US":
         return pl.Series(column.tolist(), dtype=pl.String)
-    if column.dtype.kind != "O":
+    if column.dtype.kind in "biufmM":
         return pl.Series(column)
     values = [None if is_missing(value) else value for value in column.tolist()]
     present = [value for value in values if value is not None]
-    if all(isinstance(value, int | float) for value in present):
-        return pl.Series(values, dtype=pl.Float64)
-    wrong = next((value for value in present if not isinstance(value, str | int | float | date)), None)
+    if all(isinstance(value, bool | np.bool_) for value in present):
+        return pl.Series([value if value is None else bool(value) for value in values], dtype=pl.Boolean)
+    if all(isinstance(value, Integral) and -(2**63) <= int(value) < 2**63 for value in present):
+        return pl.Series([value if value is None else int(value) for value in values], dtype=pl.Int64)
+    if all(isinstance(value, _NUMBER) for value in present):
+        return pl.Series([value if value is None else _as_float(value) for value in values], dtype=pl.Float64)
+    wrong = next((value for value in present if not isinstance(value, (str, date, np.datetime64, *_NUMBER))), None)
     if wrong is not None:
-        raise TypeError(f"argument must be a string or a number, X holds {type(wrong).__name__} objects")
+        raise TypeError(
+            f"argument must be a string or a number, column {name!r} of X holds {type(wrong).__name__} objects: "
+            "write them as texts or numbers"
+        )
     return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+_NUMBER = (Real, Decimal, np.bool_)
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
 
 
 def is_missing(value: Any) -> bool:

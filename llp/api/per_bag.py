@@ -138,6 +138,7 @@ def texts(ids: Iterable[Any]) -> list[str]:
 
 
 def _text(one: Any) -> str:
-    if isinstance(one, date | np.datetime64) and getattr(one, "tzinfo", None) is None:
+    is_moment = isinstance(one, date | np.datetime64)
+    if is_moment and getattr(one, "tzinfo", None) is None:
         return str(np.datetime64(one, "us").item()).removesuffix(" 00:00:00")
     return str(one)
