@@ -199,3 +199,14 @@ def test_copy_survives_being_killed_at_any_moment(tmp_path):
         order = ordered(table, KEYS[1])
         np.testing.assert_array_equal(order.table.numeric, table.numeric[order.order])
         assert copies(table) == [order.table.folder.name]
+
+
+def test_as_many_rows_in_another_order_are_another_copy(table):
+    """Two seeds of one key: the same name, as many rows."""
+    for seed in (0, 1):
+        key = replace(KEYS[1], seed=seed)
+        order = ordered(table, key)
+        rows = build_fold(table, key, 0).train.rows
+        np.testing.assert_array_equal(in_table(order.fold_bags.train, order.order).rows, rows)
+        np.testing.assert_array_equal(order.table.label[: len(rows)], table.label[rows])
+    assert len(copies(table)) == 2

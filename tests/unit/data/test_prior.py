@@ -115,6 +115,8 @@ def test_scores_of_a_file_are_read_by_row(table, tmp_path, ending, name):
         ("other\n0.5\n", "a column probability or prediction of finite numbers"),
         ("probability\nnan\n", "a column probability or prediction of finite numbers"),
         ("probability\nx\n", "cannot be read: conversion"),
+        ("probability\n" + "0.5\n" * 701, r"a score for each of the 700 rows of t, it has 701$"),
+        ("row,probability\n" + "1,0.5\n" * 699 + "1,\n", "a column probability or prediction of finite numbers"),
         (None, "a file of scores that ends in .parquet, .arrow, .csv"),
     ],
 )

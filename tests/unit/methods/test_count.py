@@ -3,7 +3,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from scipy.special import log_expit, logsumexp
+from scipy.special import log_expit, logit, logsumexp
+from scipy.stats import binom
 
 from llp.methods.count import Count
 from llp.ops.poisson_binomial import log_count_probability
@@ -55,6 +56,14 @@ def test_large_bags_are_right_to_1e_11_at_every_count(size, mean, spread):
     counts = np.unique(np.linspace(0, size, 12).astype(int))
     value, _ = evaluate(np.tile(z, len(counts)), [size] * len(counts), counts)
     np.testing.assert_allclose(value, recursion(z)[counts], rtol=1e-11, atol=1e-11)
+
+
+def test_rare_positives_in_a_large_bag_need_every_node():
+    """Small probabilities make the characteristic function fall slowest: 23 nodes err by 2e-10, at 10 positives."""
+    size, counts = 4000, np.arange(5, 40)
+    z = np.concatenate([np.full(size, logit(count / size)) for count in counts])
+    value, _ = evaluate(z, [size] * len(counts), counts)
+    np.testing.assert_allclose(value, binom.logpmf(counts, size, counts / size), rtol=0, atol=5e-11)
 
 
 def test_the_gradient_of_a_large_bag_is_that_of_leaving_one_out():
