@@ -6,11 +6,15 @@ overlap, `bag.npy` has an entry for each pair of row and bag, and `bag_row.npy` 
 Where `Schema.aggregates_only` is set, the sums are the user's, and `label.npy` is NaN for every row of a bag.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from llp.data.label_sums import outside
+from llp.data.schema import reading
 
 BAG, BAG_ROW, BAGS = "bag.npy", "bag_row.npy", "bags.parquet"
 NO_BAG = -1
@@ -48,3 +52,23 @@ def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32],
         return np.load(folder / BAG_ROW), bag, label_sum
     row = np.flatnonzero(bag != NO_BAG)
     return row, bag[row], label_sum
+
+
+def most_bags_of_a_row(folder: Path) -> int:
+    """In how many of a table's given bags a row is at most: 1 unless they overlap."""
+    path = folder / BAG_ROW
+    return _most(path, path.stat().st_mtime_ns) if path.is_file() else 1
+
+
+@lru_cache(maxsize=16)
+def _most(path: Path, changed: int) -> int:
+    with reading(path.parent, path.name):
+        return int(np.bincount(np.load(path)).max(initial=1))
+
+
+def n_sums_outside(folder: Path) -> int:
+    """How many of a table's given bags have a label sum that labels of 0 and 1 cannot: noise, then."""
+    if not (folder / BAGS).is_file():
+        return 0
+    bags = pl.read_parquet(folder / BAGS, columns=["label_sum", "size"])
+    return int(outside(bags["label_sum"].to_numpy(), bags["size"].to_numpy()).sum())

@@ -58,8 +58,12 @@ def subset_laws(scores: Tensor, batch: BagBatch, *, max_order: int) -> list[Tens
 
 
 def subset_cross_entropy(scores: Tensor, batch: BagBatch, *, max_order: int, smoothing: float) -> Tensor:
-    """Cross-entropy of the two laws, mean over the orders that a bag has and over the bags: a scalar."""
-    size, count = batch.size.double(), batch.label_sum.double().round()
+    """Cross-entropy of the two laws, mean over the orders that a bag has and over the bags: a scalar.
+
+    A noisy sum is taken as the nearest count that the bag can have: no other one has a law.
+    """
+    size = batch.size.double()
+    count = batch.label_sum.double().round().clamp(min=0).minimum(size)
     total, n_orders = torch.zeros_like(size), torch.zeros_like(size)
     for order, law in enumerate(subset_laws(scores, batch, max_order=max_order), start=1):
         coin = law.new_tensor([math.comb(order, j) / 2**order for j in range(order + 1)])

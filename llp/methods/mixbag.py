@@ -105,7 +105,7 @@ def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, 
 
     Inside the band the mean prediction counts as the expectation: that cross-entropy carries no gradient.
     """
-    alpha = batch.label_proportion
+    alpha = batch.label_proportion.clamp(0, 1)  # of a noisy sum it may lie outside, where no band is
     expected, width = expectation_and_band(alpha, alpha[mix.partner], mix.n_own, mix.n_partner, tail=tail, band=band)
     taken, size = scores[mix.taken], mix.n_own + mix.n_partner
     mean = segment_mean(torch.sigmoid(taken.detach()), mix.segment, size)

@@ -43,7 +43,7 @@ def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Te
     def score_at(rank: Tensor) -> Tensor:
         return highest_first[start + rank]
 
-    alpha = label_sum.double() / size
+    alpha = (label_sum.double() / size).clamp(0, 1)  # of a noisy sum it may lie outside
     target = torch.logit(alpha)
     count = label_sum.round().long().clamp(min=1).minimum(size - 1)  # of the scores above the start
     low, high = target - score_at(torch.zeros_like(size)), target - score_at(size - 1)

@@ -42,8 +42,9 @@ def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Te
 def _plan_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Tensor, solve: Solver) -> Tensor:
     z = scores.double().cpu().numpy()
     labels = np.zeros(len(z))
+    possible = label_sum.clamp(min=0).minimum(size)  # a noisy sum may lie outside
     starts = np.cumsum(size.cpu().numpy()) - size.cpu().numpy()
-    for start, k, y in zip(starts.tolist(), size.tolist(), label_sum.tolist(), strict=True):
+    for start, k, y in zip(starts.tolist(), size.tolist(), possible.tolist(), strict=True):
         of_bag = slice(start, start + k)
         if 0 < y < k:
             cost = np.stack([np.logaddexp(0, z[of_bag]), np.logaddexp(0, -z[of_bag])])  # -log P of both classes

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from llp.config.grouping_keys import key_of
 from llp.config.rerun import CHOSEN, IDENTITY, identity_of
+from llp.data.given_bags import n_sums_outside
 from llp.data.prior import scores_digest
 from llp.data.table import InstanceTable
 from llp.files import folder_name, is_whole
@@ -18,6 +19,9 @@ from llp.runs.build import resolved
 from llp.runs.record import NewerRecordError, RecordError, RunRecord
 
 log = logging.getLogger(__name__)
+
+NEAREST = ("SubsetMatching", "OTLLP", "EROTLLP", "ROT", "MixBag")
+"""Methods that did not always take the nearest possible sum in the place of an impossible one."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Run:
         identity = identity_of(content)
         scores = content["grouping_key"].get("scores")
         read = {"table": table.fingerprint} | ({"scores": scores_digest(scores)} if scores else {})
+        read |= _of_sums(content, table)
         text = json.dumps({**identity, **read}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         names = (content["dataset"]["name"], key_of(content["grouping_key"]).name, content["method"]["name"])
@@ -84,6 +89,19 @@ class Run:
             if warn:
                 log.warning("%s: the run is done again", error)
             return None
+
+
+def _of_sums(content: dict[str, Any], table: InstanceTable) -> dict[str, Any]:
+    """What of the bags' sums makes other numbers than in earlier versions, so that the hash is another one too.
+
+    Sums that labels of 0 and 1 cannot have: `NEAREST` take the nearest one that they can.
+    """
+    method = json.dumps(content["method"])
+    if content["dataset"]["label_kind"] == "binary" and any(f".{name}" in method for name in NEAREST):
+        given = content["grouping_key"]["kind"] == "given"
+        if "noise" in content or (given and n_sums_outside(table.folder)):
+            return {"sums_outside": "nearest"}
+    return {}
 
 
 def keeps_weights(config: DictConfig | dict[str, Any]) -> bool:

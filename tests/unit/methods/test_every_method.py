@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llp.config.grouping_keys import read_option
 from tests.helpers.every_method import batch_of, learning_from_bags, prepare
 
 LARGE_BAG = 2500
@@ -131,6 +132,28 @@ def test_permuting_instances_inside_bags_permutes_the_gradient(name, kind, table
     assert permuted_loss.item() == pytest.approx(loss.item(), rel=1e-5, abs=1e-9)
     scale = float(gradient.abs().max())
     np.testing.assert_allclose(permuted, gradient[order], atol=1e-5 * scale + 1e-12)
+
+
+# of what is linear in the sums a noisy one is used as it is, so that the gradient stays unbiased: test_noise.py
+LINEAR = ("dllp_mae", "dllp_mse", "dsq", "easy_llp", "debiased", "genbags", "sim_llp", "upm")
+
+
+TAKE_NEAREST = [(name, ()) for name, kind in learning_from_bags() if kind == "binary" and name not in LINEAR]
+TAKE_NEAREST += [
+    (name, ("method.solver=pot",)) for name, _ in TAKE_NEAREST if "solver" in read_option(f"method/{name}")
+]
+
+
+@pytest.mark.parametrize(("name", "overrides"), TAKE_NEAREST)
+def test_a_sum_that_cannot_be_is_taken_as_the_nearest_one_that_can(name, overrides, tables):
+    """Where a loss needs a count or a proportion that can be: below 0 or above the size it has no least value."""
+    method = prepare(name, "binary", tables, overrides=overrides)
+    scores = scores_like("ordinary", 18)
+    noisy, possible = (
+        loss_and_gradient(method, scores, batch_of(tables["binary"], [4, 5, 6, 3], sums))
+        for sums in ([-3.2, 9.0, 3.0, -0.2], [0.0, 5.0, 3.0, 0.0])
+    )
+    torch.testing.assert_close(noisy, possible, rtol=1e-6, atol=1e-7)
 
 
 @every_method

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
+from llp.ops import transport, transport_pot
 from llp.ops.transport import entropic_labels, transport_labels
 
 REG = 0.2
@@ -113,3 +114,13 @@ def test_equal_scores_share_the_proportion():
     segment, size = bags_of([4, 10])
     labels = entropic_labels(torch.full((14,), 3.0), segment, size, torch.tensor([1.0, 5.0]), reg=REG)
     np.testing.assert_allclose(labels, [0.25] * 4 + [0.5] * 10, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [transport, transport_pot])
+@pytest.mark.parametrize(("label_sum", "n_positive"), [(2.4, 2), (2.6, 3), (-3.2, 0), (7.9, 5), (0.3, 0), (4.8, 5)])
+def test_a_noisy_sum_labels_the_nearest_number_of_instances(solver, label_sum, n_positive):
+    scores = torch.tensor([0.3, -1.0, 2.0, 0.9, -0.2], dtype=torch.float64)
+    segment, size = bags_of([5])
+    labels = solver.transport_labels(scores, segment, size, torch.tensor([label_sum]))
+    highest = scores.argsort(descending=True)
+    torch.testing.assert_close(labels[highest], (torch.arange(5) < n_positive).double(), atol=1e-9, rtol=0)

@@ -40,7 +40,7 @@ CONFIGS = [
     "dataset=flights experiment=search method=debiased",
     "dataset=synthetic grouping_key=1_2 dataset.key_columns=[1,2] dataset.learning_rate=1",
 ]
-TABLE = SimpleNamespace(fingerprint="0123456789abcdef")
+TABLE = SimpleNamespace(fingerprint="0123456789abcdef", folder=Path("none"))
 
 
 def hash_of(words):
@@ -59,6 +59,15 @@ def test_every_pinned_identity_is_of_another_run():
     pins = json.loads(PINS.read_text())
     assert list(pins) == CONFIGS
     assert len(set(pins.values())) == len(CONFIGS)
+
+
+def test_runs_whose_impossible_sums_are_now_taken_as_the_nearest_are_other_runs(monkeypatch):
+    noisy = [f"dataset=flights noise=laplace method={name}" for name in ("llp_mm", "soft_erot_llp", "dsq")]
+    now, clean = [hash_of(words) for words in noisy], hash_of("dataset=flights method=llp_mm")
+    monkeypatch.setattr("llp.runs.identity.NEAREST", ())
+    before = [hash_of(words) for words in noisy]
+    assert [one != other for one, other in zip(now, before, strict=True)] == [True, True, False]
+    assert hash_of("dataset=flights method=llp_mm") == clean
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""Which label sums bags can have: labels of 0 and 1 sum to 0 to k in a bag of k, and every sum fits into 32 bits."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.data.schema import LabelKind
+from llp.errors import InputError
+
+ROUNDING = 1e-6  # of a proportion: what a mean that was written with few digits, times the size, may be off
+REACH = 50.0  # scales of Laplace noise; beyond it lies one sum in e^50
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def outside(label_sum: NDArray[np.float64], size: NDArray[np.int64], reach: float = 0.0) -> NDArray[np.bool_]:
+    """Which sums (K,) of labels 0 and 1 are below 0, or above the size of the bag, by more than `reach`: (K,)."""
+    slack = reach + ROUNDING * size
+    found: NDArray[np.bool_] = (label_sum < -slack) | (label_sum > size + slack)
+    return found
+
+
+def check_sums(
+    label_sum: NDArray[np.float64],
+    size: NDArray[np.int64],
+    ids: Sequence[str],
+    label_kind: LabelKind,
+    *,
+    stated: str,
+    epsilon: float | None,
+) -> int:
+    """Refuse label sums that no bag has; those that noise has moved out of 0 to k are counted.
+
+    Parameters
+    ----------
+    label_sum, size, ids
+        (K,) of each bag.
+    label_kind : {'binary', 'real'}
+        Kind of the labels.
+    stated : {'label_sum', 'label_mean', 'proportions'}
+        By which of them the sums were given, for the error.
+    epsilon : float or None
+        Of the Laplace noise of scale 1/ε in the sums; None where none is declared.
+
+    Returns
+    -------
+    int
+        Sums of labels 0 and 1 that noise has moved out of 0 to k.
+
+    Raises
+    ------
+    InputError
+        A sum does not fit into 32 bits; or labels are 0 and 1, and no noise, or none of this ε, explains a sum.
+    """
+    wrong = ~(np.abs(label_sum) <= LARGEST)
+    expected, hints = f"expected a number whose sum is at most {LARGEST:.0e}", ["correct it"]
+    if label_kind == "binary" and not wrong.any():
+        wrong = outside(label_sum, size, 0.0 if epsilon is None else REACH / epsilon)
+        if stated == "label_sum":
+            expected = "labels of 0 and 1 sum to 0 up to the number of rows"
+        else:
+            expected = "means of labels 0 and 1 lie in 0 to 1"
+            means = label_sum[wrong] / size[wrong]
+            if len(means) and means.min() > 0 and means.max() <= 100:
+                hints.append("divide percentages by 100")
+        if epsilon is not None:
+            expected += f", and noise of scale 1/epsilon = {1 / epsilon:g} does not reach so far"
+        elif stated == "proportions":
+            hints += ["tell noise by LLPClassifier(epsilon=1.0)", "take LLPRegressor for other labels than 0 and 1"]
+        else:
+            hints += ["tell noise by its epsilon=1.0", "write label_kind=real for other labels than 0 and 1"]
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        value = label_sum[at] if stated == "label_sum" else label_sum[at] / size[at]
+        further = f" (and {int(wrong.sum()) - 1} more)" if wrong.sum() > 1 else ""
+        said = f"bag {ids[at]!r} of {size[at]} rows has {stated} {value:g}{further}"
+        raise InputError(f"{said}: {expected}; {', or '.join(hints)}")
+    return int(outside(label_sum, size).sum()) if label_kind == "binary" else 0
