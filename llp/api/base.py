@@ -1,5 +1,6 @@
 """What the estimators have in common: their parameters, fitting on bags, and the scores of a trained model."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -11,10 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from llp.api.bags import bag_labels
-from llp.api.frames import as_frame
+from llp.api.frames import BagLabels, as_frame, bag_labels
+from llp.data.label_sums import check_sums
 from llp.data.table import LabelKind
-from llp.errors import InputError
+from llp.errors import InputError, invalid
+
+log = logging.getLogger(__name__)
 
 SCORED_ROWS = 2**16
 OPTIONS = {  # of the commands, by the parameter
@@ -49,6 +52,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         rare_threshold: int | None = None,
         numeric_as: str | None = None,
         overrides: Sequence[str] = (),
+        epsilon: float | None = None,
         random_state: Any = 0,
         verbose: bool = False,
     ) -> None:
@@ -63,6 +67,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         self.rare_threshold = rare_threshold
         self.numeric_as = numeric_as
         self.overrides = overrides
+        self.epsilon = epsilon
         self.random_state = random_state
         self.verbose = verbose
 
@@ -98,9 +103,8 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             (n,) the bag of each instance, or n lists of bags where an instance may be in several; None: each instance
             is a bag of its own.
         proportions : mapping, Series or array-like, optional
-            Share of the positive class in each bag, or its mean label. A mapping is read by bag id, and so is a Series
-            whose index holds the ids; anything else by position: (n,) repeated for each instance, or (K,) in the order
-            of the sorted ids. What can be read in two ways that differ is refused. Noisy ones may lie outside [0, 1].
+            Share of the positive class in each bag, or its mean label: by bag id, in the order of the sorted ids, or
+            (n,) repeated for each instance. Noisy ones may lie outside [0, 1], where `epsilon` tells the noise.
         bag_sizes : as `proportions`, optional
             Stated sizes, which are checked.
 
@@ -129,6 +133,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         frame = as_frame(X)
         validate_data(self, X, skip_check_array=True)
         labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
+        facts = self._facts(labels)
         coding = {"rare_threshold": self.rare_threshold, "numeric_as": self.numeric_as}
         try:
             trained = train(
@@ -139,6 +144,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
                 coding={name: value for name, value in coding.items() if value is not None},
                 categorical=self.categorical,
                 overrides=self._overrides(),
+                facts=facts,
                 verbose=self.verbose,
             )
         except InputError as error:
@@ -147,6 +153,18 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         self._recipe, self._trained = trained.recipe, trained.method
         self.record_ = trained.record
         self.n_iter_ = trained.record.stages[-1].epochs
+
+    def _facts(self, labels: BagLabels) -> dict[str, float]:
+        """What is known of the noise in the sums, which are refused where no bag can have them."""
+        epsilon = self.epsilon
+        if epsilon is not None and not (isinstance(epsilon, int | float) and 0 < epsilon < float("inf")):
+            raise invalid("epsilon", epsilon, "a number > 0, or None where the proportions hold no noise", 1.0)
+        outside = check_sums(
+            labels.label_sum, labels.size, labels.ids, self._label_kind, stated="proportions", epsilon=epsilon
+        )
+        if outside:
+            log.warning("noise has moved %d of the %d proportions out of 0 to 1", outside, len(labels.ids))
+        return {} if epsilon is None else {"epsilon": float(epsilon), "sums_outside": outside}
 
     def _overrides(self) -> list[str]:
         seed = self.random_state
@@ -167,7 +185,6 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = as_frame(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
-        frame.columns = self._columns  # by position where one of both tables is an array; else the names are checked
         found, coder = [], self._recipe.coder()
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)

@@ -17,10 +17,10 @@ from hydra.core.global_hydra import GlobalHydra
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from llp.api.bags import BagLabels
+from llp.api.frames import BagLabels
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, read_option
-from llp.config.own_datasets import dataset_node, literal
+from llp.config.own_datasets import dataset_node
 from llp.data.given_bags import write_given_bags
 from llp.data.table import InstanceTable, LabelKind
 from llp.data.table_writer import CHUNK_ROWS, TableWriter
@@ -56,6 +56,7 @@ def train(
     coding: Mapping[str, Any],
     categorical: Sequence[str],
     overrides: Sequence[str],
+    facts: Mapping[str, float],
     verbose: bool,
 ) -> Trained:
     """Train on bags.
@@ -76,6 +77,8 @@ def train(
         Columns that are categorical although they hold numbers.
     overrides : sequence of str
         Options of `llp.train`, as on its command line.
+    facts : Mapping
+        What is known of the noise in the sums.
     verbose : bool
         Whether the epochs are printed.
     """
@@ -83,12 +86,12 @@ def train(
     frame = normalised(frame, options.reading)
     with tempfile.TemporaryDirectory(prefix="llp-") as name, _process_as_it_was(verbose):
         place = Path(name)
-        recipe = _write_table(place / TABLE, frame, labels, y, label_kind, options)
+        recipe = _write_table(place / TABLE, frame, labels, y, label_kind, options, facts)
         table = InstanceTable.open(place / TABLE)
         given = ["grouping_key=given", "grouping_key.n_folds=1", "fold=0", "save_model=true", "checkpoint_minutes=60"]
         config = _composed([*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
         with open_dict(config):
-            config.dataset = OmegaConf.create(literal(dataset_node(TABLE, table.schema)))
+            config.dataset = OmegaConf.create(dataset_node(TABLE, table.schema))
         record = run_one(config)
         return Trained(recipe, load_method(Run.of(config, table).folder, table), record)
 
@@ -113,6 +116,7 @@ def _write_table(
     y: NDArray[np.float64] | None,
     label_kind: LabelKind,
     options: FilesOptions,
+    facts: Mapping[str, float],
 ) -> Recipe:
     check_names(frame.columns, options.roles)
     lazy = frame.lazy()
@@ -129,7 +133,9 @@ def _write_table(
         bags = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum})
         write_given_bags(writer.temporary, labels.number, bags, row=labels.instance)
         made_by = {"_target_": "llp.api.training.train"}
-        writer.finish(made_by=made_by, source={}, facts={}, given_bags=len(labels.size), aggregates_only=y is None)
+        writer.finish(
+            made_by=made_by, source={}, facts=dict(facts), given_bags=len(labels.size), aggregates_only=y is None
+        )
     return recipe
 
 

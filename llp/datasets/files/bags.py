@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from llp.data.table import LabelKind
@@ -44,13 +45,16 @@ class StatedBags:
 
     @property
     def label_kind(self) -> LabelKind:
-        """Binary where every mean lies in [0, 1] as far as it is known, else real."""
-        if self.label == "label_mean":
-            least, most = self.frame["label_mean"].min(), self.frame["label_mean"].max()
-        else:
-            size = self.frame["size"].fill_null(float("inf"))
-            least, most = self.frame["label_sum"].min(), (self.frame["label_sum"] / size).max()
-        return "binary" if float(least) >= 0 and float(most) <= 1 else "real"  # type: ignore[arg-type]
+        """Binary where every mean lies in [0, 1] as far as it is known, else real.
+
+        Sums that are whole, of which most are possible counts, and means from 0, of which most are proportions, are
+        binary too: the others are wrong, or it takes somebody who knows to say that they are not.
+        """
+        value = self.frame[self.label].to_numpy()
+        size = self.frame["size"].fill_null(float("inf")).to_numpy() if self.label == "label_sum" else 1.0
+        possible = (value >= 0) & (value <= size)
+        like_binary = (value == np.floor(value)).all() if self.label == "label_sum" else (value >= 0).all()
+        return "binary" if possible.all() or (like_binary and possible.mean() > 0.5) else "real"
 
 
 def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> StatedBags:
@@ -67,10 +71,12 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     reader = FilesReader(files, as_written, stop, lambda columns: _columns(columns, bag_column, files.paths[0]))
     frame = pl.concat(reader.frames())
     (label,) = (name for name in LABELS if name in frame.columns)
-    size = number(SIZE, frame.schema[SIZE], reading) if SIZE in frame.columns else pl.lit(None, pl.Float64)
+    size = (
+        number(SIZE, frame.schema[SIZE], decimal=reading.decimal) if SIZE in frame.columns else pl.lit(None, pl.Float64)
+    )
     stated = frame.select(
         text(bag_column, frame.schema[bag_column]).alias("id"),
-        number(label, frame.schema[label], reading).alias(label),
+        number(label, frame.schema[label], decimal=reading.decimal).alias(label),
         size.alias(SIZE),
     )
     for name in [label, *([SIZE] if SIZE in frame.columns else [])]:

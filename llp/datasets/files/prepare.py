@@ -13,8 +13,8 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import PositiveFloat
 
-from llp.config.checks import LARGEST_SCALE
 from llp.config.grouping_keys import options as known_datasets
+from llp.data.label_sums import check_sums
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
@@ -27,7 +27,7 @@ from llp.datasets.files.values import bags_of
 from llp.datasets.files.weights import check_weights
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
 from llp.datasets.staging import progress_bars, scratch
-from llp.errors import InputError, invalid
+from llp.errors import InputError
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,8 @@ def prepare(
     bag_sizes, unmatched_bags
         See `llp.datasets.files.bags.match_bags`.
     epsilon : float or None
-        Of the Laplace noise of scale 1/ε in the sums of `bags`: measures of bags tell how many lie within it.
+        Of the Laplace noise of scale 1/ε in the sums of `bags`: labels of 0 and 1 may then sum to less than 0 or more
+        than the rows, and measures of bags tell how many sums lie within the noise.
     errors : {'stop', 'skip'}
         What a record that is wrong, or lacks its label, does.
     reading, roles, coding : Mapping
@@ -82,9 +83,6 @@ def prepare(
         )
     if epsilon is not None and bags is None:
         raise InputError(f"Invalid epsilon={epsilon}: it is of the noise in bags=, expected that option too")
-    if epsilon is not None and epsilon < 1 / LARGEST_SCALE:
-        expected = f"a number >= {1 / LARGEST_SCALE:g}, as the noise on a sum has to fit into 32 bits"
-        raise invalid("epsilon", epsilon, expected, 0.1)
     if bag_sizes != "check" and bags is None:
         raise InputError(f"Invalid bag_sizes={bag_sizes}: they stand in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
@@ -109,8 +107,10 @@ def prepare(
         _tell_rare(vocabularies, options.coding.rare_threshold)
         recipe = Recipe(options, label, features, vocabularies)
         found, kind = None, None if label is None else label.kind
+        noise: dict[str, float] = {} if epsilon is None else {"epsilon": epsilon}
         if options.roles.bag_column is not None:
-            found, kind = _bags(train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags)
+            found, kind, stated = _bags(train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags)
+            noise |= _check_sums(found, kind, stated, epsilon)
         assert kind is not None
         written = {
             option: Part(
@@ -121,7 +121,6 @@ def prepare(
             )
             for option, one in staged.items()
         }
-        noise = {} if epsilon is None else {"epsilon": epsilon}
         write_table(folder, made_by, written, kind, found, raw_columns, noise, progress)
 
 
@@ -201,8 +200,8 @@ def _tell_no_date(raw_columns: Sequence[RawColumn], date_format: str) -> None:
 def _bags(
     train: StagedFiles, recipe: Recipe, bags: FilesGiven | None, kind: LabelKind | None, *, sizes: Sizes,
     unmatched: Unmatched,
-) -> tuple[pl.DataFrame, LabelKind]:  # fmt: skip
-    """Id, size and label sum of the bags of the train rows, and the kind of the labels."""
+) -> tuple[pl.DataFrame, LabelKind, str]:  # fmt: skip
+    """Id, size and label sum of the bags of the train rows, the kind of the labels, and by what the sums are stated."""
     roles, reading = recipe.options.roles, recipe.options.reading
     column = roles.bag_column
     assert column is not None
@@ -224,9 +223,19 @@ def _bags(
         assert kind is not None
         numbered = known.with_row_index(BAG_NUMBERS).cast({BAG_NUMBERS: pl.Int32})
         joined = numbered.join(sums.collect(engine="streaming"), on=BAG_NUMBERS, how="left").sort(BAG_NUMBERS)
-        return joined.drop_nulls().select("id", "size", "label_sum"), kind
+        return joined.drop_nulls().select("id", "size", "label_sum"), kind, "label_sum"
     stated = read_bags(_listed(bags), column, reading)
     if kind is None:
         kind = stated.label_kind if roles.label_kind == "auto" else roles.label_kind
         log.info("the labels are taken as %s; label_kind=binary or real says otherwise", kind)
-    return match_bags(counts, stated, sizes=sizes, unmatched=unmatched), kind
+    return match_bags(counts, stated, sizes=sizes, unmatched=unmatched), kind, stated.label
+
+
+def _check_sums(bags: pl.DataFrame, kind: LabelKind, stated: str, epsilon: float | None) -> dict[str, float]:
+    """Refuse sums that no bag has, and say how many of them noise has moved where labels of 0 and 1 cannot sum to."""
+    label_sum, size = bags["label_sum"].to_numpy(), bags["size"].to_numpy()
+    n_outside = check_sums(label_sum, size, bags["id"].to_list(), kind, stated=stated, epsilon=epsilon)
+    if not n_outside:
+        return {}
+    log.warning("noise has moved %d of the %d sums below 0 or above the size of their bag", n_outside, len(bags))
+    return {"sums_outside": n_outside}

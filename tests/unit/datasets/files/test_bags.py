@@ -94,6 +94,8 @@ def test_folds_are_of_whole_bags_and_a_test_file_is_the_test_split(write, tmp_pa
     tested = write(name="tested", test=rows(200, seed=1).drop("campaign"))
     fold = build_fold(tested, GroupingKey("given", n_folds=5), 0)
     assert fold.test_rows.tolist() == list(range(N, N + 200))
+    assert sorted(fold.train.rows) == list(range(N)), "a row without a bag is in one"
+    assert len(fold.train) == len(fold.train.sizes) == 30
     assert set(tested.label[N:]) == {0.0, 1.0}
     assert np.isnan(tested.label[:N]).all()
     for key, number in ((GroupingKey("given", n_folds=5), 1), (GroupingKey("random", bag_size=64), 0)):
@@ -103,12 +105,63 @@ def test_folds_are_of_whole_bags_and_a_test_file_is_the_test_split(write, tmp_pa
 
 def test_real_labels_and_noisy_sums_are_used_as_they_are(write):
     noisy = stated(rows()).with_columns(label_sum=pl.col("label_sum") * 3.0 - 20)
-    assert write(bags=noisy).label_kind == "real"
-    table = write("label_kind=binary", name="noisy", bags=noisy)
+    assert write("label_kind=real", bags=noisy).label_kind == "real"
+    table = write("label_kind=binary", "epsilon=0.5", name="noisy", bags=noisy)
     assert table.label_kind == "binary"
     sums, _ = sums_by_id(table)
     assert min(sums.values()) < 0
     assert sums == pytest.approx(dict(zip(noisy["campaign"], noisy["label_sum"], strict=True)))
+
+
+def of_c07(value, label="label_sum"):
+    """The stated bags, of which c07 has another label."""
+    frame = stated(rows(), mean=label == "label_mean").cast({label: pl.Float64})
+    return frame.with_columns(pl.when(pl.col("campaign") == "c07").then(value).otherwise(label).alias(label))
+
+
+IMPOSSIBLE = {
+    "below 0": (
+        of_c07(-5.0),
+        r"label_sum -5: labels of 0 and 1 sum to 0 up to the number of rows; correct it, or tell n",
+    ),
+    "above the size": (of_c07(50.0).drop("size"), r"label_sum 50: labels of 0 and 1 .*label_kind=real for other"),
+    "above 32 bits": (of_c07(1e300), r"label_sum 1e\+300: expected a number whose sum is at most 3e\+38; correct it$"),
+    "mean above 1": (
+        of_c07(1.3, "label_mean"),
+        r"label_mean 1.3: means of labels 0 and 1 lie in 0 to 1; correct it, or d",
+    ),
+    "percent": (
+        stated(rows(), mean=True).with_columns(pl.col("label_mean") * 100),
+        r"label_mean [\d.]+ \(and \d+ more\): means .* or divide percentages by 100, or tell noise by its epsilon=1.0",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+@pytest.mark.parametrize("kind", ["auto", "binary"])
+def test_sums_that_labels_of_0_and_1_cannot_have_are_refused_with_the_bag(write, case, kind):
+    bags, said = IMPOSSIBLE[case]
+    if case == "percent" and kind == "auto":
+        assert write(bags=bags).label_kind == "real"  # most of the means say so
+        return
+    with pytest.raises(InputError, match=rf"^bag 'c\d\d' of \d+ rows has {said}") as error:
+        write(f"label_kind={kind}", bags=bags)
+    assert ("percentages" in str(error.value)) == (case in ("percent", "mean above 1"))
+
+
+def test_sums_that_declared_noise_explains_are_counted_and_others_refused(write, caplog):
+    table = write("label_kind=binary", "epsilon=0.5", bags=of_c07(-5.0))
+    assert "noise has moved 1 of the 30 sums below 0 or above the size of their bag" in caplog.text
+    assert (table.schema.facts["epsilon"], table.schema.facts["sums_outside"]) == (0.5, 1)
+    with pytest.raises(
+        InputError, match=r"'c07' .* label_sum -500: .* noise of scale 1/epsilon = 2 does not reach so fa"
+    ):
+        write("label_kind=binary", "epsilon=0.5", name="far", bags=of_c07(-500.0))
+
+
+def test_a_mean_with_few_digits_is_no_impossible_sum(write):
+    whole = stated(rows(), mean=True).with_columns(label_mean=pl.col("label_mean").round(2))
+    assert write("label_kind=binary", bags=whole).label_kind == "binary"
 
 
 def test_sizes_that_differ_are_refused_with_the_bag_or_the_rows_count(write):
