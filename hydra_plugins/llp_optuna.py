@@ -38,6 +38,7 @@ class OptunaSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         """See `Sweeper.sweep`."""
+        from llp.config.launchers import check_storage
         from llp.errors import InputError
         from llp.files import locked
         from llp.runs.failures import end_of_grid
@@ -46,7 +47,7 @@ class OptunaSweeper(Sweeper):
         try:
             self._check()
             storage = Path(self._options["storage"])
-            storage.parent.mkdir(parents=True, exist_ok=True)
+            check_storage(storage)
             with locked(storage.with_name(f".{storage.name}.lock"), "another search is at work"):
                 self._search(arguments, storage)
         except InputError as error:

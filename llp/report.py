@@ -138,7 +138,7 @@ def report(
         )
     filters = {"dataset": dataset, "grouping_key": grouping_key, "method": method}
     collected = of_experiment(collect(outputs_dir), experiment)
-    datasets = datasets_of(outputs_dir, collected, dataset)
+    datasets, unstarted = datasets_of(outputs_dir, collected, dataset)
     collected = filtered(outputs_dir, collected, {name: names for name, names in filters.items() if names is not None})
     chosen: list[Chosen] = []
     if learning_rate == "held_out":
@@ -152,7 +152,8 @@ def report(
         rates = [f"  learning rate {one.rate}, of {one.n_rates}, by {one.criterion}: {_where(one)}" for one in chosen]
         if learning_rate == "held_out" and not chosen:
             rates = ["  learning rates: none to choose among, as no fold has held-out losses at two of them"]
-        closing = [*_closing(collected), *rates, *(f"  missing: {line}" for line in made.missing)]
+        left_out = [f"  left out: {line}" for line in unstarted]
+        closing = [*_closing(collected), *left_out, *rates, *(f"  missing: {line}" for line in made.missing)]
         for section in made.sections:
             for name, table in section.tables.items():
                 if name in (tables or PRINTED):

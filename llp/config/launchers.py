@@ -1,5 +1,7 @@
 """Options of this project's launchers and of its search, which are in Hydra's node: that has no checks of its own."""
 
+import json
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 from hydra.core.config_store import ConfigStore
@@ -8,6 +10,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 from llp.config.options import check_value
 from llp.config.schema import ConfigGroup
 from llp.errors import invalid
+from llp.files import SMALL_FILE
 
 _Memory = Annotated[str, Field(description="memory as Slurm writes it", pattern=r"^\d+[KMGT]?B?$", examples=["8GB"])]
 
@@ -62,7 +65,7 @@ class SearchOptions(ConfigGroup):
     seed: NonNegativeInt
     startup_trials: PositiveInt
     prune: bool
-    storage: Annotated[str, Field(min_length=1, description="a file", examples=["outputs/optuna.journal"])]
+    storage: Annotated[str, Field(pattern=r"^[^\x00]+$", description="a file", examples=["outputs/optuna.journal"])]
 
 
 def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) -> None:
@@ -89,6 +92,33 @@ def check_joblib(options: dict[str, Any]) -> None:
     check_plugin("hydra.launcher", JoblibOptions, options)
     if options.get("n_jobs") == 0:
         raise invalid("hydra.launcher.n_jobs", 0, "a number of processes, or -1 for one on each core", 2)
+
+
+def check_storage(path: Path) -> None:
+    """Refuse to write a search into a file of something else; makes the file's folder.
+
+    Raises
+    ------
+    InputError
+        The file is there and is no journal of Optuna's, or it cannot be there.
+    """
+    expected = "a file of searches, or one that is not there yet"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if (path.exists() or path.is_symlink()) and (not path.is_file() or not _is_journal(path)):
+            raise invalid("hydra.sweeper.storage", str(path), expected, "outputs/optuna.journal")
+    except OSError as error:
+        raise invalid("hydra.sweeper.storage", str(path), f"{expected}, but {error.strerror}") from None
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether a file is empty, or its first line is one of Optuna's."""
+    with path.open("rb") as file:
+        line = file.readline(SMALL_FILE)
+    try:
+        return not line or "op_code" in json.loads(line)
+    except (ValueError, TypeError):
+        return False
 
 
 def forget_namesakes() -> None:

@@ -13,9 +13,20 @@ from llp.results import published
 from llp.results.collect import Collected
 from llp.runs.point import Point
 
+MOST_UNSTARTED = 50
 
-def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> list[str]:
+
+def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
     """Names to report on: with runs or an analysis, or published ones that are asked for, or where nothing is.
+
+    Datasets of which no run was started make pages of nothing: of more than `MOST_UNSTARTED` the first are kept.
+
+    Returns
+    -------
+    list of str
+        The names.
+    list of str
+        A line on what was left out, where anything was.
 
     Raises
     ------
@@ -23,18 +34,27 @@ def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | 
         A name that is asked for has nothing.
     """
     analysed = [unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")]
-    there = {*_names(collected, "dataset"), *analysed}
+    started = {*_started(collected, "dataset"), *analysed}
+    there = {*_names(collected, "dataset"), *started}
     if asked is None:
-        return sorted(there or published.DATASETS)
+        unstarted = sorted(there - started)
+        left = unstarted[MOST_UNSTARTED:]
+        said = f"{len(left)} more datasets that grids ask for and of which no run was started; dataset=NAME shows one"
+        return sorted({*started, *unstarted[:MOST_UNSTARTED]} or published.DATASETS), [said] if left else []
     _refuse_unknown("dataset", asked, sorted({*there, *published.DATASETS}), "no run has it")
-    return [name for name in sorted({*there, *published.DATASETS}) if name in asked]
+    return [name for name in sorted({*there, *published.DATASETS}) if name in asked], []
+
+
+def _started(collected: Collected, option: str) -> set[str]:
+    """The names that runs have which are finished, failed or cut off."""
+    points = [failure.point for failure in collected.failed] + collected.unfinished
+    return {*collected.runs[option], *(getattr(point, option) for point in points)}
 
 
 def _names(collected: Collected, option: str) -> set[str]:
-    """The names that runs have which are finished, failed, cut off or asked for."""
-    points = [failure.point for failure in collected.failed] + collected.unfinished
-    points += [point for grid in collected.grids for point in grid.points]
-    return {*collected.runs[option], *(getattr(point, option) for point in points)}
+    """The names that runs have which were started or are asked for."""
+    asked = (getattr(point, option) for grid in collected.grids for point in grid.points)
+    return {*_started(collected, option), *asked}
 
 
 def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str], why: str) -> None:

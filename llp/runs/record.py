@@ -1,6 +1,5 @@
 """The records that runs leave, `result.json` and `error.json`: their fields and version, written and read here."""
 
-import math
 import traceback
 from collections.abc import Mapping
 from datetime import datetime
@@ -25,11 +24,12 @@ SCHEMA: Final = 2
 
 
 def _defined(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return None if isinstance(value, float) and not abs(value) <= _LARGEST else value
 
 
+_LARGEST = 1e100  # errors of float32 predictions stay below 1e77; sums of squares of larger ones are not finite
 MeasuredValue = Annotated[float | None, BeforeValidator(_defined)]
-"""A measured value; None, in JSON null, where it is undefined or not finite."""
+"""A measured value; None, in JSON null, where it is undefined, not finite or beyond what can be summed."""
 
 NaturalNumber = Annotated[int, Field(ge=0, lt=2**63)]
 Seconds = Annotated[float, Field(lt=1e9, allow_inf_nan=False)]

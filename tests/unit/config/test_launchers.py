@@ -12,7 +12,7 @@ from hydra_plugins.llp_ray import RayLauncher
 from hydra_plugins.llp_slurm import SlurmLauncher
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.launchers import JoblibOptions, RayOptions, SearchOptions, SlurmOptions, check_plugin
+from llp.config.launchers import JoblibOptions, RayOptions, SearchOptions, SlurmOptions, check_plugin, check_storage
 from llp.errors import InputError
 
 FILES = {
@@ -79,6 +79,36 @@ def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
         made(RayLauncher, "launcher/ray")._ray()
     with pytest.raises(InputError, match=r"needs Optuna, which is not installed: pip install 'llp-bench\[optuna\]'$"):
         made(OptunaSweeper, "sweeper/optuna")._check()
+
+
+@pytest.mark.parametrize(
+    "content", ["a,b\n1,2\n", '{"dataset": 1}\n', "[1]", "3", "\xff", None, "folder", "below a file"]
+)
+def test_a_search_is_not_written_into_a_file_of_something_else(tmp_path, content):
+    path = tmp_path / "mine"
+    if content == "folder":
+        path.mkdir()
+    elif content is None:
+        path.symlink_to(path)
+    else:
+        path.write_text(content)
+    storage = path / "journal" if content == "below a file" else path
+    with pytest.raises(
+        InputError, match=r"^Invalid hydra\.sweeper\.storage='.*': expected a file of searches, or one th"
+    ):
+        check_storage(storage)
+    assert path.is_symlink() or path.is_dir() or path.read_text() == content
+
+
+def test_a_journal_of_searches_goes_on(tmp_path):
+    optuna = pytest.importorskip("optuna")
+    path = tmp_path / "outputs" / "optuna.journal"
+    check_storage(path)
+    path.touch()
+    check_storage(path)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+    optuna.create_study(storage=storage).optimize(lambda trial: 0.5, n_trials=1)
+    check_storage(path)
 
 
 def test_slurm_without_its_commands_is_told(monkeypatch, tmp_path):

@@ -173,6 +173,18 @@ def test_what_a_killed_report_was_writing_is_removed(tmp_path: Path) -> None:
     assert list(figures.parent.rglob(".[0-9]*")) == []
 
 
+def test_values_beyond_what_can_be_summed_are_undefined_and_counted(tmp_path: Path) -> None:
+    for method in ("dllp_bce", "upm"):
+        for fold in range(3):
+            write_run(tmp_path, 0.5, fold=fold, method=method, label_kind="real", config_hash=f"{method}{fold}")
+    for number, path in enumerate(sorted(tmp_path.rglob("result.json"))):
+        content = json.loads(path.read_text())
+        content["metric"]["best"] = (-1) ** number * 1e308
+        path.write_text(json.dumps(content))
+    _, text = shown(tmp_path)
+    assert text.count("3 of 3 NaN") == 2
+
+
 def test_telling_paths_tell_all_apart() -> None:
     configs = [{"a": x, "b": y, "c": x + y, **extra} for x in "12" for y in "12" for extra in ({}, {"d": "1"})]
     paths = telling_paths(configs)
