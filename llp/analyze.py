@@ -43,6 +43,7 @@ from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import invalid
 from llp.files import folder_name, write_atomically, writing_in
+from llp.results.table import frame_to_csv
 from llp.runs.load import load_model
 
 register()
@@ -87,7 +88,7 @@ def analyze(config: DictConfig) -> Path:
         add_clusters(rows, table.label_kind, config.tail_named_by)
         frame = pl.DataFrame(rows, infer_schema_length=None)
         write_atomically(folder / "analysis.parquet", frame.write_parquet)
-        write_atomically(folder / "analysis.csv", frame.write_csv)
+        write_atomically(folder / "analysis.csv", lambda path: path.write_text(frame_to_csv(frame), encoding="utf-8"))
         draw_figures(frame, folder / "figures", config.dataset.name)
         measure_matrices(config, table, folder)
     show_bag_datasets(frame, config.dataset.name)

@@ -5,6 +5,7 @@ import hashlib
 import logging
 import os
 import re
+import secrets
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kiloby
 YAML_DEPTH = 50
 LEASE_SECONDS = 60.0
 NAME_BYTES = 150  # of a folder: file systems take 255, and endings and digests are added
+_OF_OURS = re.compile(r"\..+\.[0-9a-f]{16}\.llp-part(\..*)?", re.DOTALL)  # what `write_atomically` fills
 
 
 def is_whole(path: Path) -> bool:
@@ -145,7 +147,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     path : Path
         Its folder is made when it is missing.
     write : callable
-        Given the temporary file's path, which has the ending of `path`.
+        Given the path of an empty temporary file of a name that cannot be foreseen, with the ending of `path`.
 
     Raises
     ------
@@ -153,9 +155,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         The file cannot be written; names it. Nothing of it stays, and what was there before does.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    temporary = path.with_name(f".{folder_name(path.stem)}.{secrets.token_hex(8)}.llp-part{path.suffix}")
     try:
-        try:
+        try:  # never through a link that somebody has put there
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
             write(temporary)
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -181,8 +184,9 @@ def writing_in(folder: Path, busy: str) -> Iterator[None]:
 
 def remove_unwritten(folder: Path) -> None:
     """Remove what killed processes were writing by `write_atomically`; call it while holding the folder's lock."""
-    for leftover in folder.rglob(".[0-9]*"):
-        leftover.unlink()
+    for leftover in folder.rglob(".*.llp-part*"):
+        if _OF_OURS.fullmatch(leftover.name) and leftover.is_file():
+            leftover.unlink()
 
 
 def _write_more(temporary: Path, path: Path) -> None:

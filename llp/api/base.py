@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from llp.api.frames import BagLabels, as_frame, bag_labels
+from llp.api.bags import BagLabels, bag_labels
+from llp.api.frames import as_frame
 from llp.data.label_sums import check_sums
 from llp.data.table import LabelKind
 from llp.errors import InputError, invalid
@@ -103,8 +104,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             (n,) the bag of each instance, or n lists of bags where an instance may be in several; None: each instance
             is a bag of its own.
         proportions : mapping, Series or array-like, optional
-            Share of the positive class in each bag, or its mean label: by bag id, in the order of the sorted ids, or
-            (n,) repeated for each instance. Noisy ones may lie outside [0, 1], where `epsilon` tells the noise.
+            Share of the positive class in each bag, or its mean label. A mapping is read by bag id, and so is a Series
+            whose index holds the ids; anything else by position: (n,) repeated for each instance, or (K,) in the order
+            of the sorted ids. What can be read in two ways that differ is refused. Noisy ones may lie outside [0, 1],
+            where `epsilon` tells the noise.
         bag_sizes : as `proportions`, optional
             Stated sizes, which are checked.
 
@@ -185,6 +188,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = as_frame(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
+        frame.columns = self._columns  # by position where one of both tables is an array; else the names are checked
         found, coder = [], self._recipe.coder()
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)

@@ -42,7 +42,7 @@ class LLPClassifier(ClassifierMixin, LLPEstimator):  # type: ignore[misc]
     numeric_as : {'standardised', 'bins', 'both'}
         What numbers become.
     overrides : sequence of str
-        Further options of `llp.train`, as on its command line: ["method.delta=0.1", "model.hidden=[32]"].
+        Further options of `llp.train`, as on its command line: ["optimizer.eps=1e-7", "model.hidden=[32]"].
     epsilon : float
         Of Laplace noise of scale 1/ε in the sums of the bags, the proportions times the sizes: proportions may then lie
         outside [0, 1], and `record_` has noise_coverage.

@@ -9,7 +9,8 @@ from scipy.special import xlogy
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from llp.api.frames import BagLabels, bag_labels
+from llp.api.bags import BagLabels, bag_labels
+from llp.errors import InputError
 from llp.metrics.bag_level import CLIP, bag_log_loss, bag_mse
 
 ScoreLoss = Callable[[BagLabels, NDArray[np.float64]], float]
@@ -41,7 +42,19 @@ class BagScorer:
         return request
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, *, bags: Any = None, proportions: Any = None) -> float:
-        """Score; larger is better."""
+        """Score; larger is better.
+
+        Raises
+        ------
+        InputError
+            There are no bags, as where scikit-learn's metadata routing is off.
+        """
+        if bags is None:
+            raise InputError(
+                f"{self} was given no bags. A search hands them over with scikit-learn's metadata routing: write "
+                f"sklearn.set_config(enable_metadata_routing=True), then {type(estimator).__name__}(...)"
+                ".set_fit_request(bags=True, proportions=True), and search.fit(X, bags=bags, proportions=proportions)"
+            )
         prediction = estimator.predict_proba(X)[:, 1] if is_classifier(estimator) else estimator.predict(X)
         label = None if y is None or proportions is not None else _encoded(estimator, y)
         return -self._loss(bag_labels(len(prediction), label, bags, proportions, None), prediction)

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.utils.validation import _num_samples
 
-from llp.api.frames import bag_ids
+from llp.api.bags import bag_ids
 from llp.errors import InputError
 
 

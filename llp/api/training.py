@@ -17,10 +17,10 @@ from hydra.core.global_hydra import GlobalHydra
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from llp.api.frames import BagLabels
+from llp.api.bags import BagLabels
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, read_option
-from llp.config.own_datasets import dataset_node
+from llp.config.own_datasets import dataset_node, literal
 from llp.data.given_bags import write_given_bags
 from llp.data.table import InstanceTable, LabelKind
 from llp.data.table_writer import CHUNK_ROWS, TableWriter
@@ -91,7 +91,7 @@ def train(
         given = ["grouping_key=given", "grouping_key.n_folds=1", "fold=0", "save_model=true", "checkpoint_minutes=60"]
         config = _composed([*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
         with open_dict(config):
-            config.dataset = OmegaConf.create(dataset_node(TABLE, table.schema))
+            config.dataset = OmegaConf.create(literal(dataset_node(TABLE, table.schema)))
         record = run_one(config)
         return Trained(recipe, load_method(Run.of(config, table).folder, table), record)
 

@@ -24,6 +24,7 @@ from llp.config.explained import explain
 from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
 from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
+from llp.config.targets import check_origin, packages_of, targets_in
 from llp.errors import InputError, choice, invalid
 
 
@@ -37,6 +38,14 @@ def _make_folder(option: str, folder: str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise invalid(option, folder, f"a folder, but {error.strerror}", "FOLDER") from None
+
+
+def _check_targets(overrides: Sequence[Override], config: DictConfig) -> None:
+    """Refuse targets on a command line of packages that are not on the search path; Hydra checks its own plugins'."""
+    given = [one for one in overrides if not (one.is_sweep_override() or one.is_delete())]
+    named = [target for one in given for target in targets_in(one.key_or_group, one.value())]
+    own = [(name, path) for name, path in named if not name.startswith(("hydra.launcher.", "hydra.sweeper."))]
+    check_origin(own, packages_of(config), "a command line")
 
 
 class CheckedLoader(ConfigLoaderImpl):
@@ -72,6 +81,7 @@ class CheckedLoader(ConfigLoaderImpl):
             again, how = self._run_again(given), (run_mode, from_shell, validate_sweep_overrides)
             load = super().load_configuration if again is None else partial(self._load_again, again)
             config = load(config_name, given, *how)
+            _check_targets(parse_words(given), config)
             if config.hydra.mode == RunMode.MULTIRUN:
                 check_grid(config_name, "-m")
             read_columns(config, str(config.hydra.runtime.choices.get("grouping_key")))
@@ -141,6 +151,7 @@ class CheckedLoader(ConfigLoaderImpl):
             All overrides of the point, for the error.
         """
         try:
+            _check_targets(values, master)
             self._apply_overrides_to_config(list(values), config)
         except Exception as error:
             given = [*self._of_hydra(master), *overrides]

@@ -14,8 +14,9 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from llp.config.own_datasets import literal
 from llp.data.bags import GroupingKey
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -89,13 +90,14 @@ def read_columns(config: DictConfig, name: str) -> None:
     key, dataset = config.get("grouping_key"), OmegaConf.select(config, "dataset")
     if not (isinstance(key, DictConfig) and isinstance(dataset, DictConfig)):  # names, of commands that read no data
         return
-    known = OmegaConf.select(dataset, "key_columns") or []
+    columns = OmegaConf.select(dataset, "key_columns")  # plain, as ListConfig takes a column ??? for a missing value
+    known: Any = OmegaConf.to_container(columns, resolve=True) if isinstance(columns, ListConfig) else []
     parts = [str(column) for column in key.get("columns", [])]
     joined = "_".join(parts)
     if not set(parts) <= set(known) and joined in name:
         found = list(itertools.islice(readings(joined, [str(column) for column in known]), 2))
         if len(found) == 1:
-            key.columns = found[0]
+            key.columns = literal(found[0])
 
 
 class GroupingKeySource(ConfigSource):
@@ -150,7 +152,7 @@ class GroupingKeySearchPath(SearchPathPlugin):
 
 def grouping_key(config: DictConfig) -> GroupingKey:
     """The grouping key of a composed and checked config."""
-    node = OmegaConf.to_container(config.grouping_key)
+    node = OmegaConf.to_container(config.grouping_key, resolve=True)
     assert isinstance(node, dict)
     return key_of({str(name): value for name, value in node.items()})
 

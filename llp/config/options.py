@@ -22,6 +22,7 @@ ProperShare = Annotated[float, Field(ge=0, lt=1)]
 Widths = Annotated[Sequence[PositiveInt], Field(min_length=1, examples=[[128, 64]])]
 
 _FINITE = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
+HYDRAS = ("_target_", "_partial_")  # of a group that names what is called
 LARGEST = 2**63 - 1  # integer that arrays, data frames and random generators hold
 
 
@@ -136,7 +137,7 @@ def check_options(
     target : callable
         What they are for.
     options : Mapping
-        Plain values by name. Hydra's own (`_partial_`) and nodes that name a target of their own are left alone.
+        Plain values by name. None may name a target of its own: only the group's is ever called.
     given : collection of str
         Parameters that the program fills.
 
@@ -146,19 +147,28 @@ def check_options(
         Says what was given and what is expected.
     """
     hints, required = _parameters(target)
-    own = {name: value for name, value in options.items() if not name.startswith("_")}
+    own = {name: value for name, value in options.items() if name not in HYDRAS}
     takes = set(hints) - set(given)
     for name, value in own.items():
         if name not in hints:
             near = nearest(name, takes)
             example = f"{group}.{near}={plain(own.get(near, 'VALUE'))}" if near else f"~{group}.{name}"
             raise unknown_option(f"{group}.{name}", value, takes, example, target.__qualname__)
-        if not (isinstance(value, Mapping) and "_target_" in value):
-            check_value(f"{group}.{name}", value, hints[name])
+        if nested := _target_in(value):
+            raise invalid(f"{group}.{name}", nested, "plain values, as an option has no _target_ of its own")
+        check_value(f"{group}.{name}", value, hints[name])
     lacking = required - set(own) - set(given)
     if lacking:
         name = min(lacking)
         raise missing(f"{group}.{name}", f"what {target.__qualname__} needs", "VALUE")
+
+
+def _target_in(value: Any) -> Mapping[str, Any] | None:
+    """The first group with a `_target_` inside a value."""
+    if isinstance(value, Mapping) and "_target_" in value:
+        return value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return next((found for one in inner if (found := _target_in(one)) is not None), None)
 
 
 def _parameters(target: Callable[..., Any]) -> tuple[dict[str, Any], set[str]]:

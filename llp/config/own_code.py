@@ -12,7 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from llp.errors import InputError, first_line, invalid, out_of_memory
+from llp.errors import InputError, first_line, out_of_memory
 from llp.signals import Stopped
 
 _NOT_OWN = ("llp", "torch")
@@ -127,30 +127,21 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     yield from reversed(chain)
 
 
-def check_instance(group: str, path: str, made: Any, kind: type, made_by: str) -> None:
-    """Refuse what a config's target makes where it is not of the kind that its group is for.
+def check_constructed(made: Any, made_by: str) -> None:
+    """Refuse what an own class has made without calling the constructor of its base class.
 
     Parameters
     ----------
-    group, path : str
-        The group, and the target that it names.
     made : object
-        What calling the target gave.
-    kind : type
-        What it has to be.
+        What calling the class gave.
     made_by : str
-        An attribute that the constructor of `kind` makes.
+        An attribute that the base class's constructor makes.
 
     Raises
     ------
-    InputError
-        It is something else.
     OwnCodeError
-        Its constructor leaves out that of `kind`.
+        Says which constructor leaves that out.
     """
-    if not isinstance(made, kind):
-        expected = f"a subclass of {kind.__module__}.{kind.__qualname__}, not what makes a {type(made).__name__}"
-        raise invalid(f"{group}._target_", path, expected)
     if made_by not in vars(made):
         constructor = type(made).__init__.__code__
         raise OwnCodeError(f"expected super().__init__(...) to be called first in {place(constructor)}")

@@ -5,7 +5,9 @@ environment, as `conf/train.yaml` does.
 """
 
 import os
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from llp.data.table import Schema, read_schema
+from llp.errors import InputError
 
 MADE_BY = "llp.datasets.files.prepare.prepare"
 LEARNING_RATE, PATIENCE = 1e-3, 3
@@ -50,6 +53,21 @@ def dataset_node(name: str, schema: Schema) -> dict[str, Any]:
     }
 
 
+def literal(value: Any) -> Any:
+    r"""Text from data or a file as OmegaConf takes it for itself, also inside lists and groups: never an interpolation.
+
+    >>> OmegaConf.to_container(OmegaConf.create(literal({"a": ["${oc.env:HOME}", "???"]})), resolve=True)
+    {'a': ['${oc.env:HOME}', '???']}
+    """
+    if isinstance(value, Mapping):
+        return {name: literal(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [literal(one) for one in value]
+    if value == "???":  # which would be a value that is missing
+        return """${oc.decode:"'???'"}"""
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", value) if isinstance(value, str) else value
+
+
 class OwnDatasetSource(ConfigSource):
     """A Hydra config source that holds every own dataset of a folder of tables by its name."""
 
@@ -62,8 +80,10 @@ class OwnDatasetSource(ConfigSource):
         """Make the node of `dataset/<name>`."""
         name = self._name(config_path)
         schema = read_schema(Path(self.path) / name)
+        if (target := schema.made_by.get("_target_")) != MADE_BY:
+            raise InputError(f"{self.path}/{name} names {target!r} as what made it, not {MADE_BY}: it is not called")
         key = [{"override /grouping_key@_global_.grouping_key": "given"}] if schema.given_bags else []
-        node = OmegaConf.create({"defaults": key, **dataset_node(name, schema)})
+        node = OmegaConf.create({"defaults": key, **literal(dataset_node(name, schema))})
         return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
 
     def available(self) -> bool:

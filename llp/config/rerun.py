@@ -10,6 +10,8 @@ from typing import Any
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, open_dict
 
+from llp.config.own_datasets import literal
+from llp.config.targets import check_origin, packages_of, targets_in
 from llp.errors import InputError, choice, invalid
 from llp.files import read_yaml
 
@@ -67,10 +69,12 @@ def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> No
         Groups whose choice is on the command line.
     """
     content = run_config(folder)
+    named = [target for name in {*content} - {*chosen} for target in targets_in(name, content[name])]
+    check_origin(named, packages_of(config), f"{folder}/config.yaml")
     with open_dict(config):
         for name in {*content} - {*chosen}:
-            config[name] = content[name]
-        config[OPTION] = folder
+            config[name] = literal(content[name])
+        config[OPTION] = literal(folder)
 
 
 def check_beside(override: Override, chosen: Collection[str]) -> None:

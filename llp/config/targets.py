@@ -1,10 +1,15 @@
 """The options of what a config's `_target_`s name, checked by type hints before anything is built."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from omegaconf import DictConfig
+
 from llp.config.options import check_options, find_target
+from llp.errors import invalid
 
 # of a method or model; not its constructor's
 METADATA = ("name", "labels", "first_stage", "keep_model", "by_label_kind")
@@ -13,6 +18,12 @@ GIVEN = {  # parameters that the program fills
     "optimizer": (),  # its first one, once there are weights
     "method": ("model", "optimizer", "label_kind", "seed"),
 }
+KINDS = {  # what each group builds
+    "model": "torch.nn.Module",
+    "optimizer": "torch.optim.Optimizer",
+    "method": "llp.methods.base.LLPMethod",
+}
+_OURS = re.compile(r"llp\.|torch\.optim\.")
 
 
 def constructor_options(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,10 +37,14 @@ def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) ->
     Raises
     ------
     InputError
-        It is not there, or an option is wrong, unknown or missing.
+        It is not there or is not what the group builds, or an option is wrong, unknown or missing.
     """
-    target = find_target(group, node["_target_"])
-    later = tuple(inspect.signature(target).parameters)[:1] if node.get("_partial_") else ()
+    target, path, kind = find_target(group, node["_target_"]), node["_target_"], KINDS[group.partition(".")[0]]
+    if not (isinstance(target, type) and issubclass(target, find_target(group, kind))):  # type: ignore[arg-type]
+        raise invalid(f"{group}._target_", path, f"a subclass of {kind}, not {getattr(target, '__name__', target)}")
+    if node.get("_partial_") and group != "optimizer":
+        raise invalid(f"{group}._partial_", True, "none, as only an optimizer is given its first parameter later")
+    later = tuple(inspect.signature(target).parameters)[:1] if group == "optimizer" else ()
     check_options(group, target, node, (*given, *later))
     return target
 
@@ -40,7 +55,11 @@ def check_preparation(dataset: Mapping[str, Any]) -> Callable[..., Any]:
     An option that the dataset has under its own name, as dataset.label, is told by that one.
     """
     options = {name: value for name, value in dataset["prepare"].items() if name != "_target_"}
-    function = find_target("dataset.prepare", dataset["prepare"]["_target_"])
+    path = dataset["prepare"]["_target_"]
+    function = find_target("dataset.prepare", path)
+    if not {"folder", "made_by"} <= inspect.signature(function).parameters.keys():
+        expected = "a function that writes a table, with the parameters folder and made_by"
+        raise invalid("dataset.prepare._target_", path, expected)
     own = {name: value for name, value in options.items() if dataset.get(name) == value}
     others = {name: value for name, value in options.items() if name not in own}
     for group, checked, rest in (("dataset", own, others), ("dataset.prepare", others, own)):
@@ -59,3 +78,56 @@ def check_targets(content: Mapping[str, Any]) -> None:
     first = content["method"].get("first_stage")
     if first is not None:
         check_target("method.first_stage", constructor_options(first), GIVEN["method"])
+
+
+def check_origin(targets: Iterable[tuple[str, str]], packages: Iterable[str], where: str) -> None:
+    """Refuse targets of packages that the user has not named as a source of targets; nothing of them is imported.
+
+    Parameters
+    ----------
+    targets : iterable of (str, str)
+        Option and dotted path, from a run's folder or a command line.
+    packages : iterable of str
+        See `packages_of`.
+    where : str
+        What names them, for the error.
+
+    Raises
+    ------
+    InputError
+        Names the first such target.
+    """
+    others = [(name, path) for name, path in targets if not _OURS.match(path)]
+    known = {*packages} - {"hydra", "torch"} if others else set()
+    for name, path in others:
+        if path.partition(".")[0] not in known:
+            raise invalid(
+                name,
+                path,
+                f"what llp or torch.optim holds, or a package that your own YAML files name, as {where} may have come "
+                "from anywhere",
+                "'hydra.searchpath=[pkg://PACKAGE.conf]'",
+            )
+
+
+def packages_of(config: DictConfig) -> Iterator[str]:
+    """Packages on a composed config's search path, and those that the YAML files of its folders name."""
+    for source in config.hydra.runtime.config_sources:
+        if source.schema == "pkg":
+            yield source.path.partition(".")[0]
+        elif source.schema == "file":
+            for path in Path(source.path).rglob("*.yaml"):
+                named = re.findall(r"""_target_:\s*["']?(\w+)""", path.read_text(errors="replace"))
+                yield from named
+
+
+def targets_in(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every target inside a value of a config, with the option that names it."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from targets_in(f"{name}.{key}", one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from targets_in(name, one)
+    elif name.rpartition(".")[2] == "_target_":
+        yield name, str(value)

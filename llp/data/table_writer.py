@@ -1,6 +1,7 @@
 """Writing an instance table: beside its place first, renamed when it is whole."""
 
 import dataclasses
+import errno
 import json
 import os
 import shutil
@@ -67,6 +68,7 @@ class TableWriter:
         n_numeric = len(columns) - len(self._names)
         try:
             with naming(folder):
+                self._check_free(4 * rows * (len(columns) + 1))  # 32 bits a value and label
                 self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
                 self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
                 self._label = self._create("label.npy", np.float32, (rows,))
@@ -78,6 +80,11 @@ class TableWriter:
         self._written = 0
         self._least = np.full(len(self._names), np.iinfo(np.int32).max, np.int32)  # code of each column
         self._largest = np.full(len(self._names), -1, np.int32)
+
+    def _check_free(self, size: int) -> None:
+        """Refuse a table that is larger than what is free before any of it is taken from others."""
+        if size > shutil.disk_usage(self._temporary).free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _create(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
         if 0 in shape:  # a memory map cannot be empty

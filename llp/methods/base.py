@@ -78,7 +78,10 @@ class LLPMethod(L.LightningModule):
         self.steps_taken = 0  # since training began; part of a checkpoint
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
-        """Loss of a minibatch of bags: a scalar from raw scores z (n,)."""
+        """Loss of a minibatch of bags: a scalar from raw scores z (n,).
+
+        With `sees_instance_labels` the minibatch is an `InstanceBatch`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no bag_loss(scores, batch)")
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
@@ -160,7 +163,8 @@ class LLPMethod(L.LightningModule):
     def batch_loss(self, batch: Any) -> Tensor:
         """Loss of one minibatch of bags; the bag-level error is counted beside it."""
         scores, penalty = self.scores_and_penalty(batch)
-        self._count_bag_error(scores.detach(), batch)
+        if not self.sees_instance_labels:
+            self._count_bag_error(scores.detach(), batch)
         loss = self.bag_loss(scores, batch)
         return loss if penalty is None else loss + penalty
 
@@ -186,12 +190,17 @@ class LLPMethod(L.LightningModule):
         return scores
 
     def held_out_loss(self, scores: Tensor, batch: Any) -> Tensor:
-        """Loss of each held-out bag (M,), whatever the training loss: log loss (binary) or squared error (real)."""
-        prediction = segment_mean(self.predict(scores), batch.segment, batch.size)
+        """Loss of each held-out bag (M,), whatever the training loss: log loss (binary) or squared error (real).
+
+        Of an `InstanceBatch`, loss of each instance (n,).
+        """
+        prediction, target = self.predict(scores), batch.label if self.sees_instance_labels else batch.label_proportion
+        if not self.sees_instance_labels:
+            prediction = segment_mean(prediction, batch.segment, batch.size)
         if self.label_kind == "real":
-            return torch.square(prediction - batch.label_proportion)
+            return torch.square(prediction - target)
         # float32 cannot resolve 1 - h near 1, so compute in float64; the cross-entropy refuses NaN, on a GPU for good
         h = prediction.double().clamp(1e-12, 1 - 1e-12)
-        alpha = batch.label_proportion.double().clamp(0, 1)  # of a noisy sum it may lie outside
+        alpha = target.double().clamp(0, 1)  # of a noisy sum it may lie outside
         loss = F.binary_cross_entropy(h.nan_to_num(0.5), alpha, reduction="none")
         return torch.where(h.isnan(), h, loss)

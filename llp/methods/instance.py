@@ -33,9 +33,9 @@ class InstanceMethod(LLPMethod):
         super().__init__(**shared)
         self.loss: Literal["bce", "mse"] = loss
 
-    def batch_loss(self, batch: InstanceBatch) -> Tensor:
+    def bag_loss(self, scores: Tensor, batch: Any) -> Tensor:
         """Mean loss of a minibatch of labelled instances."""
-        return self.held_out_loss(self(batch.categorical, batch.numeric), batch).mean()
+        return self.held_out_loss(scores, batch).mean()
 
     def held_out_loss(self, scores: Tensor, batch: InstanceBatch) -> Tensor:
         """Loss of each instance (n,): the training loss itself."""

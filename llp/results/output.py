@@ -12,7 +12,7 @@ from llp.results.collect import Config
 from llp.results.page.data import page_data
 from llp.results.page.render import render
 from llp.results.sections import Report
-from llp.results.table import as_markdown, to_csv, to_latex, to_markdown
+from llp.results.table import as_markdown, frame_to_csv, to_csv, to_latex, to_markdown
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def write_files(
             for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
                 files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
     _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {as_markdown(line)}" for line in closing), ""]))
-    _write(files.results, cells.drop("cell", "compared", "upwards", "place").write_csv())
+    _write(files.results, frame_to_csv(cells.drop("cell", "compared", "upwards", "place")))
     data = page_data(report.sections, runs, cells, configs, outputs_dir)
     _write(files.page, render(report, data, problems=closing[1:], folder=folder, refresh_seconds=refresh_seconds))
     return files

@@ -7,6 +7,8 @@ import re
 import sys
 from dataclasses import dataclass, field
 
+import polars as pl
+import polars.selectors as cs
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segments
@@ -37,6 +39,8 @@ _LATEX = str.maketrans(
         "→": r"$\rightarrow$",
     }
 )
+_FORMULA = r"^[=+@\t\r-]"
+_NUMBER = r"[-+](\d+\.?\d*(e[-+]?\d+)?|inf|nan)"
 _WIDE = 10_000  # characters: no table is wider
 _LONG = 40  # rows: more do not fit on a page
 
@@ -147,9 +151,27 @@ def to_csv(table: Table) -> str:
     """Write a table as CSV, as it is shown; numbers to compute with are in results.csv."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([cell.text for cell in row] for row in table.rows)
+    writer.writerow(map(_no_formula, table.columns))
+    writer.writerows(
+        [cell.text if cell.value is not None else _no_formula(cell.text) for cell in row] for row in table.rows
+    )
     return text.getvalue()
+
+
+def frame_to_csv(frame: pl.DataFrame) -> str:
+    """Write a data frame as CSV whose texts a spreadsheet does not take for formulas; numbers stay as they are."""
+    texts = cs.string()
+    safe = frame.with_columns(pl.when(texts.str.contains(_FORMULA)).then("'" + texts).otherwise(texts).name.keep())
+    return safe.rename(_no_formula).write_csv()
+
+
+def _no_formula(text: str) -> str:
+    """A text with an apostrophe before what a spreadsheet would compute.
+
+    >>> _no_formula("=1+1"), _no_formula("-1.5e3"), _no_formula("C1_C2")
+    ("'=1+1", '-1.5e3', 'C1_C2')
+    """
+    return f"'{text}" if re.search(_FORMULA, text) and not re.fullmatch(_NUMBER, text) else text
 
 
 def show(table: Table, console: Console) -> None:

@@ -1,17 +1,16 @@
-"""The objects that a composed config names: table, model, method, data module.
-
-All of Hydra's `instantiate` calls are here.
-"""
+"""The objects that a composed config names: table, model, method, data module."""
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.grouping_keys import grouping_key
-from llp.config.own_code import check_instance
+from llp.config.options import HYDRAS
+from llp.config.own_code import check_constructed
 from llp.config.schema import Hardware
 from llp.config.targets import check_target, constructor_options
 from llp.data.build_bags import FoldBags, build_fold, check_labels, measured_by_bags
@@ -62,21 +61,11 @@ def open_table(config: DictConfig) -> InstanceTable:
 
 
 def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
-    """Check a composed node's options and call its target with them.
-
-    An InputError comes out as it is, not wrapped in Hydra's exception. A partial node's first parameter comes later.
-    """
-    from hydra.errors import InstantiationException
-    from hydra.utils import instantiate
-
+    """Check a composed node's options and call its target with them; a partial one's first parameter comes later."""
     options = constructor_options(node)
-    check_target(group, options, tuple(given))
-    try:
-        return instantiate(options, _convert_="all", **given)
-    except InstantiationException as error:
-        if isinstance(error.__cause__, InputError):
-            raise error.__cause__ from None
-        raise
+    target = check_target(group, options, tuple(given))
+    named = {name: value for name, value in options.items() if name not in HYDRAS}
+    return partial(target, **named) if node.get("_partial_") else target(**named, **given)
 
 
 def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
@@ -91,14 +80,12 @@ def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
     node = resolved(config, ("model",))["model"]
     with DrawFrom(torch.Generator().manual_seed(seed)):
         model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
-    check_instance("model", node["_target_"], model, torch.nn.Module, "_parameters")
+    check_constructed(model, "_parameters")
     return model
 
 
 def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
     """The composed method with its model and optimizer."""
-    from llp.methods.base import LLPMethod
-
     plain = resolved(config, ("method", "optimizer"))
     method: LLPMethod = _instantiate(
         "method",
@@ -108,7 +95,7 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
         label_kind=table.label_kind,
         seed=config.seed,
     )
-    check_instance("method", plain["method"]["_target_"], method, LLPMethod, "generators")
+    check_constructed(method, "generators")
     return method
 
 
@@ -164,7 +151,7 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
         raise
     except ValueError as error:  # how torch's optimizers refuse a value
         raise InputError(f"optimizer: {error}") from error
-    check_instance("optimizer", config.optimizer._target_, optimizer, torch.optim.Optimizer, "param_groups")
+    check_constructed(optimizer, "param_groups")
     if "first_stage" in config.method:
         method.start_from(build_model(config, small))
 

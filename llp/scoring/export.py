@@ -120,4 +120,4 @@ def preprocessing(table: InstanceTable) -> dict[str, Any]:
             described["categorical"].append(one | {"values": recipe.vocabularies[feature.name].to_list()})
     options = recipe.options
     reading = {"missing": ["", *options.reading.missing], "date_format": options.coding.date_format}
-    return kind | {"decimal": options.reading.decimal} | reading | described
+    return kind | {"decimal": options.reading.decimal, "thousands": options.reading.thousands} | reading | described

@@ -64,7 +64,7 @@ def test_goes_on_after_a_kill(command, tmp_path):
 
     run(command, *MADE)
     assert all(path.stat().st_mtime_ns == before for path, before in done.items())
-    assert list(keys.parent.rglob(".[0-9]*")) == []
+    assert list(keys.parent.rglob(".*.llp-part*")) == []
     resumed = pl.read_parquet(keys.parent / "analysis.parquet")
     command.env["LLP_OUTPUTS_DIR"] = str(tmp_path / "whole")
     run(command, *MADE)

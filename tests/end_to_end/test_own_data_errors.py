@@ -101,6 +101,14 @@ COMMANDS = {
         ["files=good.csv", "label=bought", "bag_column=bag", "epsilon=1.0"],
         r"^Invalid epsilon=1.0: it is of the noise in bags=, expected that option too$",
     ),
+    "an epsilon whose noise has no finite variance": (
+        ["files=good.csv", "bag_column=bag", "bags=bags.csv", "ignore=[bought]", "epsilon=1e-300"],
+        r"^Invalid epsilon=1e-300: expected a number >= 1e-36, .* such as epsilon=0.1$",
+    ),
+    "one column for two things": (
+        ["files=good.csv", "label=bought", "weight_column=bought"],
+        r"^Invalid weight_column=bought: the column stands in label= too; name it once$",
+    ),
     "several bags of a row": (
         ["files=several.csv", "bag_column=bag", "bags=bags.csv", "ignore=[bought]"],
         r"^1 bag\(s\) are in files= and not in bags=, such as 'b1\|b2'; .* a\|b, needs overlap=true",
@@ -139,7 +147,7 @@ COMMANDS = {
     ),
     "a separator of two characters": (
         ["files=good.csv", "label=bought", "separator=ab"],
-        r"^Invalid separator='ab': expected one character, or auto, comma, semicolon, tab, pipe or space, such as",
+        r"^Invalid separator='ab': expected one character of ASCII, or auto, comma, semicolon, tab, pipe or space",
     ),
     "sums in words": (
         ["files=good.csv", "bag_column=bag", "bags=words_of_bags.csv", "ignore=[bought]"],

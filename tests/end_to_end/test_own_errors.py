@@ -150,7 +150,7 @@ REFUSED = {  # before the run has a folder
 }
 PREPARED = {
     "raises": ("ValueError: two in raises", "raise ValueError"),
-    "no_place": ("got an unexpected keyword argument 'folder' in no_place", "def no_place"),
+    "no_place": ("expected a function that writes a table, with the parameters folder and made_by", None),
     "no_table": ("mylab.data.no_table has made no table", None),
     "no_file": ("FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.csv' in no_file", 'open("nowhere'),
     "exits": ("sys.exit(3) in exits", "sys.exit(3)"),

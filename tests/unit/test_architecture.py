@@ -22,9 +22,9 @@ def test_imports_run_downwards_and_in_no_circle():
 
 
 def test_no_test_imports_from_another():
-    """What several tests share is in tests/helpers, and the changes of the code in tests/mutants."""
+    """What several tests share is in tests/helpers."""
     text = {path: path.read_text() for path in (CHECKOUT / "tests").rglob("test_*.py")}
-    shared = re.compile(r"^(?:from|import) tests\.(?!helpers\b|mutants\b|robustness\b).*", re.M)
+    shared = re.compile(r"^(?:from|import) tests\.(?!helpers\b|robustness\b).*", re.M)
     assert {path.name: shared.findall(one) for path, one in text.items() if shared.search(one)} == {}
 
 

@@ -125,6 +125,27 @@ def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path, how):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_link_in_the_place_of_a_temporary_file_is_not_written_through(tmp_path, monkeypatch):
+    """Whatever name is foreseen: here the very one that is drawn."""
+    other, path = tmp_path / "other", tmp_path / "s.csv"
+    other.write_text("mine")
+    monkeypatch.setattr("llp.files.secrets.token_hex", lambda n: "0" * 2 * n)
+    (tmp_path / f".s.{'0' * 16}.llp-part.csv").symlink_to(other)
+    with pytest.raises(OSError, match=rf"^\[Errno 17\] File exists: '{path}'$"):
+        write_atomically(path, lambda temporary: temporary.write_text("x"))
+    assert other.read_text() == "mine"
+
+
+def test_no_two_temporary_files_have_one_name_and_the_file_has_the_usual_mode(tmp_path):
+    path, names = tmp_path / ("long" * 62 + ".csv"), set()
+    for _ in range(2):
+        write_atomically(path, lambda temporary: names.add(temporary.name) or temporary.write_text("x"))
+    (plain := tmp_path / "plain").write_text("x")
+    assert len(names) == 2
+    assert {name[-4:] for name in names} == {".csv"}
+    assert path.stat().st_mode == plain.stat().st_mode
+
+
 def test_what_polars_says_in_words_has_its_number(tmp_path):
     def write(temporary):
         raise OSError("No such file or directory (os error 2): /proc/x")

@@ -71,12 +71,10 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     reader = FilesReader(files, as_written, stop, lambda columns: _columns(columns, bag_column, files.paths[0]))
     frame = pl.concat(reader.frames())
     (label,) = (name for name in LABELS if name in frame.columns)
-    size = (
-        number(SIZE, frame.schema[SIZE], decimal=reading.decimal) if SIZE in frame.columns else pl.lit(None, pl.Float64)
-    )
+    size = number(SIZE, frame.schema[SIZE], reading) if SIZE in frame.columns else pl.lit(None, pl.Float64)
     stated = frame.select(
         text(bag_column, frame.schema[bag_column]).alias("id"),
-        number(label, frame.schema[label], decimal=reading.decimal).alias(label),
+        number(label, frame.schema[label], reading).alias(label),
         size.alias(SIZE),
     )
     for name in [label, *([SIZE] if SIZE in frame.columns else [])]:

@@ -107,7 +107,7 @@ class RowCoder:
         if raw.dtype.is_float() or raw.dtype.is_integer():
             return raw.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         values = self._normalised(raw)
-        x = number(raw.name, values.dtype, decimal=self._options.reading.decimal)
+        x = number(raw.name, values.dtype, self._options.reading)
         numbers = values.to_frame().select(x).to_series()
         _check_lost(values, numbers, feature, "number")
         return numbers.fill_null(float("nan")).to_numpy()

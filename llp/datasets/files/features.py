@@ -86,7 +86,6 @@ def fit_features(
     """Fit features on rows: vocabularies, means and standard deviations, edges of bins."""
     rows = lazy.select(pl.len()).collect(engine="streaming").item()
     every = -(-rows // QUANTILE_ROWS)
-    sampled = lazy.with_row_index("row of the sample").filter(pl.col("row of the sample") % every == 0)
     kinds = lazy.collect_schema()
     fitted: list[Feature] = []
     vocabularies: dict[str, pl.Series] = {}
@@ -98,7 +97,7 @@ def fit_features(
             vocabularies[feature.name] = vocabulary(counts, rare_at_most=rare)
             fitted.append(feature)
         elif feature.value == "bins":
-            values = sampled.select(x).collect(engine="streaming")["value"].drop_nulls().to_numpy()
+            values = lazy.select(x).gather_every(every).collect(engine="streaming")["value"].drop_nulls().to_numpy()
             inner = np.arange(1, options.coding.bins) / options.coding.bins
             edges = np.unique(np.quantile(values, inner)).tolist() if len(values) else []
             fitted.append(feature.model_copy(update={"edges": tuple(edges)}))
@@ -125,7 +124,7 @@ def value_of(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.E
     if feature.value == "missing":
         return pl.col(name).is_null().cast(pl.String)
     if feature.value == "bins" or feature.value == "number":
-        return number(name, kind, decimal=options.reading.decimal)
+        return number(name, kind, options.reading)
     return date_part(date(name, kind, date_format=options.coding.date_format), feature.value)
 
 

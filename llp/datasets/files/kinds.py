@@ -6,19 +6,20 @@ codes) is categorical.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Literal, NamedTuple
 
 import polars as pl
 from rich.table import Table
 
-from llp.datasets.files.options import Coding, FilesOptions, Reading, Roles
-from llp.datasets.files.values import date, number
+from llp.datasets.files.options import DECIMALS, THOUSANDS, Coding, FilesOptions, Reading, Roles
+from llp.datasets.files.values import date, grouped, number
 from llp.errors import InputError
 
 ColumnKind = Literal["categorical", "numeric", "date"]
 MANY = 1000  # different values from which on a column in which nearly all differ is told
 SHOWN = 3
-DECIMAL_COMMA, OTHER_DATE = re.compile(r"[+-]?\d*,\d+"), re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*")
+OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*")
 COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are not estimated
 
 
@@ -35,22 +36,16 @@ class RawColumn(NamedTuple):
 
 
 def check_names(columns: Sequence[str], roles: Roles) -> None:
-    """Refuse options that name columns which are not there, or one column for two things.
+    """Refuse options that name columns which are not there.
 
     Raises
     ------
     InputError
         Says which.
     """
-    used: dict[str, str] = {}
-    by_option = {"categorical": roles.categorical, "numeric": roles.numeric, "dates": roles.dates}
-    named = [(option, name) for option, names in by_option.items() for name in names]
-    named += [(option, name) for name, option in roles.not_features.items()]
-    for option, name in named:
+    for option, name in roles.named:
         if name not in columns:
             raise InputError(f"Invalid {option}={name}: the files have no such column; they have {', '.join(columns)}")
-        if used.setdefault(name, option) != option:
-            raise InputError(f"Invalid {option}={name}: the column stands in {used[name]}= too; name it once")
     if len(roles.not_features) == len(columns):
         raise InputError(
             "no column is left for the features: every one is the label, ignored, an id, a weight or a bag"
@@ -68,7 +63,7 @@ def find_kinds(lazy: pl.LazyFrame, options: FilesOptions) -> list[RawColumn]:
     schema = lazy.collect_schema()
     names = [name for name in schema.names() if name not in options.roles.not_features]
     found = _counts(lazy, {name: schema[name] for name in names}, options.reading, options.coding)
-    return [_column(name, schema[name], found[name], options.roles) for name in names]
+    return [_column(name, schema[name], found[name], options.roles, options.reading) for name in names]
 
 
 class _Counts(NamedTuple):
@@ -78,7 +73,7 @@ class _Counts(NamedTuple):
     zeros: int
     dates: int
     rows: int
-    examples: tuple[str, ...]
+    first: tuple[str, ...]
     unlike: tuple[str | None, str | None]
 
 
@@ -90,7 +85,7 @@ def _counts(
     wanted = [pl.len().alias("rows")]
     for i, (name, kind) in enumerate(schema.items()):
         x = pl.col(name)
-        is_number = number(name, kind, decimal=reading.decimal).is_not_null()
+        is_number = number(name, kind, reading).is_not_null()
         is_date = date(name, kind, date_format=coding.date_format).is_not_null()
         zeros = x.str.contains(r"^[+-]?0\d") if kind == pl.String else pl.lit(False)
         wanted += [
@@ -107,15 +102,15 @@ def _counts(
     found = {}
     for i, name in enumerate(schema):
         values = counted[f"{i} values"] - (counted[f"{i} missing"] > 0)
-        examples = head[name].drop_nulls().unique(maintain_order=True).head(SHOWN).cast(pl.String).to_list()
+        first = head[name].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
         found[name] = _Counts(
             values, counted[f"{i} missing"], counted[f"{i} numbers"], counted[f"{i} zeros"] or 0, counted[f"{i} dates"],
-            counted["rows"], tuple(examples), (counted[f"{i} no number"], counted[f"{i} no date"]),
+            counted["rows"], tuple(first), (counted[f"{i} no number"], counted[f"{i} no date"]),
         )  # fmt: skip
     return found
 
 
-def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles) -> RawColumn:
+def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading: Reading) -> RawColumn:
     present = found.rows - found.missing
     if name in roles.numeric:
         if found.numbers < present:
@@ -140,17 +135,22 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles) -> RawC
     else:
         kind = "categorical"
     given = name in (*roles.numeric, *roles.dates, *roles.categorical)
-    return RawColumn(name, kind, given, found.values, found.missing, found.examples, _note(kind, found, present))
+    note = _note(kind, found, present, reading)
+    return RawColumn(name, kind, given, found.values, found.missing, found.first[:SHOWN], note)
 
 
-def _note(kind: ColumnKind, found: _Counts, present: int) -> str:
+def _note(kind: ColumnKind, found: _Counts, present: int, reading: Reading) -> str:
     if present == 0:
         return "no value at all"
     if found.values <= 1:
         return "one value only"
-    if kind == "categorical" and _all_like(DECIMAL_COMMA, found.examples):
-        return "numbers? decimal=comma"
-    if kind == "categorical" and _all_like(OTHER_DATE, found.examples):
+    written = _written_as(found.first)
+    if kind == "categorical" and written and found.numbers < present:
+        return f"numbers? {' or '.join(written)}"
+    if kind == "numeric" and reading.decimal == "comma" and "thousands=comma" in written:
+        example = next(one for one in found.first if "," in one)
+        return f"{example} is {example.replace(',', '.')}, or {example.replace(',', '')}? thousands=comma"
+    if kind == "categorical" and _all_like(OTHER_DATE, found.first[:SHOWN]):
         return "dates? date_format=%d.%m.%Y or alike"
     if kind == "categorical" and found.values > MANY and found.values > 0.9 * present:
         return "nearly all values differ: an id?"
@@ -159,6 +159,23 @@ def _note(kind: ColumnKind, found: _Counts, present: int) -> str:
     if kind == "categorical" and found.numbers > present / 2:
         return f"mostly numbers; not {found.unlike[0]!r}"
     return ""
+
+
+def _written_as(values: Sequence[str]) -> list[str]:
+    """The options, each in use, with which all of some texts are numbers: `decimal=comma`, `thousands=comma`, ..."""
+    found = []
+    for decimal, thousands in product(DECIMALS, ("none", *THOUSANDS)):
+        if decimal == thousands:
+            continue
+        point, in_groups = DECIMALS[decimal], "" if thousands == "none" else grouped(thousands, decimal)
+        if not _all_like(re.compile(rf"[+-]?(\d+({point}\d*)?|{point}\d+)|{in_groups}"), values):
+            continue
+        uses_comma = decimal == "comma" and (thousands == "point" or any("," in value for value in values))
+        uses_thousands = any(re.fullmatch(in_groups, value) for value in values)
+        if uses_comma >= (decimal == "comma") and uses_thousands >= (thousands != "none"):
+            words = ["decimal=comma"] * uses_comma + [f"thousands={thousands}"] * uses_thousands
+            found.append(" ".join(words))
+    return [words for words in found if words]
 
 
 def _all_like(pattern: re.Pattern[str], examples: Sequence[str]) -> bool:

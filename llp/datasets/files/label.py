@@ -32,7 +32,7 @@ class Label(NamedTuple):
     def values(self, dtype: pl.DataType, reading: Reading) -> pl.Expr:
         """The label (n,) as Float64; null where it is missing."""
         if self.positive is None:
-            return number(self.column, dtype, decimal=reading.decimal)
+            return number(self.column, dtype, reading)
         if dtype.is_numeric():
             return (pl.col(self.column) == float(self.positive)).cast(pl.Float64)
         return (text(self.column, dtype) == self.positive).cast(pl.Float64)
@@ -50,7 +50,7 @@ def find_label(lazy: pl.LazyFrame, roles: Roles, reading: Reading) -> Label:
     assert column is not None
     dtype = lazy.collect_schema()[column]
     x = pl.col(column)
-    as_number = number(column, dtype, decimal=reading.decimal)
+    as_number = number(column, dtype, reading)
     counted = lazy.select(
         present=x.count(),
         numbers=as_number.count(),

@@ -1,12 +1,18 @@
 """The options of own files: how they are read, what their columns are for, how values become codes and numbers."""
 
+import codecs
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, NonNegativeInt, ValidationError
 from pydantic import Field as Constraint
 
 from llp.errors import InputError
+
+DECIMALS = {"point": r"\.", "comma": ","}  # patterns
+THOUSANDS = {"comma": ",", "point": r"\.", "space": "[ \u00a0\u202f]", "apostrophe": "['\u2019]"}
+
+SEPARATORS = {"tab": "\t", "semicolon": ";", "pipe": "|", "comma": ",", "space": " ", "\\t": "\t"}
 
 DatePart = Literal["year", "month", "day", "weekday", "hour"]
 
@@ -22,6 +28,16 @@ def _as_list(value: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_as_text)]
 Names = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+
+
+def _text_encoding(name: str) -> str:
+    """A codec's name, unless the codec is unknown or none from bytes to text, as rot13 and base64 are."""
+    try:
+        if codecs.lookup(name)._is_text_encoding:
+            return name
+    except (LookupError, ValueError):
+        pass
+    raise ValueError("expected a text encoding")
 
 
 class _Options(BaseModel):
@@ -43,6 +59,8 @@ class Reading(_Options):
         The character around fields that hold separators; none.
     decimal : {'point', 'comma'}
         What stands before the decimals of a number.
+    thousands : {'none', 'comma', 'point', 'space', 'apostrophe'}
+        What stands between the thousands of a number, each of three digits.
     encoding : str
         A Python codec.
     comment : str or None
@@ -53,10 +71,11 @@ class Reading(_Options):
 
     columns: Names | None
     header: bool | Literal["auto"]
-    separator: Annotated[str, Constraint(pattern=r"^(auto|comma|semicolon|tab|pipe|space|[^\n]|\\t)$")]
-    quote: Annotated[str, Constraint(pattern="^(none|.)$")]
+    separator: Annotated[str, Constraint(pattern=r"^(auto|comma|semicolon|tab|pipe|space|[\x01-\x09\x0b-\x7f]|\\t)$")]
+    quote: Annotated[str, Constraint(pattern=r"^(none|[\x01-\x09\x0b-\x7f])$")]
     decimal: Literal["point", "comma"]
-    encoding: str
+    thousands: Literal["none", "comma", "point", "space", "apostrophe"]
+    encoding: Annotated[str, AfterValidator(_text_encoding)]
     comment: Annotated[str, Constraint(min_length=1)] | None
     missing: Names
 
@@ -93,13 +112,18 @@ class Roles(_Options):
     overlap: bool
 
     @property
+    def named(self) -> list[tuple[str, str]]:
+        """Options that name columns, each with a column that it names."""
+        one = ("label", "id_column", "weight_column", "bag_column")
+        several = ("ignore", "categorical", "numeric", "dates")
+        return [(option, name) for option in one if (name := getattr(self, option)) is not None] + [
+            (option, name) for option in several for name in getattr(self, option)
+        ]
+
+    @property
     def not_features(self) -> dict[str, str]:
         """Columns that are no features, and the option that says so."""
-        single = {"label": self.label, "id_column": self.id_column, "weight_column": self.weight_column}
-        single["bag_column"] = self.bag_column
-        return {column: option for option, column in single.items() if column is not None} | dict.fromkeys(
-            self.ignore, "ignore"
-        )
+        return {name: option for option, name in self.named if option not in ("categorical", "numeric", "dates")}
 
 
 class Coding(_Options):
@@ -135,6 +159,7 @@ EXAMPLES: Mapping[str, str] = {
     "separator": "separator=semicolon",
     "quote": "quote=none",
     "decimal": "decimal=comma",
+    "thousands": "thousands=comma",
     "encoding": "encoding=latin-1",
     "comment": "comment=#",
     "missing": "missing=[?,NA]",
@@ -159,8 +184,9 @@ EXAMPLES: Mapping[str, str] = {
 
 
 EXPECTED: Mapping[str, str] = {  # where a pattern says it
-    "separator": "one character, or auto, comma, semicolon, tab, pipe or space",
-    "quote": "one character, or none",
+    "separator": "one character of ASCII, or auto, comma, semicolon, tab, pipe or space",
+    "quote": "one character of ASCII, or none",
+    "encoding": "a text encoding",
 }
 
 
@@ -181,10 +207,24 @@ def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
         Says what was given, what is expected, and how to write it.
     """
     try:
-        return FilesOptions.model_validate(given)
+        options = FilesOptions.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][1]) if len(first["loc"]) > 1 else str(first["loc"][0])
         expected = EXPECTED.get(name, first["msg"].replace("Input should be ", ""))
         example = f", such as {EXAMPLES[name]}" if name in EXAMPLES else ""
         raise InputError(f"Invalid {name}={first['input']!r}: expected {expected}{example}") from None
+    _check_together(options.reading, options.roles)
+    return options
+
+
+def _check_together(reading: Reading, roles: Roles) -> None:
+    """Refuse two options that contradict each other: one character for two things, one column for two."""
+    if reading.thousands == reading.decimal:
+        raise InputError(f"Invalid thousands={reading.thousands}: decimal={reading.decimal} is the same mark")
+    if reading.quote == SEPARATORS.get(reading.separator, reading.separator):
+        raise InputError(f"Invalid quote={reading.quote!r}: separator={reading.separator} is the same character")
+    used: dict[str, str] = {}
+    for option, name in roles.named:
+        if used.setdefault(name, option) != option:
+            raise InputError(f"Invalid {option}={name}: the column stands in {used[name]}= too; name it once")

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import PositiveFloat
 
+from llp.config.checks import LARGEST_SCALE
 from llp.config.grouping_keys import options as known_datasets
 from llp.data.label_sums import check_sums
 from llp.data.table import LabelKind
@@ -27,7 +28,7 @@ from llp.datasets.files.values import bags_of
 from llp.datasets.files.weights import check_weights
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
 from llp.datasets.staging import progress_bars, scratch
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,9 @@ def prepare(
         )
     if epsilon is not None and bags is None:
         raise InputError(f"Invalid epsilon={epsilon}: it is of the noise in bags=, expected that option too")
+    if epsilon is not None and epsilon < 1 / LARGEST_SCALE:
+        expected = f"a number >= {1 / LARGEST_SCALE:g}, as the noise on a sum has to fit into 32 bits"
+        raise invalid("epsilon", epsilon, expected, 0.1)
     if bag_sizes != "check" and bags is None:
         raise InputError(f"Invalid bag_sizes={bag_sizes}: they stand in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})

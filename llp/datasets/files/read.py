@@ -4,7 +4,6 @@ Text (CSV, TSV, ARFF) comes as strings; Parquet and Arrow files bring their type
 spaces around it and null where a value is missing, numbers, dates. Memory holds a few blocks, whatever the rows.
 """
 
-import codecs
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -61,14 +60,6 @@ class FilesReader:
     columns: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
     repeated_headers: int = 0
-
-    def __post_init__(self) -> None:
-        try:
-            codecs.lookup(self.reading.encoding)
-        except LookupError:
-            raise InputError(
-                f"Invalid encoding={self.reading.encoding!r}: expected a text encoding, such as encoding=latin-1"
-            ) from None
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """All records in order, in frames of the first file's columns.

@@ -18,7 +18,7 @@ from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.errors import InputError
 
 FILE = "recipe.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)

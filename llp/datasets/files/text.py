@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from llp.datasets.files.options import Reading
+from llp.datasets.files.options import SEPARATORS, Reading
 from llp.datasets.files.text_blocks import inside_quotes, without_blank_lines
 from llp.errors import InputError
 
-SEPARATORS = {"tab": "\t", "semicolon": ";", "pipe": "|", "comma": ",", "space": " ", "\\t": "\t"}
 SNIFFED = ("\t", ";", "|", ",")  # in this order: text may hold commas, but seldom one of the others in every line
 SAMPLE_LINES = 100
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")

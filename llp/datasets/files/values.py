@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from llp.datasets.files.options import DatePart
+from llp.datasets.files.options import DECIMALS, THOUSANDS, DatePart, Reading
 
 ISO = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 BETWEEN_BAGS = "|"
@@ -40,11 +40,20 @@ def bags_of(
     return several.list.drop_nulls().list.unique(maintain_order=True)
 
 
-def number(column: str, kind: pl.DataType, *, decimal: str) -> pl.Expr:
+def grouped(thousands: str, decimal: str) -> str:
+    """A pattern of numbers with a mark between their thousands: 5,300 and 1,234,567.8 for comma and point."""
+    return rf"[+-]?\d{{1,3}}({THOUSANDS[thousands]}\d{{3}})+({DECIMALS[decimal]}\d*)?"
+
+
+def number(column: str, kind: pl.DataType, reading: Reading) -> pl.Expr:
     """The column's values as finite Float64; null where there is none."""
     x = pl.col(column)
     if kind == pl.String:
-        x = x.str.replace(",", ".", literal=True) if decimal == "comma" else x
+        if reading.thousands != "none":
+            groups = x.str.contains(f"^{grouped(reading.thousands, reading.decimal)}$")
+            others = pl.when(~x.str.contains(".", literal=True)).then(x) if reading.thousands == "point" else x
+            x = pl.when(groups).then(x.str.replace_all(THOUSANDS[reading.thousands], "")).otherwise(others)
+        x = x.str.replace(",", ".", literal=True) if reading.decimal == "comma" else x
         x = x.cast(pl.Float64, strict=False)
         return pl.when(x.is_finite()).then(x)
     return x.cast(pl.Float64) if kind.is_numeric() else pl.lit(None, pl.Float64)

@@ -15,7 +15,7 @@ def check_weights(lazy: pl.LazyFrame, column: str, option: str, reading: Reading
     InputError
         One is missing, no number or below 0; or all are 0.
     """
-    x = number(column, lazy.collect_schema()[column], decimal=reading.decimal)
+    x = number(column, lazy.collect_schema()[column], reading)
     wrong = (x < 0).fill_null(True)
     example = pl.col(column).filter(wrong).first().cast(pl.String)
     found = (

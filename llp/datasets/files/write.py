@@ -176,7 +176,7 @@ def _encoded(coder: RowCoder, what: tuple[Part, list[Path]]) -> _Encoded:
     options = part.recipe.options
     column, weight = options.roles.weight_column, None
     if column is not None:
-        weights = frame.select(number(column, frame.schema[column], decimal=options.reading.decimal)).to_series()
+        weights = frame.select(number(column, frame.schema[column], options.reading)).to_series()
         weight = weights.fill_null(float("nan")).to_numpy()
     bags, n_bags = frame[BAG_NUMBERS], frame[BAG_NUMBERS].list.len()
     row = np.repeat(np.arange(frame.height), n_bags.to_numpy())

@@ -1,5 +1,6 @@
 """The estimators: the commands' scores, any form of table, and scikit-learn's own tools around them."""
 
+import json
 import pickle
 import re
 import subprocess
@@ -32,7 +33,7 @@ from llp import (
     bag_mse_scorer,
     unbiased_risk_scorer,
 )
-from llp.api.frames import bag_labels
+from llp.api.bags import bag_labels
 from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
@@ -239,6 +240,25 @@ def test_grid_search_over_the_learning_rate_by_bags(routing, frame, scorer):
     )
     search.fit(as_pandas(features(frame)), bags=frame["bag"].to_numpy(), proportions=proportions(frame))
     assert search.best_params_ == {"learning_rate": 0.01}
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_scorer_without_metadata_routing_says_what_to_write(frame, labels):
+    scorer, X = bag_log_loss_scorer, as_pandas(features(frame))
+    given = {"y": frame["bought"].to_numpy()} if labels else {"proportions": proportions(frame)}
+    search = GridSearchCV(LLPClassifier(max_epochs=1), {"learning_rate": [0.1]}, scoring=scorer, cv=2)
+    advice = r"bag_log_loss_scorer was given no bags.*write sklearn.set_config\(enable_metadata_routing=True\)"
+    with pytest.warns(UserWarning, match=f"(?s){advice}.*set_fit_request"):
+        search.fit(X, bags=frame["bag"].to_numpy(), **given)
+    with pytest.raises(ValueError, match=advice):
+        search.set_params(error_score="raise").fit(X, bags=frame["bag"].to_numpy(), **given)
+
+
+def test_the_overrides_of_the_docstring_are_options(frame):
+    line = next(line for line in LLPClassifier.__doc__.splitlines() if "Further options of" in line)
+    overrides = json.loads(re.search(r"\[.*\]", line)[0])
+    assert len(overrides) == 2
+    LLPClassifier(max_epochs=1, overrides=overrides).fit(features(frame), frame["bought"], bags=frame["bag"])
 
 
 def test_cross_validation_with_scikit_learns_own_scorer(routing, frame):

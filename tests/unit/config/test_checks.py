@@ -373,14 +373,33 @@ def test_option_without_a_value_is_told_where_there_is_no_dataset(command):
 
 
 def test_target_that_is_no_function_is_refused(tiny):
-    for path in ("llp.errors", "llp.errors.LONGEST"):
+    for path, expected in (
+        ("llp.errors", "a class or a function, not a module"),
+        ("llp.errors.LONGEST", "a class or a function, not a int"),
+        ("llp.files.read_small", "a subclass of llp.methods.base.LLPMethod, not read_small"),
+        ("llp.models.mlp.MLP", "a subclass of llp.methods.base.LLPMethod, not MLP"),
+        ("torch.optim.Adam", "a subclass of llp.methods.base.LLPMethod, not Adam"),
+    ):
         content = OmegaConf.to_container(tiny(f"method._target_={path}"), resolve=True)
-        expected = f"Invalid method._target_='{path}': expected a class or a function, not a "
-        assert refused(lambda content=content: check_targets(content)).startswith(expected)
+        message = refused(lambda content=content: check_targets(content))
+        assert message == f"Invalid method._target_='{path}': expected {expected}"
+
+
+@pytest.mark.parametrize("option", ["method._target_", "dataset.prepare._target_", "+hydra.callbacks.x._target_"])
+@pytest.mark.parametrize("path", ["payload.Model", "torch.load", "hydra.utils.instantiate"])
+def test_target_of_a_command_line_outside_the_search_path_is_not_even_imported(tmp_path, monkeypatch, option, path):
+    (tmp_path / "payload.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for command, words in (
+        ("train", [f"{option}={path}"]),
+        ("train", [f"{option.rpartition('.')[0]}={{_target_:{path}}}"]),
+    ):
+        message = refused(lambda command=command, words=words: composed(command, words))
+        assert message.startswith(f"Invalid {option.lstrip('+')}='{path}': expected what llp or torch.optim holds, or ")
 
 
 def test_what_cannot_be_imported_is_told_by_one_line_alone(tiny, caplog):
-    content = OmegaConf.to_container(tiny("method._target_=no.such"), resolve=True)
+    content = OmegaConf.to_container(tiny("method._target_=llp.methods.such"), resolve=True)
     refused(lambda: check_targets(content))
     assert caplog.text == ""
 

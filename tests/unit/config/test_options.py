@@ -86,7 +86,7 @@ class Mine(Base):
 def test_own_class():
     fits = {"kind": "soft", "share": 1, "anything": "x", "_partial_": True}
     check_options("method", Mine, fits, ["seed"])
-    check_options("method", Mine, fits | {"size": {"_target_": "made.by.Hydra"}, "seed": 1})
+    check_options("method", Mine, fits | {"seed": 1})
     for changes, message in (
         ({"kind": "x"}, "Invalid method.kind='x': expected soft or hard, such as method.kind=soft"),
         ({"share": 1.5}, "Invalid method.share=1.5: expected a number from 0 to 1, such as method.share=0.1"),
@@ -96,6 +96,16 @@ def test_own_class():
         (
             {"shared": 1},
             "Invalid method.shared=1: expected an option of Mine (anything, kind, share, size), such as method.share=1",
+        ),
+        (
+            {"anything": [{"a": {"_target_": "os.system"}}]},
+            "Invalid method.anything={_target_: 'os.system'}: expected plain values, as an option has no _target_ of "
+            "its own",
+        ),
+        (
+            {"_args_": [1]},
+            "Invalid method._args_=[1]: expected an option of Mine (anything, kind, share, size), such as "
+            "method.share=1",
         ),
     ):
         with pytest.raises(InputError) as error:

@@ -1,17 +1,22 @@
 """A run again from its own folder: the same config, and so the same number."""
 
+import copy
+import functools
 import logging
+import pickle
 import re
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.rerun import IDENTITY
 from llp.errors import InputError
-from llp.runs.build import open_table
+from llp.runs.build import open_table, resolved
 from llp.runs.grid import points_to_launch
 from llp.runs.identity import Run
 from llp.runs.run import run_one
@@ -114,3 +119,67 @@ def test_what_is_no_folder_of_a_run(tmp_path, content, expected):
 def test_wrong_options_beside_it(folder, places, overrides, expected):
     with pytest.raises(InputError, match=expected):
         run_one(again(f"from='{folder[0]}'", *overrides, *places))
+
+
+class Payload:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (str(self.marker), "w")
+
+
+UNPICKLED = {
+    "joblib": {"_target_": "joblib.load", "filename": "PICKLE"},
+    "torch": {"_target_": "torch.load", "f": "PICKLE", "weights_only": False},
+    "numpy": {"_target_": "numpy.load", "file": "PICKLE", "allow_pickle": True},
+    "open": {"_target_": "builtins.open", "file": "MARKER", "mode": "w"},
+    "own": {"_target_": "payload.Model"},
+}
+PLACES = (
+    "method.power",
+    "model.hidden",
+    "optimizer.lr",
+    "method.first_stage.loss",
+    "method._args_",
+    "dataset.prepare.rows",
+)
+
+
+@pytest.mark.parametrize("place", [*PLACES, "method", "model", "optimizer", "dataset.prepare"])
+def test_no_class_or_function_that_a_folder_names_is_called(tiny, tmp_path, monkeypatch, place):
+    marker, pickled = tmp_path / "marker", tmp_path / "payload.pkl"
+    pickled.write_bytes(pickle.dumps(Payload(marker)))
+    (tmp_path / "payload.py").write_text(f"open({str(marker)!r}, 'w')\nclass Model: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    written = resolved(tiny(*SET), (*IDENTITY, "noise"))
+    for kind in UNPICKLED.values():
+        content = copy.deepcopy(written)
+        *groups, name = place.split(".")
+        node = functools.reduce(dict.__getitem__, groups, content)
+        node[name] = [kind] if name == "_args_" else {"name": "x", "labels": ["binary"]} | kind
+        text = yaml.safe_dump(content).replace("MARKER", str(marker)).replace("PICKLE", str(pickled))
+        (tmp_path / "config.yaml").write_text(text)
+        with pytest.raises(InputError, match=f"^Invalid {place}") as error:
+            run_one(again(f"from='{tmp_path}'", f"data_dir={tmp_path}", f"outputs_dir={tmp_path}"))
+        assert "\n" not in str(error.value)
+        assert not marker.exists()
+
+
+def test_a_run_of_an_own_method_goes_again_where_its_package_is_on_the_search_path(
+    folder, places, tmp_path, monkeypatch
+):
+    package = tmp_path / "ownlab"
+    (package / "conf" / "method").mkdir(parents=True)
+    (package / "half.py").write_text("from llp.methods.sim_llp import SimLLP\n\n\nclass Half(SimLLP):\n    pass\n")
+    (package / "conf" / "method" / "half.yaml").write_text("defaults: [sim_llp, _self_]\n_target_: ownlab.half.Half\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    content = (folder[0] / "config.yaml").read_text().replace("llp.methods.sim_llp.SimLLP", "ownlab.half.Half")
+    (tmp_path / "config.yaml").write_text(content)
+    given = (f"from='{tmp_path}'", *places)
+    with pytest.raises(InputError, match=r"expected what llp or torch\.optim holds, or a package that your own"):
+        again(*given)
+    for own in ("pkg://ownlab.conf", f"file://{package}/conf"):
+        assert run_one(again(f"hydra.searchpath=['{own}']", *given)).method == "sim_llp"

@@ -359,6 +359,15 @@ def test_disk_without_room_is_told_at_once(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_table_larger_than_what_is_free_takes_nothing_of_it(tmp_path, monkeypatch):
+    taken = []
+    monkeypatch.setattr("numpy.lib.format.open_memmap", lambda *args, **named: taken.append(args))
+    with pytest.raises(OSError, match=rf"No space left on device; make room there, .*: '{tmp_path / 't'}'"):
+        TableWriter(tmp_path / "t", [Column("a", "categorical", 3)], label_kind="binary", rows=10**13)
+    assert taken == []
+    assert list(tmp_path.iterdir()) == []
+
+
 def rows(n, *, codes=1, numbers=1):
     return np.zeros((n, codes), int), np.zeros((n, numbers)), np.zeros(n)
 

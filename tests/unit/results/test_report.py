@@ -163,14 +163,24 @@ def test_a_table_made_anew_is_another_dataset(tmp_path: Path) -> None:
     assert cells_of(tmp_path)["row"].to_list() == ["month_dest (table=aaaa)", "month_dest (table=bbbb)"]
 
 
-def test_what_a_killed_report_was_writing_is_removed(tmp_path: Path) -> None:
+def test_what_a_killed_report_was_writing_is_removed_and_nothing_else(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.7, 0.8])
-    figures = tmp_path / "report" / "figures"
-    figures.mkdir(parents=True)
-    for folder in (figures, figures.parent):
-        (folder / ".123.cut").write_text("half")
+    folder = tmp_path / "report"
+    (folder / "figures").mkdir(parents=True)
+    killed = (
+        "import os, sys; from pathlib import Path; from llp.files import write_atomically;"
+        "write_atomically(Path(sys.argv[1]), lambda path: os._exit(1))"
+    )
+    for place in (folder, folder / "figures"):
+        subprocess.run([sys.executable, "-c", killed, place / "auc.svg"])
+    assert len([*folder.rglob(".*.svg")]) == 2
+    users = [folder / name for name in (".1keep.txt", "sub/.2026-notes.md", ".2024/x", ".notes.llp-part.md")]
+    for path in users:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
     shown(tmp_path)
-    assert list(figures.parent.rglob(".[0-9]*")) == []
+    assert [*folder.rglob(".*.svg")] == []
+    assert [path.read_text() for path in users] == ["mine"] * 4
 
 
 def test_values_beyond_what_can_be_summed_are_undefined_and_counted(tmp_path: Path) -> None:

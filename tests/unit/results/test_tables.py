@@ -16,7 +16,7 @@ from llp.results.findings import findings
 from llp.results.formats import BAG_KINDS
 from llp.results.statistics import corrected_paired_t
 from llp.results.summary import summarize
-from llp.results.table import Cell, Table, to_csv, to_latex, to_markdown
+from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import completeness, grids, progress
@@ -375,3 +375,13 @@ def test_no_latex_special_is_left_bare(grid):
             assert line.isascii() or "é" in line, line
             assert len(re.findall(r"(?<!\\)&", line)) in (0, len(table.columns) - 1)
             assert not re.findall(r"(?<!\\)[%#_]", line), line
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1+cmd|' /C calc'!A0", "@SUM(A1)", "-2+3", "\t=1", "-0.5 ± =1"])
+def test_no_text_of_a_csv_is_a_formula_and_numbers_stay_numbers(text):
+    table = Table("T", ["name", text], [[Cell(text), Cell("-0.5 ± 0.1", value=-0.5)], [Cell("-1.5"), Cell("+3e-5")]])
+    rows = list(csv.reader(io.StringIO(to_csv(table), newline="")))
+    assert rows == [["name", f"'{text}"], [f"'{text}", "-0.5 ± 0.1"], ["-1.5", "+3e-5"]]
+    frame = pl.DataFrame({"name": [text, "C1"], text: [-0.5, 1.0]})
+    rows = list(csv.reader(io.StringIO(frame_to_csv(frame), newline="")))
+    assert rows == [["name", f"'{text}"], [f"'{text}", "-0.5"], ["C1", "1.0"]]

@@ -11,9 +11,10 @@ import torch
 
 from llp import signals
 from llp.config.grouping_keys import options
-from llp.data.batch import BagBatch
+from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
 from llp.runs.build import open_table
 from llp.runs.run import run_one
@@ -68,6 +69,31 @@ def test_run_ends_patience_epochs_after_its_best_epoch_whose_weights_it_keeps(
         # an epoch is measured in other batches than the end, hence the tolerance
         assert stage.measures[name.removeprefix("test_")] == pytest.approx(values[stage.chosen.epoch], rel=1e-6)
         assert stage.chosen.untrained is not None
+
+
+class Hinge(LLPMethod):
+    """A baseline of one's own, as docs/extend.md has it: `bag_loss` is given labelled instances."""
+
+    sees_instance_labels = True
+
+    def bag_loss(self, scores, batch):
+        assert type(batch) is InstanceBatch
+        return torch.relu(1 - (2 * batch.label - 1) * scores).mean()
+
+
+@pytest.mark.parametrize("options", [[], HALF, [*HALF, "protocol.refit=true"]], ids=["paper", "holdout", "refit"])
+@pytest.mark.parametrize("dataset", ["synthetic", "synthetic_sscl"])
+def test_an_own_method_that_sees_instance_labels_writes_its_loss_alone(tiny, tmp_path, dataset, options):
+    config = tiny(f"dataset={dataset}", *options, "method=instance_bce", "trainer.max_epochs=2", "optimizer.lr=0.02")
+    config.method = {"_target_": f"{__name__}.Hinge", "name": "hinge", "labels": ["binary", "real"]}
+    record = run_one(config)
+    assert all(np.isfinite(value) for value in record.measures.values())
+    stage, method, _ = stage_of(config, tmp_path)
+    assert ("held_out_loss" in stage.chosen.rows[0]) == bool(options)
+    z, label = torch.linspace(-2, 3, 4), torch.tensor([0.0, 1.0, 0.0, 1.0])
+    h = torch.sigmoid(z)
+    expected = -torch.where(label == 1, h, 1 - h).log() if dataset == "synthetic" else (z - label) ** 2
+    torch.testing.assert_close(method.held_out_loss(z, InstanceBatch(z, z, label)).float(), expected)
 
 
 def test_more_looks_at_the_same_training(tiny, tmp_path):

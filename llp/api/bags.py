@@ -1,0 +1,132 @@
+"""The arguments that describe bags, in every form, as arrays."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from llp.api.frames import is_missing
+from llp.api.per_bag import per_bag, texts
+from llp.errors import InputError
+
+
+class BagLabels(NamedTuple):
+    """The bags of n instances and their labels.
+
+    Attributes
+    ----------
+    number : ndarray
+        (n,) int32, the bag of each instance: 0..K-1, in the order of the ids as texts; (m,) where bags overlap.
+    size : ndarray
+        (K,) int64.
+    label_sum : ndarray
+        (K,) float64.
+    instance : ndarray or None
+        (m,) int64, the instance of each entry of `number`, not falling; None where each instance is in one bag.
+    ids : list of str
+        (K,) the bags' names.
+    """
+
+    number: NDArray[np.int32]
+    size: NDArray[np.int64]
+    label_sum: NDArray[np.float64]
+    instance: NDArray[np.int64] | None
+    ids: list[str]
+
+    def of_entries(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of the instances (n,) as those of the entries of `number`."""
+        return values if self.instance is None else values[self.instance]
+
+    @property
+    def proportion(self) -> NDArray[np.float64]:
+        """(K,) mean label of each bag."""
+        return self.label_sum / self.size
+
+
+def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_sizes: Any) -> BagLabels:
+    """Bring the arguments of `fit` and of the scorers together.
+
+    Parameters
+    ----------
+    n : int
+        Instances.
+    y : ndarray or None
+        (n,) labels of instances, which are aggregated.
+    bags : array-like or None
+        (n,) ids of bags, or n lists of ids where an instance may be in several; None: every instance is a bag of its
+        own.
+    proportions : mapping, Series or array-like, or None
+        Mean label of each bag: see `per_bag`.
+    bag_sizes : as `proportions`, or None
+        Stated sizes, which are checked.
+
+    Raises
+    ------
+    InputError
+        Labels are given twice or not at all, lengths differ, or a size is not the number of instances.
+    """
+    if (y is None) == (proportions is None):
+        given = "both" if y is not None else "neither"
+        raise InputError(f"expected labels of instances, y=, or of bags, proportions=; {given} was given")
+    if bags is None and proportions is not None:
+        raise InputError("proportions= needs bags=, the bag of each instance")
+    named, instance = (np.arange(n), None) if bags is None else bag_ids(bags, n)
+    ids, number = np.unique(named, return_inverse=True)
+    size = np.bincount(number, minlength=len(ids)).astype(np.int64)
+    of_instance = number if len(number) == n else number[:0]
+    rows = getattr(bags, "index", None) if hasattr(bags, "iloc") else None
+    if bag_sizes is not None:
+        stated = per_bag(bag_sizes, "bag_sizes", ids, of_instance, rows)
+        wrong = stated != size
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise InputError(
+                f"bag {ids[first]!s} has bag_sizes {stated[first]:g} and {size[first]} instances in X; "
+                f"{int(wrong.sum())} bag(s) differ"
+            )
+    if proportions is not None:
+        label_sum = per_bag(proportions, "proportions", ids, of_instance, rows) * size
+    else:
+        label = np.asarray(y, np.float64) if instance is None else np.asarray(y, np.float64)[instance]
+        label_sum = np.bincount(number, label, len(ids)).astype(np.float64)
+    order = np.argsort(ids.astype(str), kind="stable")  # the commands know ids as texts
+    place = np.empty(len(ids), np.int32)
+    place[order] = np.arange(len(ids))
+    return BagLabels(place[number], size[order], label_sum[order], instance, ids[order].astype(str).tolist())
+
+
+def bag_ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """The ids of the bags and, where an instance may be in several, the instance of each id."""
+    several = list(bags) if hasattr(bags, "__iter__") and not getattr(bags, "ndim", 1) > 1 else []
+    if several and isinstance(several[0], _SEVERAL):
+        return _ids_of_several(several, n)
+    try:
+        ids = np.asarray(bags)
+    except ValueError:  # lists among single bags
+        raise InputError("bags holds lists and single bags, expected a list of bags for every instance") from None
+    if ids.shape != (n,):
+        raise InputError(f"bags has the shape {ids.shape}, expected ({n},): the bag of each instance of X")
+    if np.any([is_missing(one) for one in ids.tolist()] if ids.dtype.kind == "O" else ids != ids):
+        raise InputError("bags holds a missing value: name the bag of each instance")
+    if ids.dtype.kind != "O":
+        return ids, None
+    numbers = np.asarray(ids.tolist())  # a nullable column of integers comes as objects
+    return numbers if numbers.dtype.kind in "iu" else np.array(texts(ids)), None
+
+
+_SEVERAL = (list, tuple, set, frozenset, np.ndarray, pl.Series)
+
+
+def _ids_of_several(bags: list[Any], n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if not all(isinstance(one, _SEVERAL) for one in bags):
+        raise InputError("bags holds lists and single bags, expected a list of bags for every instance")
+    distinct = [list(dict.fromkeys(one)) for one in bags]
+    if len(distinct) != n:
+        raise InputError(f"bags has {len(distinct)} lists, expected one for each of the {n} instances of X")
+    if not all(distinct):
+        raise InputError(
+            f"bags names no bag of instance {distinct.index([])}: expected one at least, such as ['a', 'b']"
+        )
+    ids, _ = bag_ids([one for of_instance in distinct for one in of_instance], sum(map(len, distinct)))
+    return ids, np.repeat(np.arange(n), [len(one) for one in distinct])

@@ -1,0 +1,71 @@
+"""Text from data and from a run's folder in a config: it is what it is, whatever OmegaConf would make of it."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hydra import compose, initialize_config_dir
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from llp.analyze import analyze
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.config.own_datasets import literal
+from llp.data.table import read_schema
+from llp.datasets.preparation import prepare_table
+from llp.errors import InputError
+from llp.runs.build import open_table
+from llp.runs.identity import Run
+from llp.runs.run import run_one
+
+NAMES = ["${oc.env:HOME}", "${x}", r"a\${b}\\"]
+
+
+def composed(command, *overrides):
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        return compose(command, [*overrides])
+
+
+@given(st.text(st.sampled_from("\\${}?:x'\"")) | st.text())
+def test_a_text_stays_what_it_is(text):
+    content = OmegaConf.create(literal({"a": text, "b": [text, {"c": text}]}))
+    for resolved in (OmegaConf.to_container(content, resolve=True, throw_on_missing=True), content):
+        assert resolved["a"] == resolved["b"][0] == resolved["b"][1]["c"] == text
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Own files whose columns, values and bags have such names."""
+    monkeypatch.setenv("LLP_DATA_DIR", str(tmp_path / "data"))
+    rng = np.random.default_rng(0)
+    texts = [*NAMES, "x"]
+    frame = {name: rng.choice(texts, 300) for name in NAMES}
+    pl.DataFrame({**frame, "y": rng.integers(0, 2, 300)}).write_csv(tmp_path / "${y}.csv")
+    config = composed("prepare", "dataset=files", "name=mine", rf"files='{tmp_path}/\${{y}}.csv'", "label=y")
+    prepare_table(config.dataset, tmp_path / "data")
+    return tmp_path
+
+
+def test_columns_of_any_name_train_again_and_are_analyzed(mine):
+    places = (f"data_dir={mine}/data", f"outputs_dir={mine}/outputs")
+    short = ("trainer.max_epochs=1", "hardware.accelerator=cpu", "save_model=true")
+    key = ("grouping_key=feature", r'grouping_key.columns=["\${x}"]', "grouping_key.low_thresh=1")
+    config = composed("train", "dataset=mine", *key, *short, *places)
+    assert OmegaConf.to_container(config.dataset.key_columns, resolve=True) == NAMES
+    record = run_one(config)
+    assert record.config["grouping_key"]["columns"] == ["${x}"]
+    folder = Run.of(config, open_table(config)).folder
+    again = composed("train", f"from='{folder}'", *places)
+    assert Run.of(again, open_table(again)).folder == folder
+    frame = pl.read_parquet(analyze(composed("analyze", "dataset=mine", "low_thresh=1", *places)) / "analysis.parquet")
+    assert {*NAMES} <= {*frame["grouping_key"]}
+
+
+def test_a_table_that_something_else_has_made_calls_nothing(mine):
+    path = mine / "data" / "mine" / "schema.json"
+    made_by = read_schema(path.parent).made_by["_target_"]
+    path.write_text(path.read_text().replace(made_by, "os.system"))
+    with pytest.raises(InputError, match=r"data/mine names 'os\.system' as what made it, not llp\.datasets\.files"):
+        composed("prepare", "dataset=mine", "force=true", f"data_dir={mine}/data")
