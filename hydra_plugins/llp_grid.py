@@ -21,7 +21,6 @@ class GridSweeper(BasicSweeper):
         from llp.errors import InputError
         from llp.runs.failures import end_of_grid
         from llp.runs.grid import points_of, points_to_launch
-        from llp.runs.thread_pool import settle
 
         assert self.config is not None
         assert self.hydra_context is not None
@@ -29,7 +28,6 @@ class GridSweeper(BasicSweeper):
         try:
             launched = points_to_launch(loader, self.config, points_of(loader, self.config), record=True)
             jobs = self._launch(launched)
-            settle(jobs)
             self._look_for_lost(launched, jobs)
         except InputError as error:
             sys.exit(str(error))

@@ -21,7 +21,7 @@ _TAKEN_ALONG = (
 
 
 class RayLauncher(Launcher):
-    """Runs points as tasks of a Ray cluster; with `runs_at_once` above 1 so many side by side in a task.
+    """Runs points as tasks of a Ray cluster.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class RayLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """See `Launcher.launch`."""
-        from llp.runs.batches import PointTask, chunks, numbered, sweep_folder
+        from llp.runs.batches import PointTask, numbered, sweep_folder
 
         configure_log(self.config.hydra.hydra_logging, self.config.hydra.verbose)
         ray = self._ray()
@@ -59,13 +59,8 @@ class RayLauncher(Launcher):
             task = ray.put(PointTask.of(self))
             cpus, gpus = self._options["cpus_per_run"], self._options["gpus_per_run"]
             run = ray.remote(_run).options(num_cpus=cpus, num_gpus=gpus, max_retries=self._options["retries"])
-            batches = [*chunks(points, self.config.runs_at_once)]
-            results = [run.remote(task, batch) for batch in batches]
-            return [
-                job
-                for result, batch in zip(results, batches, strict=True)
-                for job in self._outcomes(ray, result, batch)
-            ]
+            results = [run.remote(task, point) for point in points]
+            return [self._outcome(ray, result, point) for result, point in zip(results, points, strict=True)]
         finally:
             ray.shutdown()
 
@@ -92,18 +87,18 @@ class RayLauncher(Launcher):
         return ray
 
     @staticmethod
-    def _outcomes(ray: Any, result: Any, points: Sequence[tuple[int, list[str]]]) -> list[JobReturn]:
-        """Wait for a task's points; they are lost where its workers were killed more often than it is started anew."""
+    def _outcome(ray: Any, result: Any, point: tuple[int, list[str]]) -> JobReturn:
+        """Wait for a task's point; it is lost where its workers were killed more often than it is started anew."""
         from llp.runs.batches import lost
         from llp.runs.failures import reason
 
         try:
-            jobs: list[JobReturn] = ray.get(result)
-            return jobs
+            job: JobReturn = ray.get(result)
+            return job
         except ray.exceptions.RayError as error:
-            return lost([overrides for _, overrides in points], reason(getattr(error, "cause", None) or error))
+            return lost([point[1]], reason(getattr(error, "cause", None) or error))[0]
 
 
-def _run(task: Any, points: Any) -> list[JobReturn]:
-    jobs: list[JobReturn] = task.run(points)
-    return jobs
+def _run(task: Any, point: Any) -> JobReturn:
+    job: JobReturn = task.run([point])[0]
+    return job

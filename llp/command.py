@@ -6,7 +6,6 @@ import logging
 import multiprocessing
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         _check_surroundings()
         outlive_readers()
-        signals.listen(raising=True)
+        signals.listen()
         try:
             return main(*args, **kwargs)
         except signals.Stopped as end:
@@ -52,20 +51,13 @@ def _check_surroundings() -> None:
 
 
 @contextmanager
-def launched(*, raising: bool = True) -> Iterator[None]:
-    """Around runs that a launcher may have given to a worker process: a signal ends the worker with its runs.
-
-    Parameters
-    ----------
-    raising : bool
-        Whether a signal is raised in the run; otherwise it is noted, for runs in threads.
-    """
-    in_thread = threading.current_thread() is not threading.main_thread()  # of a worker that is listened in
-    if multiprocessing.parent_process() is None or in_thread:
+def launched() -> Iterator[None]:
+    """Around a run that a launcher may have given to a worker process: a signal ends the worker with its run."""
+    if multiprocessing.parent_process() is None:
         yield
         return
     outlive_readers()
-    signals.listen_in_worker(raising=raising)
+    signals.listen_in_worker()
     try:
         yield
     except signals.Stopped as end:
@@ -89,8 +81,7 @@ def told_in_a_line() -> Iterator[None]:
         error = out_of_memory(given) or given
         if not isinstance(error, InputError | OSError):
             raise
-        main_thread = threading.current_thread() is threading.main_thread()
-        if main_thread and HydraConfig.initialized() and HydraConfig.get().mode == RunMode.RUN:
+        if HydraConfig.initialized() and HydraConfig.get().mode == RunMode.RUN:
             sys.exit(str(error))
         raise CompactHydraException(str(error)) from None  # whose message Hydra prints, with advice on tracebacks
 

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: how they end a command, its runs in threads, and its runs in a launcher's worker processes."""
+"""SIGINT and SIGTERM: how they end a command, and its runs in a launcher's worker processes."""
 
 import multiprocessing
 import os
@@ -36,15 +36,8 @@ class Stopped(SystemExit):
         return Stopped, (int(self.number),)
 
 
-def listen(*, raising: bool) -> None:
-    """Handle SIGINT and SIGTERM from now on; a second signal ends the process at once.
-
-    Parameters
-    ----------
-    raising : bool
-        Whether the main thread raises `Stopped` where it is; otherwise the signal is only noted, for runs in threads
-        that call `exit_if_received`.
-    """
+def listen() -> None:
+    """Raise `Stopped` on SIGINT and SIGTERM from now on; a second signal ends the process at once."""
     process = os.getpid()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -54,7 +47,7 @@ def listen(*, raising: bool) -> None:
         elif not _received:
             _received.append(signal.Signals(number))
             _stop_workers()
-            if raising and not _deferred:
+            if not _deferred:
                 raise Stopped(number)
         elif multiprocessing.parent_process() is None:  # the parent passes on what the terminal sent to both
             os._exit(128 + number)
@@ -122,9 +115,9 @@ def _stop_workers() -> None:
         worker.join(max(0.0, deadline - time.monotonic()))
 
 
-def listen_in_worker(*, raising: bool) -> None:
+def listen_in_worker() -> None:
     """Stop the worker's runs on a signal, as `listen` does, and also when the command that started it has gone."""
-    listen(raising=raising)
+    listen()
     parent = multiprocessing.parent_process()
     assert parent is not None
     if not any(thread.name == _watch.__name__ for thread in threading.enumerate()):

@@ -8,7 +8,6 @@ if __name__ == "__main__":
 import logging
 import math
 import sys
-from concurrent.futures import Future
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -21,7 +20,6 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files.beforehand import prepare_beforehand
 from llp.errors import InputError
-from llp.runs import thread_pool
 from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 
@@ -41,10 +39,12 @@ def main() -> None:
 
 
 @hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
-def _main(config: DictConfig) -> float | Future[float]:
+def _main(config: DictConfig) -> float:
     """Run one point and return its criterion, for sweepers that optimise; see `criterion`."""
     _say_what_is_not_swept()
-    return thread_pool.run(_train, config)
+    with launched(), told_in_a_line():
+        record = run_one(config)
+    return criterion(record)
 
 
 def _say_what_is_not_swept() -> None:
@@ -53,12 +53,6 @@ def _say_what_is_not_swept() -> None:
     swept = sorted(set(hydra_config.sweeper.get("params") or {}) - {"fold"})
     if hydra_config.mode == RunMode.RUN and swept:
         log.warning("one run, not the experiment's grid: with -m it sweeps over %s and the folds", ", ".join(swept))
-
-
-def _train(config: DictConfig) -> float:
-    with launched(), told_in_a_line():
-        record = run_one(config)
-    return criterion(record)
 
 
 def criterion(record: RunRecord) -> float:

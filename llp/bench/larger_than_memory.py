@@ -15,7 +15,7 @@ from llp.data.bag_order import copies_of
 from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable
 from llp.runs.build import build_data, build_method
-from llp.training.chunks import PlainStep
+from llp.training.chunks import take_step
 
 MOST_READ, MOST_TRAINED = 1200, 200  # minibatches
 LONGEST = 20.0  # seconds: of the table in its own order a minibatch may take one
@@ -69,17 +69,14 @@ def rate(config: DictConfig, data: LLPDataModule, *, trained: bool, cold: bool, 
     gatherer = data.keep_on(torch.device("cpu"))
     method.take_train_split(data.train_split)
     optimizer: Any = method.configure_optimizers()
-    step = PlainStep(method, optimizer, gatherer)
     cache = Cache(data.source, data.table.categorical.nbytes // 4 if cold else None)
     begin, instances, taken = time.perf_counter(), 0, 0
     chunks: Iterable[Any] = data.train_dataloader()
     for chunk in chunks:
         for ids, n in zip(chunk.ids.split(chunk.n_ids), chunk.n_instances, strict=True):
+            batch = gatherer.gather(ids, n)
             if trained:
-                step(ids, n)
-                method.steps_taken += 1
-            else:
-                gatherer.gather(ids, n)
+                take_step(method, optimizer, batch)
             instances, taken = instances + n, taken + 1
         cache.bound()
         if taken >= most or time.perf_counter() - begin > LONGEST:

@@ -51,7 +51,6 @@ class TrainConfig(ConfigGroup):
     checkpoint_minutes: NonNegativeFloat
     debug: bool
     num_workers: NonNegativeInt
-    runs_at_once: PositiveInt
     again: Annotated[str | None, Field(alias="from", description="the folder of a run", examples=["FOLDER"])]
 
 

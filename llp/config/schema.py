@@ -155,8 +155,6 @@ class Hardware(ConfigGroup):
         Whether the table lives in the device's memory, and training goes by chunks (`llp.training.chunks`).
     row_order : {'auto', 'table', 'bag'}
         Whether minibatches of bags are read from the table, or from a copy in the bags' order (`llp.data.bag_order`).
-    cuda_graphs : bool
-        Whether a step on resident data is captured (`llp.training.cuda_graphs`).
     deterministic : bool
         Whether a GPU adds in a fixed order.
     """
@@ -164,7 +162,6 @@ class Hardware(ConfigGroup):
     accelerator: Literal["auto", "cpu", "gpu"]
     features_on: Literal["auto", "device", "host"]
     row_order: Literal["auto", "table", "bag"]
-    cuda_graphs: bool
     deterministic: bool
 
 

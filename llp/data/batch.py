@@ -8,10 +8,6 @@ from torch import Tensor
 class BagBatch(NamedTuple):
     """A minibatch of M bags with n instances in all, bag after bag. It holds no instance label.
 
-    Instances with `segment == M` are padding at the end, up to the fixed n that a captured training step needs; their
-    features are arbitrary. They do not count in `size`, and for methods with `static_shape` the loss does not depend
-    on them and has the gradient 0 in their scores.
-
     Attributes
     ----------
     categorical : Tensor
@@ -19,7 +15,7 @@ class BagBatch(NamedTuple):
     numeric : Tensor
         (n, Fn) float32.
     segment : Tensor
-        (n,) int64, the bag of each instance: 0..M-1, rising, or M.
+        (n,) int64, the bag of each instance: 0..M-1, rising.
     size : Tensor
         (M,) int64, instances of each bag.
     label_sum : Tensor

@@ -20,7 +20,6 @@ from torch.utils.data import Sampler
 from llp.data.bags import Bags, Ids, Rows
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.table import InstanceTable
-from llp.ops.segment import to_instances
 
 ROOM = 2**32  # bytes that a model of a large vocabulary, its moments and a minibatch need beside the table
 
@@ -95,16 +94,12 @@ class ResidentBags:
         return int(self._sizes[ids].sum())
 
     def gather(self, ids: Tensor, n: int) -> BagBatch:
-        """Put the bags with ids (M,) int64 into a minibatch of n instances, padded where they hold fewer.
-
-        All shapes follow from M and n, and the host waits for nothing, so a CUDA graph can hold it.
-        """
+        """Put the bags with ids (M,) int64, of n instances in all, into a minibatch; the host waits for nothing."""
         size = self._size[ids]
         end = torch.cumsum(size, 0)
         position = torch.arange(n, device=ids.device)
         segment = torch.searchsorted(end, position, right=True)
-        at = position + to_instances(self._start[ids] - (end - size), segment)
-        rows = self._rows[torch.where(segment < len(ids), at, 0)]
+        rows = self._rows[position + (self._start[ids] - (end - size))[segment]]
         return BagBatch(
             categorical=self._table.categorical.index_select(0, rows),
             numeric=self._table.numeric.index_select(0, rows),

@@ -14,7 +14,6 @@ from llp.data.table import LabelKind
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
 from llp.methods.epoch_means import EpochMeans
-from llp.methods.generators import StepGenerators
 from llp.ops.segment import segment_mean
 from llp.seeding import keyed_seed
 
@@ -47,14 +46,9 @@ class LLPMethod(L.LightningModule):
     ----------
     own_means : tuple of str
         Names of what a method adds to `self.epoch_means` beside the loss: their means over an epoch are in its curve.
-    static_shape : bool
-        Whether a training step may be captured once and replayed on minibatches that are padded to one n (see
-        `BagBatch`): `batch_loss` is that of the bags alone, no operation waits for the device or reads the host's
-        memory, all shapes follow from n and M, and what lasts from step to step are tensors changed in place.
     """
 
     own_means: ClassVar[tuple[str, ...]] = ()
-    static_shape: bool = False
     sees_instance_labels: ClassVar[bool] = False
     trains: ClassVar[bool] = True
 
@@ -73,7 +67,6 @@ class LLPMethod(L.LightningModule):
         self.take_steps: Callable[[Any], None] | None = (
             None  # runs a chunk's steps; None when Lightning steps each minibatch
         )
-        self.generators = StepGenerators(seed)
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
         self.steps_taken = 0  # since training began; part of a checkpoint
 
@@ -100,11 +93,8 @@ class LLPMethod(L.LightningModule):
 
     def generator(self, purpose: str) -> torch.Generator:
         """Give the generator for this step's draws of one purpose, at the start of its draws."""
-        return self.generators.generator(purpose, self.device, epoch=self.current_epoch, step=self.steps_taken)
-
-    def reseed(self) -> None:
-        """Set every generator to the start of this step's draws."""
-        self.generators.reseed(epoch=self.current_epoch, step=self.steps_taken)
+        seed = keyed_seed(self.seed, purpose, self.current_epoch, self.steps_taken)
+        return torch.Generator(self.device).manual_seed(seed)
 
     def start_from(self, trained: nn.Module) -> None:
         """Take over the model that the method's first stage trained: go on from its weights."""

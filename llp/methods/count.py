@@ -26,8 +26,6 @@ def count_loss(scores: Tensor, batch: BagBatch) -> Tensor:
 class Count(LLPMethod):
     """Negative log-likelihood of the bags' counts."""
 
-    static_shape = True
-
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         return count_loss(scores, batch)

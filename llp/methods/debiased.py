@@ -55,8 +55,6 @@ class Debiased(LLPMethod):
         Whether the absolute value of the minibatch's estimate is the loss.
     """
 
-    static_shape = True
-
     def __init__(self, *, centre: Centre, absolute: bool, **shared: Any) -> None:
         super().__init__(**shared)
         self.centre: Centre = centre

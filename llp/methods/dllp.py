@@ -57,8 +57,6 @@ class DLLP(LLPMethod):
         `bce` is asked to compare sums.
     """
 
-    static_shape = True
-
     def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
         super().__init__(**shared)
         if loss == "bce" and target == "sum":

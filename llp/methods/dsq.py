@@ -46,7 +46,6 @@ class DSQ(LLPMethod):
         Share of the past, a constant, in the moving average; 0 uses the minibatch alone.
     """
 
-    static_shape = True
     mean_prediction: Tensor
     next_mean: Tensor
 

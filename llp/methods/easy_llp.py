@@ -46,8 +46,6 @@ class EasyLLP(LLPMethod):
         Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
     """
 
-    static_shape = True
-
     def __init__(
         self, *, estimator: Estimator, clip: Annotated[float, Field(gt=0, lt=0.5)] | None, **shared: Any
     ) -> None:

@@ -7,9 +7,7 @@ from torch import Tensor, nn
 
 
 class EpochMeans(nn.Module):
-    """Sums and counts that stay on the device, in the same memory for the whole run: no step waits for the device.
-
-    torchmetrics' `MeanMetric` gives its state new memory in every update, of which a CUDA graph would replay the first.
+    """Sums and counts that stay on the device: no step waits for it.
 
     Parameters
     ----------

@@ -81,8 +81,6 @@ class GenBags(LLPMethod):
         See `bag_weights`.
     """
 
-    static_shape = True
-
     def __init__(
         self, *, block_size: PositiveInt, draws: PositiveInt, residual: Residual, covariance: Covariance, **shared: Any
     ) -> None:

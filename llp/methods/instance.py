@@ -27,7 +27,6 @@ class InstanceMethod(LLPMethod):
     """
 
     sees_instance_labels: ClassVar[bool] = True
-    static_shape = True
 
     def __init__(self, *, loss: Literal["bce", "mse"], **shared: Any) -> None:
         super().__init__(**shared)

@@ -44,7 +44,6 @@ class LLPDC(LLPMethod):
         Least probability of a pseudo-label that counts, in [0, 1].
     """
 
-    static_shape = True
     own_means: ClassVar[tuple[str, ...]] = ("confident",)
 
     def __init__(self, *, weight: NonNegativeFloat, threshold: Share, **shared: Any) -> None:

@@ -68,7 +68,6 @@ class LLPVAT(LLPMethod):
         The model has no hidden layer.
     """
 
-    static_shape = True
     steps: Tensor
 
     def __init__(
@@ -80,7 +79,7 @@ class LLPVAT(LLPMethod):
         self.weight = weight
         self.ramp_epochs = ramp_epochs
         self.ramp_steps = 0.0
-        self.register_buffer("steps", torch.zeros(()))  # taken so far; the host's count could not be replayed
+        self.register_buffer("steps", torch.zeros(()))  # taken so far
 
     def take_train_split(self, split: TrainSplit) -> None:
         """Count the steps of the ramp."""

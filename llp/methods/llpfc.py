@@ -75,8 +75,6 @@ class LLPFC(LLPMethod):
         Shares of the noisy labels in a group.
     """
 
-    static_shape = True
-
     def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
         super().__init__(**shared)
         self.noisy_prior: NoisyPrior = noisy_prior

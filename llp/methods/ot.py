@@ -49,12 +49,9 @@ class OTLLP(LLPMethod):
         Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
     """
 
-    static_shape = True
-
     def __init__(self, *, solver: TransportSolver, **shared: Any) -> None:
         super().__init__(**shared)
         self.solver: TransportSolver = solver
-        self.static_shape = solver == "closed_form"
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
@@ -75,8 +72,6 @@ class EROTLLP(LLPMethod):
         Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
     """
 
-    static_shape = True
-
     def __init__(
         self, *, reg: PositiveFloat, pseudo_labels: PseudoLabels, solver: TransportSolver, **shared: Any
     ) -> None:
@@ -84,7 +79,6 @@ class EROTLLP(LLPMethod):
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels
         self.solver: TransportSolver = solver
-        self.static_shape = solver == "closed_form"
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""

@@ -30,8 +30,6 @@ class ROT(LLPMethod):
         As in `llp.methods.ot.EROTLLP`.
     """
 
-    static_shape = True
-
     def __init__(
         self,
         *,
@@ -46,7 +44,6 @@ class ROT(LLPMethod):
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels
         self.solver: TransportSolver = solver
-        self.static_shape = solver == "closed_form"
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""

@@ -25,23 +25,18 @@ Weighting = Literal["pairwise", "row_mean"]
 NEED = "sim_llp, which measures distances in the last one,"
 
 
-def pair_weights(representation: Tensor, *, weighting: Weighting, share: Tensor | float = 1.0) -> Tensor:
-    """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row.
-
-    `share` (m,) is what each instance counts in that mean, see `llp.ops.sampling.Drawn`.
-    """
+def pair_weights(representation: Tensor, *, weighting: Weighting) -> Tensor:
+    """exp(-‖r_i - r_j‖²) of representations r (m, D): (m, m), or the mean (m, 1) of each row."""
     r = representation - representation.mean(dim=0)  # short vectors keep the digits of their squared distances
     # as a matrix product, which is many times as fast as the differences of m² pairs
     squared = torch.square(torch.cdist(r, r, compute_mode="use_mm_for_euclid_dist"))
     # beyond 80 exp would give denormal numbers, with which a processor computes fifty times as slowly
     weights = torch.exp(-squared.clamp(max=80)).masked_fill(squared > 80, 0)
-    return weights if weighting == "pairwise" else (weights * share).mean(dim=1, keepdim=True)
+    return weights if weighting == "pairwise" else weights.mean(dim=1, keepdim=True)
 
 
-def similarity_loss(prediction: Tensor, weights: Tensor, *, share: Tensor | None = None) -> Tensor:
+def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
     """Mean over all pairs (i, j) of weights (m, m) or (m, 1) times (h_i - h_j)², from predictions h (m,)."""
-    if share is not None:
-        weights = weights * share[:, None] * share
     return (weights * torch.square(prediction[:, None] - prediction)).mean()
 
 
@@ -59,8 +54,6 @@ class SimLLP(LLPMethod):
     weighting : {'pairwise', 'row_mean'}
         See `pair_weights`.
     """
-
-    static_shape = True
 
     def __init__(
         self,
@@ -96,10 +89,9 @@ class SimLLP(LLPMethod):
         """See `LLPMethod.bag_loss`."""
         h = self.predict(scores)
         bag_loss = torch.square(residual(h, batch, target="proportion")).mean()
-        generator = self.generator("pair instances")
         # pairs across the minibatch's bags: likeness carries what one bag teaches over to the instances of another
-        drawn, share = draw_instances(batch.segment, len(batch.size), self.pair_instances, generator, dtype=h.dtype)
+        drawn = draw_instances(len(h), self.pair_instances, self.generator("pair instances"))
         r = self.representation(batch.categorical[drawn], batch.numeric[drawn])
         h = torch.sigmoid(h[drawn]) if self.squash == "sigmoid" else h[drawn]
-        weights = pair_weights(r, weighting=self.weighting, share=share)
-        return similarity_loss(h, weights, share=share) + self.bag_weight * bag_loss
+        weights = pair_weights(r, weighting=self.weighting)
+        return similarity_loss(h, weights) + self.bag_weight * bag_loss

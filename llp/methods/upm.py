@@ -43,8 +43,6 @@ class UPM(LLPMethod):
         Whether δ is taken as a constant, without gradient.
     """
 
-    static_shape = True
-
     def __init__(self, *, detach: bool, **shared: Any) -> None:
         super().__init__(**shared)
         self.detach_excess = detach

@@ -132,7 +132,7 @@ class PushSums:
         larger[: len(sums)] = sums
         return larger
 
-    def add_step(self, sums: NDArray[np.float64], step: int, lr: float) -> None:
+    def add_step(self, sums: NDArray[np.float64], step: int, lr: float) -> NDArray[np.int64]:
         """Add the push of one step to the sums of every ``t0`` before it, in place.
 
         Parameters
@@ -143,6 +143,11 @@ class PushSums:
             The step, from 1; steps are added in order.
         lr : float
             Learning rate of this step.
+
+        Returns
+        -------
+        ndarray, int64
+            The rows of the table that changed.
         """
         reach = min(self.window, step - 1)  # j = 1 … reach, t0 = step − j
         late = max(0, min(reach, step - self.window))  # the first `late` of them have t0 >= window
@@ -155,6 +160,7 @@ class PushSums:
         delta = 1 - B / sums[rows, 0]
         powers = np.vander(delta, TERMS, increasing=True)  # (reach, TERMS)
         sums[rows, 1:] += A[:, None] * powers
+        return rows
 
     def error(self) -> float:
         """Give the largest relative error of the series over all ``t0``, for ``eps = 0``, where it is largest.

@@ -16,7 +16,15 @@ from torch.nn import functional as F
 
 
 class TouchedRows(Protocol):
-    """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device."""
+    """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device.
+
+    Attributes
+    ----------
+    sums : Tensor
+        The sums of the steps taken (`llp.optim.catch_up`), on the host: float64, which not every device has.
+    """
+
+    sums: Tensor
 
     def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
         """Bring rows (n, F) up to date and sum them to (n, D); the second value goes to `add_gradient`, if anything."""
@@ -35,12 +43,6 @@ class TouchedRows(Protocol):
 
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
-
-    def reserve(self, steps: int) -> None:
-        """Reserve memory for the sums of this many steps in all."""
-
-    def before_replay(self) -> None:
-        """Count, on the host, an update that a CUDA graph is about to replay."""
 
 
 class RowParameter(nn.Parameter):
@@ -125,10 +127,16 @@ def sum_rows(weight: Tensor, rows: Tensor) -> Tensor:
     """
     touched = weight.touched_rows if isinstance(weight, RowParameter) else None
     if touched is None:
-        if weight.is_cuda and torch.are_deterministic_algorithms_enabled():
-            return F.embedding(rows, weight).sum(dim=1)  # the gradient of embedding_bag has no fixed order there
-        return F.embedding_bag(rows, weight, mode="sum")
+        return summed_rows(weight, rows)
     if not torch.is_grad_enabled():
         return touched.gather(rows, for_gradient=False)[0]
     total: Tensor = _SumRows.apply(weight, rows, touched)  # type: ignore[no-untyped-call]
     return total
+
+
+def summed_rows(weight: Tensor, rows: Tensor) -> Tensor:
+    """Sum rows (n, F) of a table as it lies: (n, D)."""
+    ordered = weight.is_cuda and torch.are_deterministic_algorithms_enabled()  # embedding_bag's gradient is not, there
+    if ordered or weight.device.type not in ("cpu", "cuda"):  # not every device has embedding_bag
+        return F.embedding(rows, weight).sum(dim=1)
+    return F.embedding_bag(rows, weight, mode="sum")

@@ -37,16 +37,19 @@ class RowsOnCpu:
     weight : Tensor, float32 or float64 (N, D)
         The table, changed in place.
     states : mapping
-        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N),
-        `step` int64 () and `sums` float64. They are changed in place, `sums` is replaced when it is full; the dict is
-        looked up at each use, as a trainer may put another in its place.
+        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N)
+        and `step` int64 (). They are changed in place; the dict is looked up at each use, as a trainer may put another
+        in its place.
     betas : tuple of float
         Decay of the first and second moment.
     eps : float
         Added to the root of the second moment.
+    sums : Tensor
+        float64, the table of `PushSums`; replaced when it is full.
     """
 
-    def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float) -> None:
+    def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float, sums: Tensor) -> None:
+        self.sums = sums
         self._weight = weight
         self._states = states
         self._betas = betas
@@ -110,16 +113,6 @@ class RowsOnCpu:
             self._catch_up(np.arange(len(self._weight), dtype=np.int32))
             self._all_current = True
 
-    def reserve(self, steps: int) -> None:
-        """Reserve memory for the sums of this many steps in all."""
-        sums = self._state["sums"].numpy()
-        if steps > self._push.capacity(sums):
-            self._state["sums"] = torch.from_numpy(self._push.grown(sums, 2 * steps))  # doubling: seldom copied
-
-    def before_replay(self) -> None:
-        """Count an update that a CUDA graph is about to replay: rows will lag behind."""
-        self._all_current = False
-
     @property
     def _state(self) -> dict[str, Tensor]:
         return self._states[self._weight]
@@ -176,13 +169,14 @@ class RowsOnCpu:
     def _catch_up(self, distinct: NDArray[np.int32]) -> None:
         self._in_ranges(
             compiled.catch_up, len(distinct), distinct, self._weights(), *self._moments(),
-            int(self._state["step"]), self._state["sums"].numpy(), self._push.window, self._push.n_blocks,
+            int(self._state["step"]), self.sums.numpy(), self._push.window, self._push.n_blocks,
             self._eps, math.log(self._betas[0]), math.log(self._betas[1]),
         )  # fmt: skip
 
     def _add_step(self, step: int, lr: float) -> None:
-        self.reserve(step)
-        self._push.add_step(self._state["sums"].numpy(), step, lr)
+        if step > self._push.capacity(self.sums):
+            self.sums = torch.from_numpy(self._push.grown(self.sums.numpy(), 2 * step))  # doubling: seldom copied
+        self._push.add_step(self.sums.numpy(), step, lr)
         self._state["step"].fill_(step)
 
     def _in_ranges(self, run: Callable[..., None], count: int, *arguments: Any) -> None:

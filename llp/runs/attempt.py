@@ -3,7 +3,6 @@
 import logging
 import shutil
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,11 +36,9 @@ class _LogFile(logging.FileHandler):
 
 @contextmanager
 def log_file(path: Path) -> Iterator[None]:
-    """Write what this thread logs to a file too."""
+    """Write what is logged to a file too."""
     handler = _LogFile(path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    thread = threading.get_ident()
-    handler.addFilter(lambda record: record.thread == thread)  # other runs may train beside this one
     logging.getLogger("llp").addHandler(handler)
     try:
         yield

@@ -17,7 +17,6 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from llp import signals
 from llp.command import outlive_readers
 from llp.runs.failures import reason
-from llp.runs.thread_pool import open_pool, settle
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +43,6 @@ class PointTask:
         State of Hydra in the process of the command.
     folder : str
         Where the command was started, which relative paths mean.
-    processes : int
-        Workers on one machine, which share its memory.
     """
 
     hydra_context: HydraContext
@@ -53,18 +50,15 @@ class PointTask:
     task_function: TaskFunction
     singletons: dict[Any, Any]
     folder: str
-    processes: int
 
     @classmethod
-    def of(cls, launcher: Any, *, processes: int = 1) -> "PointTask":
+    def of(cls, launcher: Any) -> "PointTask":
         """The task of a launcher that has been set up."""
         parts = (launcher.hydra_context, launcher.config, launcher.task_function)
-        return cls(*parts, Singleton.get_state(), os.getcwd(), processes)
+        return cls(*parts, Singleton.get_state(), os.getcwd())
 
     def run(self, points: Sequence[Numbered]) -> list[JobReturn]:
-        """Run points, by number and overrides, in this process, and tell what became of each.
-
-        They run one after the other, or with `runs_at_once` above 1 side by side in threads.
+        """Run points, by number and overrides, one after the other in this process, and tell what became of each.
 
         A signal ends the process with the run that it finds; that run goes on from its checkpoint when it is started
         again.
@@ -74,12 +68,8 @@ class PointTask:
         Singleton.set_state(self.singletons)
         setup_globals()
         outlive_readers()
-        if self.config.runs_at_once == 1:
-            signals.listen(raising=True)
-        else:
-            open_pool(self.config, self.processes)
+        signals.listen()
         jobs = [self._run(number, overrides) for number, overrides in points]
-        settle(jobs)
         for job in jobs:
             job.cfg = job.hydra_cfg = None  # two configs a point, which nobody reads
             if job.status == JobStatus.FAILED:  # an exception of a user's class may not survive the way back

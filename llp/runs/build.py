@@ -72,14 +72,11 @@ def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
     """The composed model for a table's columns, initialised from the run's seed."""
     import torch
 
-    from llp.models.initialisation import DrawFrom
     from llp.seeding import keyed_seed
 
-    seed = keyed_seed(config.seed, "initial weights")
-    torch.manual_seed(seed)  # for what DrawFrom leaves to torch's own generator
+    torch.manual_seed(keyed_seed(config.seed, "initial weights"))
     node = resolved(config, ("model",))["model"]
-    with DrawFrom(torch.Generator().manual_seed(seed)):
-        model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
     check_constructed(model, "_parameters")
     return model
 
@@ -95,7 +92,7 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
         label_kind=table.label_kind,
         seed=config.seed,
     )
-    check_constructed(method, "generators")
+    check_constructed(method, "steps_taken")
     return method
 
 

@@ -27,7 +27,7 @@ from llp.errors import InputError
 from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.benchmark import expand_choices
 from llp.runs.cells import GridCell, Overrides, Tables, cells_of
-from llp.runs.grid_checks import check_builds, check_configs, check_side_by_side, crowding
+from llp.runs.grid_checks import check_builds, check_configs, crowding
 from llp.runs.identity import Run, keeps_weights
 from llp.runs.point import Point
 from llp.runs.record import RunRecord
@@ -159,7 +159,7 @@ def points_to_launch(
     Raises
     ------
     InputError
-        A point that is not finished cannot run, or points cannot run beside each other.
+        A point that is not finished cannot run.
     """
     cells, tables = cells_of(Points(loader, master), points), Tables()
     asked: dict[str, list[Point]] = defaultdict(list)
@@ -174,7 +174,6 @@ def points_to_launch(
     left = [cell for cell in cells if cell.places]
     known = [cell for cell in left if cell.content is not None]
     check_configs(known)
-    check_side_by_side(master.runs_at_once, known)
     check_builds(known, tables)
     if str(master.hydra.launcher._target_).endswith(".JoblibLauncher"):
         check_joblib(dict(master.hydra.launcher))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from llp.config.checks import check_config
 from llp.config.targets import GIVEN, check_targets
-from llp.errors import invalid
 from llp.machine import cores
 from llp.runs.build import check_input
 from llp.runs.cells import GridCell, Tables
@@ -29,26 +28,6 @@ def check_configs(cells: Sequence[GridCell]) -> None:
                 changed = copy.deepcopy(cell.config)
                 changed.update(new)
                 check_config(changed)
-
-
-def check_side_by_side(runs_at_once: int, cells: Sequence[GridCell]) -> None:
-    """Refuse points that cannot train in one process together.
-
-    Raises
-    ------
-    InputError
-        They differ in what a process has once.
-    """
-    contents = [cell.content for cell in cells if cell.content is not None]
-    if any(content["runs_at_once"] != runs_at_once for content in contents):
-        raise invalid("runs_at_once", runs_at_once, "one number for the whole grid", 2)
-    if runs_at_once == 1:
-        return
-    for group, name in (("trainer", "threads"), ("hardware", "deterministic")):  # torch has one of each in a process
-        if len({content[group][name] for content in contents}) > 1:
-            raise invalid("runs_at_once", runs_at_once, f"1 where the points differ in {group}.{name}", 1)
-    if any(content["num_workers"] for content in contents):  # a fork of a process with threads may wait for ever
-        raise invalid("runs_at_once", runs_at_once, "1 with num_workers above 0", "num_workers=0")
 
 
 def check_builds(cells: Sequence[GridCell], tables: Tables) -> None:

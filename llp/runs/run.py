@@ -76,7 +76,7 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
         return record, True
     check_input(config, table)
     run.folder.mkdir(parents=True, exist_ok=True)
-    with locked(run.folder / ".lock", f"{describe(run)}: another process or thread is at it"):
+    with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
         # asked again: another one may have finished the run while this one waited
         record = None if config.force else run.finished(need_weights=keep)
         reused = record is not None

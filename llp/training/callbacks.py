@@ -174,7 +174,7 @@ class Position(Callback):
 
 
 class Stop(Callback):
-    """Stops runs in worker threads on SIGINT and SIGTERM: Lightning handles them in the main thread only."""
+    """Stops a training on SIGINT and SIGTERM, between its steps: see `llp.signals.deferred`."""
 
     def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
         """Look for it after each step."""

@@ -1,19 +1,15 @@
 """Training on a chunk of minibatches in one step of Lightning, from data that lives on the device.
 
 Lightning's own work for a step takes longer than a GPU needs for a minibatch, and so does launching its kernels one by
-one. So Lightning hands over a chunk of minibatches, and each is a whole step: gather, loss, gradient, optimizer; on
-CUDA as a graph that was captured once (`llp.training.cuda_graphs`). Steps, draws and results are those of one minibatch
-a time.
+one. So Lightning hands over a chunk of minibatches, and each is a whole step: gather, loss, gradient, optimizer. Steps,
+draws and results are those of one minibatch a time.
 """
-
-from collections.abc import Callable
-from typing import Protocol
 
 import lightning as L
 from lightning.pytorch.callbacks import Callback
-from torch import Tensor
 from torch.optim import Optimizer
 
+from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.on_device import Chunk, Gatherer
 from llp.methods.base import LLPMethod
 
@@ -41,38 +37,13 @@ def own_hooks(method: type[LLPMethod]) -> list[str]:
     ]
 
 
-class Step(Protocol):
-    """One whole training step on the minibatch with the given ids and n instances."""
-
-    def __call__(self, ids: Tensor, n: int) -> None:
-        """Take it."""
-
-
-class PlainStep:
-    """A step as a sequence of operations.
-
-    Parameters
-    ----------
-    method : LLPMethod
-        What is trained.
-    optimizer : Optimizer
-        Of its parameters.
-    gatherer : ResidentBags or ResidentInstances
-        Gives the minibatch.
-    """
-
-    def __init__(self, method: LLPMethod, optimizer: Optimizer, gatherer: Gatherer) -> None:
-        self.method = method
-        self.optimizer = optimizer
-        self.gatherer = gatherer
-
-    def __call__(self, ids: Tensor, n: int) -> None:
-        """See `Step`."""
-        self.optimizer.zero_grad()
-        loss = self.method.minibatch_loss(self.gatherer.gather(ids, n))
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        self.method.after_step()
+def take_step(method: LLPMethod, optimizer: Optimizer, batch: BagBatch | InstanceBatch) -> None:
+    """Take one whole training step on a minibatch."""
+    optimizer.zero_grad()
+    method.minibatch_loss(batch).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    method.after_step()
+    method.steps_taken += 1
 
 
 class ChunkTraining(Callback):
@@ -80,12 +51,12 @@ class ChunkTraining(Callback):
 
     Parameters
     ----------
-    make_step : callable
-        Makes the step once training begins, from the method and its optimizer with the state that training starts from.
+    gatherer : ResidentBags or ResidentInstances
+        Gives the minibatches.
     """
 
-    def __init__(self, make_step: Callable[[LLPMethod, Optimizer], Step]) -> None:
-        self._make_step = make_step
+    def __init__(self, gatherer: Gatherer) -> None:
+        self._gatherer = gatherer
 
     def setup(self, trainer: L.Trainer, pl_module: L.LightningModule, stage: str) -> None:
         """Take over the optimizer's steps from Lightning."""
@@ -94,18 +65,17 @@ class ChunkTraining(Callback):
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Give the method the function that trains on a chunk."""
         assert isinstance(pl_module, LLPMethod)
-        method, step = pl_module, self._make_step(pl_module, trainer.optimizers[0])
+        method, optimizer, gatherer = pl_module, trainer.optimizers[0], self._gatherer
 
         def take_steps(chunk: Chunk) -> None:
             first = 0
             for n_ids, n in zip(chunk.n_ids, chunk.n_instances, strict=True):
-                step(chunk.ids[first : first + n_ids], n)
+                take_step(method, optimizer, gatherer.gather(chunk.ids[first : first + n_ids], n))
                 first += n_ids
-                method.steps_taken += 1
 
         method.take_steps = take_steps
 
     def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Let go of the step and the device memory that it holds."""
+        """Let go of the data and the device memory that they hold."""
         assert isinstance(pl_module, LLPMethod)
         pl_module.take_steps = None

@@ -17,8 +17,9 @@ from llp.config.schema import Hardware
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.training.callbacks import Position, Stop
+from llp.training.chunks import ChunkTraining
 from llp.training.finite import StopUnlessFinite, stopped_unless_finite
-from llp.training.place import chunk_training, device_of, keeps_on, without_effect
+from llp.training.place import device_of, keeps_on
 from llp.training.progress import SignOfLife
 from llp.training.resume import ResumeCheckpoint, ResumeFile
 
@@ -74,16 +75,15 @@ class Fitting:
         self._resume_file = ResumeFile()
         self._sign_of_life = SignOfLife(name, data, shown)
         self.device = device_of(hardware)
-        resident = keeps_on(self.device, hardware, data, method)
-        for line in without_effect(self.device, hardware, method, resident=resident):
-            log.warning(line)
+        if hardware.row_order == "bag" and method.sees_instance_labels:
+            alone = f"{type(method).__name__} is trained on single instances"
+            log.warning("hardware.row_order=bag has no effect: %s", alone)
         around = [
             Position(data), StopUnlessFinite(), *callbacks, ResumeCheckpoint(checkpoint, 60 * checkpoint_minutes),
             self._sign_of_life, Stop(),
         ]  # fmt: skip
-        if resident:
-            n_steps = looks * data.minibatches_per_look
-            around.append(chunk_training(data, self.device, n_steps, graphs=hardware.cuda_graphs))
+        if keeps_on(self.device, hardware, data, method):
+            around.append(ChunkTraining(data.keep_on(self.device)))
         elif self.device.type == "cuda":
             data.pin()
         self._trainer = L.Trainer(

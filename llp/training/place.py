@@ -1,4 +1,4 @@
-"""Where a stage is computed: the device, whether the table lives in its memory, and how a step is taken there."""
+"""Where a stage is computed: the device, and whether the table lives in its memory."""
 
 import torch
 
@@ -8,7 +8,7 @@ from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
 from llp.machine import free_memory
 from llp.methods.base import LLPMethod
-from llp.training.chunks import ChunkTraining, PlainStep, Step, own_hooks
+from llp.training.chunks import own_hooks
 
 
 def device_of(hardware: Hardware) -> torch.device:
@@ -37,34 +37,3 @@ def in_bag_order(hardware: Hardware, table: InstanceTable, *, instance_labels: b
     if device.type == "cuda" and hardware.features_on != "host" and fits_on(table, device):
         return False  # read once, from its first row to its last
     return table.categorical.nbytes + table.numeric.nbytes > free_memory()
-
-
-def without_effect(device: torch.device, hardware: Hardware, method: LLPMethod, *, resident: bool) -> list[str]:
-    """Options that change nothing in this combination, a line each."""
-    lines = []
-    if hardware.row_order == "bag" and method.sees_instance_labels:
-        lines.append(f"hardware.row_order=bag has no effect: {type(method).__name__} is trained on single instances")
-    if not hardware.cuda_graphs:
-        return lines
-    reasons = {
-        "the run is not on a CUDA device": device.type != "cuda",
-        "the features are on the host": not resident,
-        f"the steps of {type(method).__name__} have no static shape": not method.static_shape,
-    }
-    reason = next((reason for reason, holds in reasons.items() if holds), None)
-    return [*lines, f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else lines
-
-
-def chunk_training(data: LLPDataModule, device: torch.device, n_steps: int, *, graphs: bool) -> ChunkTraining:
-    """Keep the data on the device; says how its minibatches are trained on."""
-    gatherer = data.keep_on(device)
-
-    def make_step(method: LLPMethod, optimizer: torch.optim.Optimizer) -> Step:
-        plain = PlainStep(method, optimizer, gatherer)
-        if device.type != "cuda" or not graphs or not method.static_shape:
-            return plain
-        from llp.training.cuda_graphs import CapturedStep
-
-        return CapturedStep(plain, n_ids=data.ids_per_batch, n_steps=n_steps)
-
-    return ChunkTraining(make_step)

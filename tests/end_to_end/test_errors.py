@@ -59,41 +59,9 @@ WRONG = {
         r"^Invalid outputs_dir=.* is not a folder, such as",
     ),
     "data in a file": (["data_dir=data/foreign/label.npy"], r"label.npy is not a folder, such as data_dir=FOLDER"),
-    "no run at once": (
-        ["runs_at_once=0"],
-        r"^Invalid runs_at_once=0: expected an integer > 0, such as runs_at_once=1$",
-    ),
-    "no run at once, grid": (
-        ["-m", "runs_at_once=0"],
-        r"^Invalid runs_at_once=0: expected an integer > 0, such as runs_at_once=1$",
-    ),
-    "swept runs at once": (
-        ["-m", "runs_at_once=1,2"],
-        r"^Invalid runs_at_once=1: expected one number for the whole grid, such as",
-    ),
-    "runs at once for another launcher": (
-        ["-m", "runs_at_once=2", "hydra/launcher=joblib", "hydra.launcher._target_=hydra_plugins.other.Launcher"],
-        r"^Invalid runs_at_once=2: expected 1 with hydra/launcher=joblib, which has no threads in its processes, such",
-    ),
     "no process": (
         ["-m", "hydra/launcher=joblib", "hydra.launcher.n_jobs=0"],
         r"^Invalid hydra.launcher.n_jobs=0: expected a number of processes, or -1 for one on each core, such as hyd",
-    ),
-    "runs at once for another sweeper": (
-        ["-m", "runs_at_once=2", "hydra.sweeper._target_=hydra_plugins.other.Sweeper"],
-        r"^Invalid runs_at_once=2: expected 1 with hydra/sweeper=.*, which waits for the value of each point, such as",
-    ),
-    "runs at once in folders": (
-        ["-m", "runs_at_once=2", "hydra.job.chdir=true"],
-        r"^Invalid runs_at_once=2: expected 1 with hydra.job.chdir .*, which change the whole process, such as runs",
-    ),
-    "runs at once with forks": (
-        ["-m", "runs_at_once=2", "num_workers=1"],
-        r"^Invalid runs_at_once=2: expected 1 with num_workers above 0, such as num_workers=0$",
-    ),
-    "runs at once with several threads": (
-        ["-m", "runs_at_once=2", "trainer.threads=1,2"],
-        r"^Invalid runs_at_once=2: expected 1 where the points differ in trainer.threads, such as runs_at_once=1$",
     ),
     "option of a dataset": (
         ["dataset.table=new", "dataset.prepare.rate=2"],

@@ -25,14 +25,10 @@ needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="
 LAUNCHERS = {
     "basic": (),
     "joblib": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"),
-    "joblib, threads": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "runs_at_once=2"),
-    "threads": ("runs_at_once=2",),
     "ray": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2"),
-    "ray, threads": ("hydra/launcher=ray", "hydra.launcher.num_cpus=2", "runs_at_once=2"),
     "slurm": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8"),
-    "slurm, threads": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8", "runs_at_once=2"),
 }
-SLOW = [pytest.param("joblib", marks=pytest.mark.slow), pytest.param("threads", marks=pytest.mark.slow)]
+SLOW = [pytest.param("joblib", marks=pytest.mark.slow)]
 OTHERS = [
     pytest.param("ray", marks=[pytest.mark.slow, needs_ray]),
     pytest.param("slurm", marks=needs_slurm),
@@ -108,15 +104,7 @@ def launched(data_dir, tmp_path_factory, slurm):
     return make
 
 
-@pytest.mark.parametrize(
-    "launcher",
-    [
-        *OTHERS,
-        pytest.param("joblib, threads", marks=pytest.mark.slow),
-        pytest.param("ray, threads", marks=[pytest.mark.slow, needs_ray]),
-        pytest.param("slurm, threads", marks=needs_slurm),
-    ],
-)
+@pytest.mark.parametrize("launcher", OTHERS)
 def test_small_grid_ends_as_one_run_after_the_other(launched, launcher):
     grid, expected = launched(launcher, SMALL)
     grid.end()
@@ -153,9 +141,8 @@ def kill_often(grid, expected, most, longest):
     return killed
 
 
-@pytest.mark.parametrize("launcher", ["joblib", pytest.param("joblib, threads", marks=pytest.mark.slow)])
-def test_small_grid_that_is_killed_ends_as_one_run_after_the_other(launched, launcher):
-    grid, expected = launched(launcher, SMALL)
+def test_small_grid_that_is_killed_ends_as_one_run_after_the_other(launched):
+    grid, expected = launched("joblib", SMALL)
     assert kill_often(grid, expected, 2, 12) > 0
 
 

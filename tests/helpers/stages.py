@@ -8,8 +8,10 @@ from llp.runs.start import selects_by
 from llp.training.stage import StageFiles, train_stage
 from tests.helpers.cutting import CutOffError
 
+HOST = {"accelerator": "cpu", "deterministic": False, "features_on": "host", "row_order": "auto"}
 
-def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="host", deterministic=False):
+
+def stage_of(config, folder, table=None, on_row=lambda row: None, **hardware):
     """Train a composed config outside a run's folder: the result, the method and its data."""
     torch.set_num_threads(1)
     table = table or open_table(config)
@@ -25,9 +27,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, features_on="h
         max_epochs=config.trainer.max_epochs,
         patience=config.trainer.patience,
         select_by=selects_by(config, data),
-        hardware=Hardware(
-            accelerator="cpu", deterministic=deterministic, features_on=features_on, row_order="auto", cuda_graphs=False
-        ),
+        hardware=Hardware(**HOST | hardware),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
         name="a run",

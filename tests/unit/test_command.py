@@ -13,7 +13,7 @@ from llp.command import _Output, command, told_in_a_line
 
 @pytest.fixture
 def main(monkeypatch):
-    monkeypatch.setattr(signals, "listen", lambda raising: None)
+    monkeypatch.setattr(signals, "listen", lambda: None)
     return command(lambda: print("done"))
 
 

@@ -11,7 +11,6 @@ from llp.data.bags import GroupingKey
 from llp.data.build_bags import build_all, build_fold
 from llp.data.datamodule import split_bags
 from llp.data.minibatches import Minibatches
-from llp.methods.generators import StepGenerators
 from llp.models.dense import dense
 from llp.models.embedding_mlp import EmbeddingMLP
 from llp.models.multi_hot import MultiHot
@@ -19,8 +18,6 @@ from llp.runs.build import build_model
 from llp.seeding import keyed_seed
 from tests.helpers.every_method import composed
 from tests.helpers.tables import make_table
-
-CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +27,6 @@ def table(tmp_path_factory):
 
 def all_differ(draws):
     return all(not np.array_equal(a, b) for a, b in itertools.combinations(draws, 2))
-
-
-def test_a_steps_draws_differ_by_seed_purpose_epoch_and_step_and_are_the_same_again():
-    def draw(seed=0, purpose="a", epoch=0, step=0):
-        return torch.rand(8, generator=StepGenerators(seed).generator(purpose, CPU, epoch=epoch, step=step)).numpy()
-
-    assert all_differ([draw(), draw(seed=1), draw(purpose="b"), draw(epoch=1), draw(step=1)])
-    assert np.array_equal(draw(epoch=3, step=5), draw(epoch=3, step=5))
-    generators = StepGenerators(0)
-    first = torch.rand(8, generator=generators.generator("a", CPU, epoch=0, step=0)).numpy()
-    generators.reseed(epoch=2, step=7)
-    assert np.array_equal(torch.rand(8, generator=generators.by_purpose["a"]).numpy(), draw(epoch=2, step=7))
-    assert np.array_equal(first, draw())
 
 
 def test_a_key_of_a_draw_is_all_of_its_parts():

@@ -16,12 +16,11 @@ from llp.runs.run import run_one
 SCRIPT = """
 import os, signal, sys
 from llp import signals
-signals.listen(raising=False)
-signals.exit_if_received()
-for name in sys.argv[1:]:
-    os.kill(os.getpid(), getattr(signal, name))
-    print("still there", signals.received().name, flush=True)
-signals.exit_if_received()
+signals.listen()
+with signals.deferred():
+    for name in sys.argv[1:]:
+        os.kill(os.getpid(), getattr(signal, name))
+        print("still there", signals.received().name, flush=True)
 """
 
 
@@ -50,7 +49,7 @@ def test_signal_that_the_shell_had_ignored_stays_ignored():
 RAISING = """
 import os, signal
 from llp import signals
-signals.listen(raising=True)
+signals.listen()
 with signals.deferred():
     if not DEFERRED:
         signals._deferred = False

@@ -101,7 +101,7 @@ UNKNOWN = {  # the command and its overrides: the nearest right name
     "train +trainer.gradient_clip_val=1.0": "trainer.",
     "train trainer.accelerator=cpu": "hardware.accelerator=cpu",
     "train hardware.feature_on=host": "hardware.features_on=auto",
-    "train +hardware.cuda_graph=true": "hardware.cuda_graphs=false",
+    "train +hardware.determinist=true": "hardware.deterministic=false",
     "train +protocol.foo=1": "protocol.",
     "train protocol.hold_out=0.1": "protocol.held_out=0.0",
     "train +dataset.foo=1": "dataset.",

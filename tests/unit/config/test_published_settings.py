@@ -151,12 +151,12 @@ SOME = {
          "label_kind": "auto", "dataset.learning_rate": 1e-3, "dataset.patience": 3},
     ),
     "hardware/default": (
-        OWN, {"accelerator": "auto", "features_on": "auto", "cuda_graphs": False, "deterministic": False}
+        OWN, {"accelerator": "auto", "features_on": "auto", "deterministic": False}
     ),
     "train": (
         OWN,
         {"fold": 0, "seed": 0, "hydra.sweeper.params.fold": "0,1,2,3,4", "force": False, "save_model": False,
-         "checkpoint_minutes": 5, "num_workers": 0, "runs_at_once": 1, "from": None},
+         "checkpoint_minutes": 5, "num_workers": 0, "from": None},
     ),
     "prepare": (OWN, {"raw": None, "errors": "stop", "force": False}),
     "analyze": (

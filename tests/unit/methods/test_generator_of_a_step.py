@@ -16,6 +16,8 @@ def test_draws_differ_by_epoch_and_by_step():
         method._trainer = SimpleNamespace(current_epoch=epoch)
         method.steps_taken = step
         drawn[epoch, step] = torch.rand(4, generator=method.generator("a")).tolist()
-        method.reseed()
-        assert torch.rand(4, generator=method.generators.by_purpose["a"]).tolist() == drawn[epoch, step]
-    assert len({tuple(values) for values in drawn.values()}) == 4
+        assert torch.rand(4, generator=method.generator("a")).tolist() == drawn[epoch, step]
+        assert torch.rand(4, generator=method.generator("b")).tolist() != drawn[epoch, step]
+    method.seed += 1
+    drawn["another seed"] = torch.rand(4, generator=method.generator("a")).tolist()
+    assert len({tuple(values) for values in drawn.values()}) == 5

@@ -70,32 +70,6 @@ def test_a_large_minibatch_is_sampled_without_replacement_and_anew_for_each_seed
     assert len(set.union(*(touched(seed) for seed in range(20)))) == 12
 
 
-def filled_up(bags, n_more):
-    """Copies of the minibatch's first instance, that belong to no bag, behind it."""
-    first = torch.zeros(n_more, dtype=torch.int64)
-    return bags._replace(
-        categorical=torch.cat([bags.categorical, bags.categorical[first]]), numeric=torch.zeros(12 + n_more, 0),
-        segment=torch.cat([bags.segment, torch.full((n_more,), len(bags.size))]),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("weighting", ["pairwise", "row_mean"])
-@pytest.mark.parametrize("n_more", [5, 12])  # 17 instances are all taken, of 24 some are drawn: all 12 among them
-def test_pairs_with_what_fills_a_minibatch_up_do_not_count(weighting, n_more):
-    results = []
-    for bags in (batch(), filled_up(batch(), n_more)):
-        method = make(pair_instances=20, bag_weight=0.0, weighting=weighting)
-        method.start_from(metric())
-        z = torch.cat([torch.linspace(-2, 2, 12), torch.full((len(bags.segment) - 12,), 3.0)]).requires_grad_()
-        loss = method.bag_loss(z, bags)
-        loss.backward()
-        results.append((loss.item(), z.grad))
-    (loss, gradient), (filled_loss, filled) = results
-    assert filled_loss == pytest.approx(loss, rel=1e-5)
-    np.testing.assert_allclose(filled[:12], gradient, atol=1e-5 * float(gradient.abs().max()))
-    assert not filled[12:].any()
-
-
 def test_the_metric_is_frozen_and_no_part_of_the_method():
     method, trained = make(), metric()
     before = {name: weight.clone() for name, weight in trained.state_dict().items()}

@@ -120,9 +120,6 @@ WRONG = {
     "grouping_key=C1_C2,C2_C1": r"^Invalid grouping_key='C2_C1': expected columns in table order",
     "grouping_key=1_2,3": r"^Invalid grouping_key='1_2': expected key columns of dataset synthetic",
     "dataset=synthetic,synthetic_sscl method=dllp_bce": r"^Invalid method='dllp_bce': expected one for real labels",
-    "runs_at_once=1,2": r"^Invalid runs_at_once=1: expected one number for the whole grid, such as runs_at_once=2$",
-    "runs_at_once=2 trainer.threads=1,2": r"^Invalid runs_at_once=2: expected 1 where the points differ in trainer.thr",
-    "runs_at_once=2 num_workers=1": r"^Invalid runs_at_once=2: expected 1 with num_workers above 0",
 }
 
 

@@ -154,7 +154,7 @@ def test_run_that_another_process_is_at_is_waited_for(tiny, caplog):
         assert not run.result_path.exists()
         logging.getLogger("llp.files").removeHandler(heard)
     assert second.result().attempt == 1
-    assert "synthetic random_64 group_prior fold=0 seed=0: another process or thread is at it (lock " in caplog.text
+    assert "synthetic random_64 group_prior fold=0 seed=0: another process is at it (lock " in caplog.text
 
 
 def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):

@@ -3,8 +3,6 @@
 import csv
 import inspect
 from collections import Counter
-from contextlib import contextmanager
-from functools import partial
 
 import lightning as L
 import numpy as np
@@ -26,10 +24,8 @@ from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
 from llp.runs.build import build_data, build_method, check_build, open_table
-from llp.training import cuda_graphs
-from llp.training.chunks import ONCE_AN_EPOCH, ChunkTraining, PlainStep, own_hooks
-from llp.training.cuda_graphs import CapturedStep, capacity_for
-from llp.training.place import keeps_on, without_effect
+from llp.training.chunks import ONCE_AN_EPOCH, own_hooks
+from llp.training.place import keeps_on
 from tests.helpers.cutting import CutOffError
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
@@ -138,7 +134,7 @@ def test_train_loss_that_nobody_summed_is_not_told_as_zero(tiny, tmp_path, monke
 def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
     """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
     monkeypatch.setattr("llp.training.place.fits_on", lambda table, device: True)
-    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto", cuda_graphs=False)
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto")
     host, device = tiny("hardware.features_on=host"), tiny("hardware.features_on=device")
     table = open_table(host)
     method, data = build_method(host, table), build_data(host, table, instance_labels=False)
@@ -154,7 +150,7 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
 
 
 def test_workers_that_are_asked_for_gather(tiny):
-    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto", cuda_graphs=False)
+    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto")
     config = tiny("num_workers=1")
     table = open_table(config)
     assert not keeps_on(CPU, auto, build_data(config, table, instance_labels=False), build_method(config, table))
@@ -198,31 +194,11 @@ def test_hooks_that_do_not_keep_a_method_from_chunks_are_called_as_often_either_
     assert other >= {"training_step", "on_train_batch_start", "on_train_batch_end", "backward", "optimizer_step"}
 
 
-@pytest.mark.parametrize(
-    ("device", "resident", "method", "reason"),
-    [
-        ("cpu", True, "dllp_bce", "the run is not on a CUDA device"),
-        ("cuda", False, "dllp_bce", "the features are on the host"),
-        ("cuda", True, "mixbag", "the steps of MixBag have no static shape"),
-        ("cuda", True, "dllp_bce", None),
-    ],
-)
-def test_option_without_effect_is_told(tiny, device, resident, method, reason):
-    config = tiny(f"method={method}")
-    built = build_method(config, open_table(config))
-    asked = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto", cuda_graphs=True)
-    expected = [f"hardware.cuda_graphs=true has no effect: {reason}"] if reason else []
-    assert without_effect(torch.device(device), asked, built, resident=resident) == expected
-    plain = asked.model_copy(update={"cuda_graphs": False})
-    assert without_effect(torch.device(device), plain, built, resident=resident) == []
-
-
-def test_bag_order_without_effect_is_told(tiny):
-    config = tiny("method=instance_bce", "hardware.row_order=bag")
-    table = open_table(config)
-    [line] = without_effect(CPU, Hardware(**config.hardware), build_method(config, table), resident=True)
-    assert line.startswith("hardware.row_order=bag has no effect: ")
-    assert build_data(config, table, instance_labels=True).source is table
+def test_bag_order_without_effect_is_told(tiny, tmp_path, caplog):
+    config = tiny("method=instance_bce", "hardware.row_order=bag", "trainer.max_epochs=1")
+    data = stage_of(config, tmp_path, row_order="bag")[2]
+    assert caplog.text.count("hardware.row_order=bag has no effect: InstanceMethod is trained on single instances") == 1
+    assert data.source is data.table
 
 
 def test_every_method_of_the_package_may_train_on_chunks():
@@ -230,8 +206,8 @@ def test_every_method_of_the_package_may_train_on_chunks():
     assert [target for target in targets if own_hooks(get_class(target))] == []
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 20), st.integers(0, 2**31))
-def test_minibatches_on_the_device_are_the_hosts(tables_of, sizes, padding, seed):
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 2**31))
+def test_minibatches_on_the_device_are_the_hosts(tables_of, sizes, seed):
     table = tables_of
     rng = np.random.default_rng(seed)
     rows = rng.permutation(table.n_rows)[: sum(sizes)]
@@ -239,16 +215,9 @@ def test_minibatches_on_the_device_are_the_hosts(tables_of, sizes, padding, seed
     ids = rng.permutation(len(sizes))[: rng.integers(1, len(sizes) + 1)]
     expected = gather_bags(table, bags, ids)
     resident = ResidentBags(table_on(table, CPU), bags)
-    n = resident.n_instances(ids)
-    assert n == len(expected.segment)
-    filled = resident.gather(torch.from_numpy(ids), n + padding)
-    assert isinstance(filled, BagBatch)
-    for name in ("categorical", "numeric", "segment"):
-        assert torch.equal(getattr(filled, name)[:n], getattr(expected, name))
-        assert len(getattr(filled, name)) == n + padding
-    for name in ("size", "label_sum"):
-        assert torch.equal(getattr(filled, name), getattr(expected, name))
-    assert (filled.segment[n:] == len(ids)).all()
+    found = resident.gather(torch.from_numpy(ids), resident.n_instances(ids))
+    assert isinstance(found, BagBatch)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
     instances = ResidentInstances(table_on(table, CPU), rows).gather(torch.from_numpy(ids), len(ids))
     assert isinstance(instances, InstanceBatch)
     assert all(torch.equal(a, b) for a, b in zip(instances, gather_instances(table, rows[ids]), strict=True))
@@ -262,137 +231,3 @@ def tables_of(tmp_path_factory):
 def test_runs_share_a_table_while_one_of_them_holds_it(tables_of):
     first = table_on(tables_of, CPU)
     assert table_on(tables_of, CPU) is first
-
-
-@given(st.integers(1, 10**6))
-def test_capacities_are_few_and_close(n):
-    capacity = capacity_for(n)
-    assert capacity >= n
-    assert capacity_for(capacity) == capacity
-    assert capacity <= max(256, 1.25 * n + 64)
-
-
-def test_minibatches_of_usual_sizes_need_few_capacities():
-    assert len({capacity_for(n) for n in range(1000, 8001)}) <= 14
-
-
-# ---- capturing: CUDA's graphs are played by a double that repeats the step it has recorded
-
-
-class Graph:
-    """A recorded step; it does at a replay what the device would do."""
-
-    recording = None
-
-    def __init__(self):
-        self.generators = set()
-
-    def register_generator_state(self, generator):
-        self.generators.add(generator)
-
-    def replay(self):
-        self.step()
-
-
-class RecordedStep(PlainStep):
-    """A step that a graph in capture records in place of taking it."""
-
-    def __call__(self, ids, n):
-        if Graph.recording is None:
-            super().__call__(ids, n)
-        else:
-            Graph.recording.step = partial(super().__call__, ids, n)
-
-
-@pytest.fixture
-def graphs(monkeypatch):
-    made = []
-
-    @contextmanager
-    def capture(graph, **options):
-        assert options["capture_error_mode"] == "thread_local"
-        Graph.recording = graph
-        try:
-            yield
-        finally:
-            Graph.recording = None
-
-    def new_graph():
-        made.append(Graph())
-        return made[-1]
-
-    monkeypatch.setattr(cuda_graphs.torch.cuda, "CUDAGraph", new_graph)
-    monkeypatch.setattr(cuda_graphs.torch.cuda, "graph", capture)
-    monkeypatch.setattr(cuda_graphs.torch.cuda, "graph_pool_handle", lambda: None)
-    return made
-
-
-def stage_with_steps(config, folder, monkeypatch, make_step):
-    """Train on chunks with steps of another kind."""
-
-    def replaced(self, make):
-        self._make_step = lambda method, optimizer: make_step(make(method, optimizer))
-
-    monkeypatch.setattr(ChunkTraining, "__init__", replaced)
-    return stage_of(config, folder, features_on="device")
-
-
-def static_methods():
-    return [name for name in options("method") if name not in ("group_prior", "mean_map", "instance_mse")]
-
-
-@pytest.mark.parametrize("name", static_methods())
-def test_captured_steps_train_as_plain_ones_do(tiny, tmp_path, monkeypatch, graphs, name):
-    """Feature bags, so that minibatches have many sizes and are filled up."""
-    config = tiny(f"method={name}", "grouping_key=C1_C23", "grouping_key.low_thresh=2", "trainer.max_epochs=2")
-    table = open_table(config)
-    if not build_method(config, table).static_shape:
-        pytest.skip("its steps are not captured")
-    if name == "sim_llp":
-        config.method.pair_instances = 2048  # all: of fewer, another minibatch length draws others
-    plain_stage, plain, _ = stage_of(config, tmp_path / "plain", features_on="device")
-
-    def captured(step):
-        recorded = RecordedStep(step.method, step.optimizer, step.gatherer)
-        n_ids = config.trainer.instances_per_batch if name == "instance_bce" else config.trainer.bags_per_batch
-        return CapturedStep(recorded, n_ids=n_ids, n_steps=1000)
-
-    stage, method, _ = stage_with_steps(config, tmp_path / "captured", monkeypatch, captured)
-    if name != "instance_bce":  # two minibatches an epoch, the second one smaller: the first is replayed once
-        assert graphs
-    for row, plain_row in zip(untimed(stage.chosen.rows), untimed(plain_stage.chosen.rows), strict=True):
-        assert row == pytest.approx(plain_row, rel=1e-3, abs=1e-3, nan_ok=True)
-    for name_, weight in method.model.state_dict().items():
-        torch.testing.assert_close(weight, plain.model.state_dict()[name_], rtol=1e-3, atol=1e-5)
-
-
-def test_step_that_cannot_be_captured_is_taken_plainly(tiny, tmp_path, monkeypatch, graphs, caplog):
-    config = tiny("method=dllp_bce", "trainer.max_epochs=2")
-    plain = stage_of(config, tmp_path / "plain", features_on="device")
-
-    @contextmanager
-    def fails(graph, **options):
-        raise RuntimeError("operation not permitted when stream is capturing")
-        yield
-
-    monkeypatch.setattr(cuda_graphs.torch.cuda, "graph", fails)
-    captured = stage_with_steps(
-        config, tmp_path / "captured", monkeypatch, lambda step: CapturedStep(step, n_ids=8, n_steps=1000)
-    )
-    assert "cannot be captured (operation not permitted when stream is capturing)" in caplog.text
-    assert captured[0].measures == pytest.approx(plain[0].measures, rel=1e-5)
-
-
-def test_graph_that_computes_something_else_ends_the_run(tiny, tmp_path, monkeypatch, graphs):
-    class Wrong(RecordedStep):
-        def __call__(self, ids, n):
-            if Graph.recording is None:
-                super().__call__(ids, n)
-            else:
-                Graph.recording.step = partial(PlainStep.__call__, self, torch.zeros_like(ids), n)
-
-    with pytest.raises(RuntimeError, match=r"write hardware\.cuda_graphs=false"):
-        stage_with_steps(
-            tiny("method=dllp_bce"), tmp_path, monkeypatch,
-            lambda step: CapturedStep(Wrong(step.method, step.optimizer, step.gatherer), n_ids=8, n_steps=1000),
-        )  # fmt: skip

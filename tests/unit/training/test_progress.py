@@ -97,19 +97,14 @@ HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"  # the cursor
 
 
 @pytest.mark.stops
-@pytest.mark.parametrize(
-    ("place", "grid"),
-    [("host", []), ("device", ["-m", "runs_at_once=2", "fold=0,1"])],
-    ids=["one run from the host", "two runs at once in chunks"],
-)
-def test_terminal_has_a_bar_for_each_run_and_ctrl_c_ends_it_cleanly(command, place, grid):
-    with OnATerminal(command, *grid, *TINY, *LONG, f"hardware.features_on={place}") as terminal:
-        for fold in (0, 1) if grid else (0,):
-            terminal.wait_for(rf"fold={fold} seed=0 +epoch \d+ .*instances/s, 0:00:\d\d left, test_auc")
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_terminal_has_a_bar_and_ctrl_c_ends_it_cleanly(command, place):
+    with OnATerminal(command, *TINY, *LONG, f"hardware.features_on={place}") as terminal:
+        terminal.wait_for(r"fold=0 seed=0 +epoch \d+ .*instances/s, 0:00:\d\d left, test_auc")
         os.killpg(terminal.process.pid, signal.SIGINT)
         assert terminal.end() == 130, terminal.output[-1000:]
     assert terminal.output.count("Traceback") == 0
-    assert terminal.output.count("stopped by SIGINT; the same command goes on with the run") == (2 if grid else 1)
+    assert terminal.output.count("stopped by SIGINT; the same command goes on with the run") == 1
     assert terminal.output.rindex(SHOWN) > terminal.output.rindex(HIDDEN)
-    assert len(list(command.outputs_dir.rglob("resume.ckpt"))) == (2 if grid else 1)
+    assert len(list(command.outputs_dir.rglob("resume.ckpt"))) == 1
     assert not list(command.outputs_dir.rglob("error.json"))
