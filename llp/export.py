@@ -10,7 +10,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from llp.config.hydra_main import command_of
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 
 
 @command_of("export")
@@ -20,6 +20,8 @@ def main(config: DictConfig) -> None:
     from llp.scoring.trained import TrainedRuns, find_runs
 
     out = Path(config.out)
+    if out.exists() and not out.is_dir():
+        raise invalid("out", config.out, "a folder, which is made where it is not there; this is a file", "export")
     runs = find_runs([config.run])
     if len(runs) > 1:
         raise InputError(f"Invalid run={config.run}: {len(runs)} runs are named so, expected one to be exported")

@@ -53,6 +53,7 @@ def main(config: DictConfig) -> None:
             task = progress.add_task("score", total=sum(path.stat().st_size for path in paths))
             read = FilesRows(paths, Recipe.load(runs.table.folder), lambda n: progress.advance(task, n))
             written = write_scores(runs, read, out, lambda n: None)
+            read.unknown.tell()
     rate = written.rows / written.seconds
     print(f"{out}: {written.rows:,} rows in {written.seconds:.1f} s, {rate:,.0f} rows/s")
 

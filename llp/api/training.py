@@ -125,7 +125,7 @@ def _write_table(
     with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
         coder = recipe.coder()
         for start in range(0, frame.height, CHUNK_ROWS):
-            codes, numbers = coder.encode(frame.slice(start, CHUNK_ROWS))
+            codes, numbers, _ = coder.encode(frame.slice(start, CHUNK_ROWS))
             label = np.full(codes.shape[1], np.nan) if y is None else y[start : start + CHUNK_ROWS]
             writer.write(start, codes.T, numbers, label)
         recipe.save(writer)

@@ -39,7 +39,7 @@ def own_names(folder: Path) -> list[str]:
 
 def dataset_node(name: str, schema: Schema) -> dict[str, Any]:
     """The `dataset` group of a table that was made from own files."""
-    parts = [column for column in schema.categorical if not column.name.endswith(".missing")]
+    parts = [column for column in schema.categorical if column.transform != "missing"]
     return {
         "name": name,
         "table": name,

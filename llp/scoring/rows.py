@@ -17,6 +17,7 @@ from llp.datasets.files.read import FilesReader
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
+from llp.scoring.unknown import Unknown
 
 log = logging.getLogger(__name__)
 
@@ -78,11 +79,17 @@ class FilesRows:
         How the table's rows were encoded.
     on_read : callable
         Is told how many bytes were read.
+
+    Attributes
+    ----------
+    unknown : Unknown
+        What the model does not know of the rows that were encoded.
     """
 
     def __init__(self, paths: list[Path], recipe: Recipe, on_read: Callable[[int], None]) -> None:
         self._recipe = recipe
         self._coder = recipe.coder()
+        self.unknown = Unknown(recipe)
         self.files = OwnFiles(paths, on_read)
         self.id_schema = pl.Schema()
         self._reader = FilesReader(
@@ -119,12 +126,15 @@ class FilesRows:
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
         """See `RowSource`."""
+        first = 0  # row of the frame, among all
         for frame in self._frames:
             for start in range(0, frame.height, BLOCK_ROWS):
-                yield partial(self._encoded, frame.slice(start, BLOCK_ROWS))
+                yield partial(self._encoded, frame.slice(start, BLOCK_ROWS), first + start)
+            first += frame.height
 
-    def _encoded(self, frame: pl.DataFrame) -> EncodedRows:
-        codes, numbers = self._coder.encode(frame)
+    def _encoded(self, frame: pl.DataFrame, first: int) -> EncodedRows:
+        codes, numbers, unknown = self._coder.encode(frame, lambda row: self._reader.place(first + row))
+        self.unknown.add(unknown, frame.height)
         return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
 
 

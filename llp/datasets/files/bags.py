@@ -73,7 +73,7 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     (label,) = (name for name in LABELS if name in frame.columns)
     size = number(SIZE, frame.schema[SIZE], reading) if SIZE in frame.columns else pl.lit(None, pl.Float64)
     stated = frame.select(
-        text(bag_column, frame.schema[bag_column]).alias("id"),
+        text(bag_column, frame.schema[bag_column], reading).alias("id"),
         number(label, frame.schema[label], reading).alias(label),
         size.alias(SIZE),
     )

@@ -1,6 +1,8 @@
 """Raw rows of own files as a table's codes and numbers, block by block."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,10 +14,22 @@ from llp.datasets.files.loops import Hashes, bin_numbers, standardise
 from llp.datasets.files.options import FilesOptions
 from llp.datasets.files.read import normalised
 from llp.datasets.files.remembered import RememberedCodes
-from llp.datasets.files.values import number
+from llp.datasets.files.values import MOST, number
 from llp.errors import InputError
 
+NO_NUMBER = "no number as in the table's files"
 REMEMBERED = 2**16  # values of a column, beside twice its vocabulary
+
+
+class CodedRows(NamedTuple):
+    """Codes (Fc, n) int32 and numbers (n, Fn) float32 of rows, and how many values the table does not know.
+
+    `unknown` is by feature (F,): values that its vocabulary lacks, or missing numbers.
+    """
+
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.float32]
+    unknown: NDArray[np.int64]
 
 
 class RowCoder:
@@ -39,13 +53,13 @@ class RowCoder:
         self._options = options
         self._remembered: dict[tuple[str, str], RememberedCodes] = {}  # by feature and type of the raw column
 
-    def encode(self, frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Codes (Fc, n) int32 and numbers (n, Fn) float32 of raw rows.
+    def encode(self, frame: pl.DataFrame, place: Callable[[int], str] = "row {}".format) -> CodedRows:
+        """Code raw rows; `place` says where one of them, from 0, stands.
 
         Raises
         ------
         InputError
-            A value of a numeric column is no number, or one of a date no date.
+            A value of a numeric column is no number that a table can hold, or one of a date no date.
         """
         # the numbers of categories may differ from block to block
         frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
@@ -53,39 +67,33 @@ class RowCoder:
         n_numbers = sum(feature.value == "number" for feature in self._features)
         codes = np.empty((len(self._features) - n_numbers, frame.height), np.int32)
         numbers = np.empty((frame.height, n_numbers), np.float32)
+        unknown = np.zeros(len(self._features), np.int64)
         to_code, to_number = iter(codes), iter(numbers.T)
-        for feature in self._features:
-            raw = frame[feature.column]
-            if feature.has_vocabulary:
-                self._code(feature, raw, hashes.get(feature.column), next(to_code))
-                continue
-            if feature.column not in found:
-                found[feature.column] = self._numbers(raw, feature)
-            x = found[feature.column]
-            if feature.value == "bins":
-                bin_numbers(x, np.asarray(feature.edges, np.float64), next(to_code))
-            else:
-                standardise(x, feature.mean, feature.std, next(to_number))
-        return codes, numbers
+        for i, feature in enumerate(self._features):
+            raw, out = frame[feature.column], next(to_number if feature.value == "number" else to_code)
+            try:
+                if feature.has_vocabulary:
+                    self._code(feature, raw, hashes, out)
+                    unknown[i] = 0 if feature.value == "missing" else np.count_nonzero(out == 0)
+                else:
+                    x = found[raw.name] if raw.name in found else found.setdefault(raw.name, self._numbers(raw))
+                    _put_numbers(feature, raw, x, out)
+                    unknown[i] = np.count_nonzero(np.isnan(x))
+            except _WrongValueError as wrong:
+                where, value = place((raw == wrong.value).arg_max() or 0), str(wrong.value)
+                raise InputError(f"{where}: column {raw.name!r} holds {value!r}, which is {wrong.what}") from None
+        return CodedRows(codes, numbers, unknown)
 
-    def _code(self, feature: Feature, raw: pl.Series, hashes: Hashes | None, out: NDArray[np.int32]) -> None:
+    def _code(self, feature: Feature, raw: pl.Series, hashes: dict[str, Hashes], out: NDArray[Any]) -> None:
         if feature.value == "missing":
             missing = self._normalised(raw).is_null().to_numpy().astype(np.int8)
             out[:] = encode(pl.Series(["false", "true"]), self._vocabularies[feature.name])[missing]
-        elif hashes is None:
-            out[:] = self._codes(feature, raw)
         else:
-            self._memory(feature, raw).codes(raw, hashes, out)
+            self._memory(feature, raw).codes(raw, hashes[raw.name], out)
 
     def _hashes(self, frame: pl.DataFrame) -> dict[str, Hashes]:
-        """Hashes of the columns whose codes are remembered; of floats, 0 and -0 have one hash and two texts."""
-        coded = {feature.column for feature in self._features if feature.has_vocabulary and feature.value != "missing"}
-        kinds = {name: frame.schema[name] for name in coded}
-        names = [
-            name
-            for name, kind in kinds.items()
-            if kind in (pl.String, pl.Boolean) or kind.is_integer() or kind.is_temporal()
-        ]
+        """Hashes of the columns whose codes are remembered."""
+        names = {feature.column for feature in self._features if feature.has_vocabulary and feature.value != "missing"}
         return {one.name: one.to_numpy() for one in frame.select(pl.col(name).hash() for name in names)}
 
     def _memory(self, feature: Feature, raw: pl.Series) -> RememberedCodes:
@@ -99,25 +107,40 @@ class RowCoder:
         values = self._normalised(raw)
         coded = values.to_frame().select(value_of(feature, values.dtype, self._options)).to_series()
         if feature.value != "text":
-            _check_lost(values, coded, feature, "date")
+            _check(raw, (values.is_not_null() & coded.is_null()).to_numpy(), "no date as in the table's files")
         return encode(coded, self._vocabularies[feature.name])
 
-    def _numbers(self, raw: pl.Series, feature: Feature) -> NDArray[np.float64]:
+    def _numbers(self, raw: pl.Series) -> NDArray[np.float64]:
         """Float64 (n,), NaN where a number is missing."""
-        if raw.dtype.is_float() or raw.dtype.is_integer():
-            return raw.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        if raw.dtype.is_float() or raw.dtype.is_integer() or raw.dtype == pl.Boolean:
+            x = raw.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+            _check(raw, np.abs(x) > MOST, NO_NUMBER)
+            return x
         values = self._normalised(raw)
-        x = number(raw.name, values.dtype, self._options.reading)
-        numbers = values.to_frame().select(x).to_series()
-        _check_lost(values, numbers, feature, "number")
+        of_text = number(raw.name, values.dtype, self._options.reading)
+        numbers = values.to_frame().select(of_text).to_series()
+        _check(raw, (values.is_not_null() & numbers.is_null()).to_numpy(), NO_NUMBER)
         return numbers.fill_null(float("nan")).to_numpy()
 
     def _normalised(self, raw: pl.Series) -> pl.Series:
         return normalised(raw.to_frame(), self._options.reading).to_series()
 
 
-def _check_lost(raw: pl.Series, value: pl.Series, feature: Feature, what: str) -> None:
-    lost = raw.is_not_null() & value.is_null()
-    if lost.any():
-        example = raw.filter(lost).cast(pl.String)[0]
-        raise InputError(f"column {feature.column!r} holds {example!r}, which is no {what} as in the table's files")
+class _WrongValueError(Exception):
+    def __init__(self, value: object, what: str) -> None:
+        super().__init__(what)
+        self.value, self.what = value, what
+
+
+def _check(raw: pl.Series, wrong: NDArray[np.bool_], what: str) -> None:
+    if wrong.any():
+        raise _WrongValueError(raw[int(wrong.argmax())], what)
+
+
+def _put_numbers(feature: Feature, raw: pl.Series, x: NDArray[np.float64], out: NDArray[Any]) -> None:
+    """Write the bins of numbers (n,), or the standardised numbers, into `out` (n,)."""
+    if feature.value == "bins":
+        bin_numbers(x, np.asarray(feature.edges, np.float64), out)
+    else:
+        standardise(x, feature.mean, feature.std, out)
+        _check(raw, ~np.isfinite(out), "too far from the numbers of the table's files")

@@ -5,6 +5,8 @@ value). A numeric column becomes a standardised number, quantile bins (code 0 wh
 becomes categorical columns of its parts.
 """
 
+import itertools
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -15,8 +17,10 @@ from pydantic import BaseModel, ConfigDict
 from llp.data.table import Column
 from llp.datasets.encode import vocabulary
 from llp.datasets.files.kinds import RawColumn
-from llp.datasets.files.options import Coding, DatePart, FilesOptions
-from llp.datasets.files.values import date, date_part, number, text
+from llp.datasets.files.options import Coding, DatePart, FilesOptions, Reading
+from llp.datasets.files.values import date, date_part, number, number_text, text
+
+log = logging.getLogger(__name__)
 
 QUANTILE_ROWS = 2**20  # rows, evenly spaced, that the quantiles are taken from: memory does not grow with the rows
 
@@ -29,11 +33,14 @@ class Feature(BaseModel):
     Attributes
     ----------
     name : str
-        In the table: the raw name, or with an ending: `price.bins`, `price.missing`, `day.month`.
+        In the table: the raw name, or with an ending: `price.bins`, `price.missing`, `day.month`, and a number behind
+        that where a raw column is called so.
     column : str
         The raw column.
     value : {'text', 'missing', 'year', 'month', 'day', 'weekday', 'hour', 'bins', 'number'}
         What of it: its text, whether it is missing, a part of the date, its bin, its standardised number.
+    numbers : bool
+        Whether its texts are compared as numbers.
     edges : tuple of float
         Upper ends of all bins but the last one.
     mean, std : float
@@ -45,6 +52,7 @@ class Feature(BaseModel):
     name: str
     column: str
     value: Literal["text", "missing", "bins", "number"] | DatePart
+    numbers: bool = False
     edges: tuple[float, ...] = ()
     mean: float = 0.0
     std: float = 1.0
@@ -56,28 +64,32 @@ class Feature(BaseModel):
 
 
 def plan_features(columns: Sequence[RawColumn], coding: Coding) -> list[Feature]:
-    """The features that raw columns become, before they are fitted."""
+    """The features that raw columns become, before they are fitted; their names differ, and from the raw columns'."""
+    names = {one.name for one in columns}
+
+    def made(column: str, value: DatePart | Literal["missing", "bins"]) -> Feature:
+        wished = f"{column}.{value}"
+        name = next(name for i in itertools.count(1) if (name := wished + f".{i}" * (i > 1)) not in names)
+        if name != wished:
+            log.warning("the files have a column %r, so what is made of %r is called %r", wished, column, name)
+        names.add(name)
+        return Feature(name=name, column=column, value=value)
+
     planned: list[Feature] = []
     for one in columns:
         if one.kind == "categorical":
             planned.append(Feature(name=one.name, column=one.name, value="text"))
         elif one.kind == "date":
-            planned += [Feature(name=f"{one.name}.{part}", column=one.name, value=part) for part in coding.date_parts]
+            planned += [made(one.name, part) for part in dict.fromkeys(coding.date_parts)]
+        elif coding.numeric_as == "bins":
+            planned.append(Feature(name=one.name, column=one.name, value="bins"))
         else:
-            planned += _number_features(one, coding)
+            planned.append(Feature(name=one.name, column=one.name, value="number"))
+            if coding.numeric_as == "both":
+                planned.append(made(one.name, "bins"))
+            elif coding.missing_as == "indicator" and one.missing:
+                planned.append(made(one.name, "missing"))
     return planned
-
-
-def _number_features(one: RawColumn, coding: Coding) -> list[Feature]:
-    name, found = one.name, []
-    if coding.numeric_as != "bins":
-        found.append(Feature(name=name, column=name, value="number"))
-        if coding.numeric_as == "standardised" and coding.missing_as == "indicator" and one.missing:
-            found.append(Feature(name=f"{name}.missing", column=name, value="missing"))
-    if coding.numeric_as != "standardised":
-        own = name if coding.numeric_as == "bins" else f"{name}.bins"
-        found.append(Feature(name=own, column=name, value="bins"))
-    return found
 
 
 def fit_features(
@@ -94,6 +106,14 @@ def fit_features(
         if feature.has_vocabulary:
             counts = lazy.select(x).group_by("value").len().collect(engine="streaming")
             rare = options.coding.rare_threshold if feature.value == "text" else 0
+            if feature.value == "text":
+                of_text = kinds[feature.column] == pl.String
+                known = counts["value"].drop_nulls()
+                numbers = _are_numbers(known, options.reading) if of_text else kinds[feature.column].is_numeric()
+                feature = feature.model_copy(update={"numbers": numbers})
+                if of_text and numbers:
+                    as_number = number_text(pl.col("value"), options.reading)
+                    counts = counts.group_by(as_number).agg(pl.col("len").sum())
             vocabularies[feature.name] = vocabulary(counts, rare_at_most=rare)
             fitted.append(feature)
         elif feature.value == "bins":
@@ -107,6 +127,14 @@ def fit_features(
     return fitted, vocabularies
 
 
+def _are_numbers(values: pl.Series, reading: Reading) -> bool:
+    """Whether distinct texts are numbers, no two of them one; 007 is none, and beside 3.1 neither is 3.10."""
+    one = pl.col(values.name)
+    is_number = number(values.name, pl.String(), reading).is_not_null() & ~one.str.contains(r"^[+-]?0\d")
+    found = values.to_frame().select(all=is_number.all(), distinct=number_text(one, reading).n_unique()).row(0)
+    return found == (True, len(values))
+
+
 def _moments(lazy: pl.LazyFrame) -> tuple[float, float]:
     """Mean and standard deviation of a column; 0 and 1 where it has no value or does not vary."""
     mean = lazy.select(pl.col("value").mean()).collect(engine="streaming").item()
@@ -118,13 +146,14 @@ def _moments(lazy: pl.LazyFrame) -> tuple[float, float]:
 
 def value_of(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.Expr:
     """What of its raw column a feature is made of: text, or Float64."""
-    name = feature.column
+    name, reading = feature.column, options.reading
     if feature.value == "text":
-        return text(name, kind)
+        found = text(name, kind, reading)
+        return number_text(found, reading) if feature.numbers and kind == pl.String else found
     if feature.value == "missing":
         return pl.col(name).is_null().cast(pl.String)
     if feature.value == "bins" or feature.value == "number":
-        return number(name, kind, options.reading)
+        return number(name, kind, reading)
     return date_part(date(name, kind, date_format=options.coding.date_format), feature.value)
 
 

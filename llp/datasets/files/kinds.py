@@ -5,15 +5,16 @@ codes) is categorical.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Literal, NamedTuple
 
 import polars as pl
 from rich.table import Table
 
+from llp.datasets.files.ids import may_be_ids
 from llp.datasets.files.options import DECIMALS, THOUSANDS, Coding, FilesOptions, Reading, Roles
-from llp.datasets.files.values import date, grouped, number
+from llp.datasets.files.values import MOST, date, grouped, number, raw_number
 from llp.errors import InputError
 
 ColumnKind = Literal["categorical", "numeric", "date"]
@@ -24,7 +25,7 @@ COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are
 
 
 class RawColumn(NamedTuple):
-    """A raw column: its kind, who says so, and what its values look like."""
+    """A raw column: its kind, who says so, what its values look like, and whether its numbers may be names."""
 
     name: str
     kind: ColumnKind
@@ -33,6 +34,7 @@ class RawColumn(NamedTuple):
     missing: int
     examples: tuple[str, ...]
     note: str
+    maybe_ids: bool
 
 
 def check_names(columns: Sequence[str], roles: Roles) -> None:
@@ -52,24 +54,45 @@ def check_names(columns: Sequence[str], roles: Roles) -> None:
         )
 
 
-def find_kinds(lazy: pl.LazyFrame, options: FilesOptions) -> list[RawColumn]:
+def find_kinds(
+    lazy: pl.LazyFrame, options: FilesOptions, place: Callable[[int], str] = "row {}".format
+) -> list[RawColumn]:
     """The kinds of the feature columns of all rows, in the files' order.
+
+    Parameters
+    ----------
+    lazy : pl.LazyFrame
+        The rows.
+    options : FilesOptions
+        What the user says of them.
+    place : callable
+        Says where a row, from 0, stands.
 
     Raises
     ------
     InputError
-        A column that is said to be numeric, or a date, holds other values.
+        A column that is said to be numeric, or a date, holds other values; or a number is infinite or huge.
     """
     schema = lazy.collect_schema()
     names = [name for name in schema.names() if name not in options.roles.not_features]
     found = _counts(lazy, {name: schema[name] for name in names}, options.reading, options.coding)
-    return [_column(name, schema[name], found[name], options.roles, options.reading) for name in names]
+    for name in names:
+        if found[name].huge and name not in (*options.roles.categorical, *options.roles.dates):
+            _check_huge(lazy, name, found[name], options.reading, place)
+    columns = [_column(name, schema[name], found[name], options.roles, options.reading) for name in names]
+    return [
+        one._replace(maybe_ids=True, note="ids? categorical=[...]")
+        if one.kind == "numeric" and not one.given and may_be_ids(lazy, one.name, one.values, options.reading)
+        else one
+        for one in columns
+    ]
 
 
 class _Counts(NamedTuple):
     values: int
     missing: int
     numbers: int
+    huge: int
     zeros: int
     dates: int
     rows: int
@@ -86,12 +109,14 @@ def _counts(
     for i, (name, kind) in enumerate(schema.items()):
         x = pl.col(name)
         is_number = number(name, kind, reading).is_not_null()
+        huge = raw_number(name, kind, reading).is_not_null() & ~is_number
         is_date = date(name, kind, date_format=coding.date_format).is_not_null()
         zeros = x.str.contains(r"^[+-]?0\d") if kind == pl.String else pl.lit(False)
         wanted += [
             (x.n_unique() if exact else x.approx_n_unique()).alias(f"{i} values"),
             x.null_count().alias(f"{i} missing"),
             is_number.sum().alias(f"{i} numbers"),
+            huge.sum().alias(f"{i} huge"),
             zeros.sum().alias(f"{i} zeros"),
             is_date.sum().alias(f"{i} dates"),
             x.filter(x.is_not_null() & ~is_number).first().cast(pl.String).alias(f"{i} no number"),
@@ -104,8 +129,9 @@ def _counts(
         values = counted[f"{i} values"] - (counted[f"{i} missing"] > 0)
         first = head[name].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
         found[name] = _Counts(
-            values, counted[f"{i} missing"], counted[f"{i} numbers"], counted[f"{i} zeros"] or 0, counted[f"{i} dates"],
-            counted["rows"], tuple(first), (counted[f"{i} no number"], counted[f"{i} no date"]),
+            values, counted[f"{i} missing"], counted[f"{i} numbers"], counted[f"{i} huge"], counted[f"{i} zeros"] or 0,
+            counted[f"{i} dates"], counted["rows"], tuple(first),
+            (counted[f"{i} no number"], counted[f"{i} no date"]),
         )  # fmt: skip
     return found
 
@@ -128,7 +154,7 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading
         kind = "date"
     elif name in roles.categorical or present == 0:
         kind = "categorical"
-    elif dtype.is_temporal() or (dtype == pl.String and found.dates == present):
+    elif found.dates == present:
         kind = "date"
     elif found.numbers == present and not found.zeros:
         kind = "numeric"
@@ -136,7 +162,28 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading
         kind = "categorical"
     given = name in (*roles.numeric, *roles.dates, *roles.categorical)
     note = _note(kind, found, present, reading)
-    return RawColumn(name, kind, given, found.values, found.missing, found.first[:SHOWN], note)
+    return RawColumn(name, kind, given, found.values, found.missing, found.first[:SHOWN], note, False)
+
+
+def _check_huge(
+    lazy: pl.LazyFrame, name: str, found: _Counts, reading: Reading, place: Callable[[int], str]
+) -> None:  # fmt: skip
+    """Refuse a number beyond what a table can hold in a column of numbers.
+
+    Raises
+    ------
+    InputError
+        There is one; says where the first is.
+    """
+    if found.numbers + found.huge < found.rows - found.missing:
+        return
+    x = raw_number(name, lazy.collect_schema()[name], reading)
+    wrong = lazy.select(value=pl.col(name).cast(pl.String), huge=x.abs() > MOST).with_row_index("row").filter("huge")
+    row, value, _ = wrong.head(1).collect(engine="streaming").row(0)
+    raise InputError(
+        f"{place(row)}: column {name!r} holds {value}, but a number of a table lies within ±{MOST:.3g}; correct it, "
+        f"leave it empty if it is missing, or take the column's values as texts with categorical=[{name}]"
+    )
 
 
 def _note(kind: ColumnKind, found: _Counts, present: int, reading: Reading) -> str:

@@ -1,15 +1,19 @@
 """The label of own files: 0 and 1, a text that means 1, or real numbers."""
 
+import logging
 from typing import NamedTuple
 
 import polars as pl
 
 from llp.data.table import LabelKind
 from llp.datasets.files.options import Reading, Roles
-from llp.datasets.files.values import number, text
+from llp.datasets.files.values import canonical, number, text
 from llp.errors import InputError
 
+log = logging.getLogger(__name__)
+
 SHOWN = 5
+FEW = 20  # different whole numbers up to which a label may be a class instead of an amount
 
 
 class Label(NamedTuple):
@@ -22,7 +26,7 @@ class Label(NamedTuple):
     kind : {'binary', 'real'}
         What it becomes.
     positive : str or None
-        The text that means 1; None where the values are numbers.
+        The canonical text that means 1; None where the values are numbers.
     """
 
     column: str
@@ -33,9 +37,7 @@ class Label(NamedTuple):
         """The label (n,) as Float64; null where it is missing."""
         if self.positive is None:
             return number(self.column, dtype, reading)
-        if dtype.is_numeric():
-            return (pl.col(self.column) == float(self.positive)).cast(pl.Float64)
-        return (text(self.column, dtype) == self.positive).cast(pl.Float64)
+        return (text(self.column, dtype, reading) == self.positive).cast(pl.Float64)
 
 
 def find_label(lazy: pl.LazyFrame, roles: Roles, reading: Reading) -> Label:
@@ -61,15 +63,15 @@ def find_label(lazy: pl.LazyFrame, roles: Roles, reading: Reading) -> Label:
     if found["present"] == 0:
         raise InputError(f"Invalid label={column}: the column has no value")
     if roles.positive is not None:
-        return _named(lazy, column, dtype, roles)
+        return _named(lazy, column, dtype, roles, reading)
     if found["numbers"] == found["present"]:
         binary = found["zero_one"] == found["present"]
         if not binary and roles.label_kind == "auto":
-            _check_two_numbers(lazy, column)
+            _tell_real(lazy, column, as_number)
         return Label(column, _kind(roles, binary, column), None)
-    values = _few_values(lazy, column, dtype)
-    if sorted(value.lower() for value in values) == ["false", "true"]:
-        return Label(column, "binary", next(value for value in values if value.lower() == "true"))
+    values = _few_values(lazy, column, dtype, reading)
+    if sorted(values) == ["false", "true"]:
+        return Label(column, "binary", "true")
     shown = ", ".join(repr(value) for value in values[:SHOWN])
     raise InputError(
         f"Invalid label={column}: its values are no numbers ({shown}); say which one means 1, such as "
@@ -85,31 +87,47 @@ def _kind(roles: Roles, binary: bool, column: str) -> LabelKind:
     return roles.label_kind
 
 
-def _few_values(lazy: pl.LazyFrame, column: str, dtype: pl.DataType) -> list[str]:
-    """The most frequent values, most frequent first."""
-    counts = lazy.select(text(column, dtype).alias("value")).drop_nulls().group_by("value").len()
+def _few_values(lazy: pl.LazyFrame, column: str, dtype: pl.DataType, reading: Reading) -> list[str]:
+    """The values' texts, most frequent first."""
+    counts = lazy.select(text(column, dtype, reading).alias("value")).drop_nulls().group_by("value").len()
     return counts.collect(engine="streaming").sort(["len", "value"], descending=[True, False])["value"].to_list()
 
 
-def _named(lazy: pl.LazyFrame, column: str, dtype: pl.DataType, roles: Roles) -> Label:
-    values = _few_values(lazy, column, dtype)
+def _named(lazy: pl.LazyFrame, column: str, dtype: pl.DataType, roles: Roles, reading: Reading) -> Label:
+    values = _few_values(lazy, column, dtype, reading)
     if roles.label_kind == "real":
         raise InputError(f"Invalid positive={roles.positive!r}: a label of label_kind=real has none; leave it out")
-    if dtype.is_numeric():
-        values = [f"{float(value):g}" for value in values]
-    if roles.positive not in values:
+    positive = str(pl.select(canonical(pl.lit(roles.positive), reading)).item())
+    if positive not in values:
         shown = ", ".join(repr(value) for value in values[:SHOWN])
         raise InputError(f"Invalid positive={roles.positive!r}: expected a value of {column}, which holds {shown}")
     if len(values) == 1:
         raise InputError(f"Invalid positive={roles.positive!r}: it is the only value of {column}")
-    return Label(column, "binary", roles.positive)
+    return Label(column, "binary", positive)
 
 
-def _check_two_numbers(lazy: pl.LazyFrame, column: str) -> None:
-    if lazy.select(pl.col(column).drop_nulls().approx_n_unique()).collect(engine="streaming").item() <= 3:
-        values = lazy.select(pl.col(column).drop_nulls().unique().sort()).collect()[column].to_list()
-        if len(values) == 2:
-            raise InputError(
-                f"Invalid label={column}: its two values are {values[0]} and {values[1]}; say which one means 1, such "
-                f"as positive={values[1]}, or write label_kind=real"
-            )
+def _tell_real(lazy: pl.LazyFrame, column: str, as_number: pl.Expr) -> None:
+    """Say that labels are taken as amounts; refuse two, and warn of few whole ones, which may be classes.
+
+    Raises
+    ------
+    InputError
+        There are two different labels.
+    """
+    if lazy.select(as_number.approx_n_unique()).collect(engine="streaming").item() > 2 * FEW:
+        log.info("the labels in %r are taken as real numbers", column)
+        return
+    values = lazy.select(as_number.drop_nulls().unique().sort().alias("value")).collect()["value"].to_list()
+    if len(values) == 2:
+        raise InputError(
+            f"Invalid label={column}: its two values are {values[0]:g} and {values[1]:g}; say which one means 1, such "
+            f"as positive={values[1]:g}, or write label_kind=real"
+        )
+    if len(values) > FEW or any(value % 1 for value in values):
+        log.info("the labels in %r are taken as real numbers", column)
+        return
+    shown = ", ".join(f"{value:g}" for value in values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
+    log.warning(
+        "the labels in %r are taken as real numbers, though they are only %s: of classes, write the one that means 1, "
+        "such as positive=%g; label_kind=real says that they are amounts", column, shown, values[-1],
+    )  # fmt: skip

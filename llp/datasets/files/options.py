@@ -136,7 +136,7 @@ class Coding(_Options):
     numeric_as : {'standardised', 'bins', 'both'}
         Numbers with mean 0 and standard deviation 1, as quantile bins, or as both.
     bins : int
-        Quantile bins of a number.
+        Quantile bins of a number, 2 to 10,000.
     missing_as : {'indicator', 'mean'}
         A missing standardised number is the mean, and with `indicator` a column beside it says that it was missing.
     date_parts : tuple of {'year', 'month', 'day', 'weekday', 'hour'}
@@ -147,7 +147,7 @@ class Coding(_Options):
 
     rare_threshold: NonNegativeInt
     numeric_as: Literal["standardised", "bins", "both"]
-    bins: Annotated[int, Constraint(ge=2)]
+    bins: Annotated[int, Constraint(ge=2, le=10_000)]
     missing_as: Literal["indicator", "mean"]
     date_parts: tuple[DatePart, ...]
     date_format: str
@@ -187,6 +187,7 @@ EXPECTED: Mapping[str, str] = {  # where a pattern says it
     "separator": "one character of ASCII, or auto, comma, semicolon, tab, pipe or space",
     "quote": "one character of ASCII, or none",
     "encoding": "a text encoding",
+    "bins": "an integer from 2 to 10000",
 }
 
 

@@ -6,6 +6,7 @@ blocks, whatever the number of rows (and four bytes a row where rows name their 
 """
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -19,18 +20,21 @@ from llp.data.label_sums import check_sums
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
+from llp.datasets.files.ids import tell_ids
 from llp.datasets.files.kinds import RawColumn, check_names, find_kinds, kinds_table
 from llp.datasets.files.label import Label, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import StagedFiles, stage_files
-from llp.datasets.files.values import bags_of
+from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.weights import check_weights
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
 from llp.datasets.staging import progress_bars, scratch
 from llp.errors import InputError, invalid
 
 log = logging.getLogger(__name__)
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0")
 
 FilesGiven = str | list[str]
 
@@ -90,6 +94,7 @@ def prepare(
     if bag_sizes != "check" and bags is None:
         raise InputError(f"Invalid bag_sizes={bag_sizes}: they stand in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
+    check_date_format(options.coding.date_format)
     of_rows = _roles_of(options.roles, bags_given=bags is not None, test_given=test_files is not None)
     with scratch(folder) as parts, progress_bars() as progress:
         staged = {
@@ -104,8 +109,9 @@ def prepare(
         for option, one in staged.items():
             _check_columns(one, option, train, options)
         label = _label(staged, options, bags_given=bags is not None)
-        raw_columns = find_kinds(train.lazy, options)
+        raw_columns = find_kinds(train.lazy, options, train.reader.place)
         progress.console.print(kinds_table(raw_columns, train.rows))
+        tell_ids([one.name for one in raw_columns if one.maybe_ids])
         _tell_no_date(raw_columns, options.coding.date_format)
         features, vocabularies = fit_features(train.lazy, plan_features(raw_columns, options.coding), options)
         _tell_rare(vocabularies, options.coding.rare_threshold)
@@ -155,12 +161,16 @@ def _roles_of(roles: Roles, *, bags_given: bool, test_given: bool) -> dict[str, 
 
 
 def _chooser(own: Roles, roles: Roles) -> Callable[[list[str]], list[str]]:
-    """What of a file's columns is read: not the ignored ones, nor what plays no part in this file."""
+    """What of a file's columns is read: not the ignored ones, pandas' index, nor what plays no part in this file."""
     left_out = {*roles.ignore, *(set(roles.not_features) - set(own.not_features))}
+    named = {*roles.not_features, *roles.categorical, *roles.numeric, *roles.dates}
 
     def choose(columns: list[str]) -> list[str]:
         check_names(columns, own)
-        return [name for name in columns if name not in left_out]
+        index = [name for name in columns if PANDAS_INDEX.fullmatch(name) and name not in named]
+        if index:
+            log.warning("%s is an index that pandas wrote: left out; numeric=[%s] takes it in", index[0], index[0])
+        return [name for name in columns if name not in left_out and name not in index]
 
     return choose
 
@@ -209,7 +219,8 @@ def _bags(
     roles, reading = recipe.options.roles, recipe.options.reading
     column = roles.bag_column
     assert column is not None
-    named = bags_of(column, train.lazy.collect_schema()[column], overlap=roles.overlap)
+    kinds = train.lazy.collect_schema()
+    named = bags_of(column, kinds[column], overlap=roles.overlap, reading=reading)
     ids, in_one = train.lazy.select(named.alias("id")), pl.col("id").list.len() > 0
     without = int(ids.select((~in_one).sum()).collect(engine="streaming").item())
     counts = ids.filter(in_one).explode("id").group_by("id").agg(rows=pl.len()).collect(engine="streaming")

@@ -49,6 +49,8 @@ class FilesReader:
         Names of the first file's columns, and of those that are read; once it is opened.
     repeated_headers : int
         Headers that stood among the records, and were left out.
+    starts : list of (Path, int)
+        The files that were begun, each with how many rows were read before it.
     """
 
     files: OwnFiles
@@ -60,6 +62,7 @@ class FilesReader:
     columns: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
     repeated_headers: int = 0
+    starts: list[tuple[Path, int]] = field(default_factory=list)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """All records in order, in frames of the first file's columns.
@@ -69,13 +72,19 @@ class FilesReader:
         InputError
             A file is empty, damaged, of an unknown format, or has other columns than the first.
         """
+        rows = 0
         for path in self.files.paths:
-            rows = 0
+            self.starts.append((path, rows))
             for frame in self._file(path):
                 rows += frame.height
                 yield frame
-            if rows == 0:
+            if rows == self.starts[-1][1]:
                 raise InputError(f"{path} holds no record.")
+
+    def place(self, row: int) -> str:
+        """Name the file that a row of the frames, from 0, is of, and which of its records it is."""
+        path, start = next(one for one in reversed(self.starts) if one[1] <= row)
+        return f"{path}, record {row - start + 1}"
 
     def _file(self, path: Path) -> Iterator[pl.DataFrame]:
         with path.open("rb") as file:
@@ -160,7 +169,7 @@ def _name_without_compression(path: Path) -> str:
 
 
 def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:
-    """A frame whose text has no spaces around it and null for a missing value; other columns keep their types.
+    """A frame whose text has no spaces around it and null for a missing value, and durations in seconds.
 
     Raises
     ------
@@ -175,12 +184,14 @@ def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:
         if kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum):
             text = x.cast(pl.String).str.strip_chars()
             columns.append(pl.when(text.is_in(["", *reading.missing])).then(None).otherwise(text).alias(name))
-        elif kind in (pl.Boolean, pl.Time, pl.Null) or isinstance(kind, pl.Duration):
+        elif kind in (pl.Boolean, pl.Null):
             columns.append(x.cast(pl.String))
+        elif kind == pl.Time:  # its text goes without the fractions of seconds when it is cast
+            columns.append(x.dt.to_string("%H:%M:%S%.f"))
+        elif isinstance(kind, pl.Duration):
+            columns.append(x.dt.total_nanoseconds() / 1e9)
         elif kind.is_float():
             columns.append(x.fill_nan(None))
-        elif kind.is_decimal():
-            columns.append(x.cast(pl.Float64))
         else:
             columns.append(x)
     return frame.select(columns)

@@ -18,7 +18,7 @@ from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.errors import InputError
 
 FILE = "recipe.json"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3  # 2 coded 1.0 and 1, True and true as different values
 
 
 @dataclass(frozen=True)

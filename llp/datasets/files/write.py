@@ -16,7 +16,7 @@ from llp.data.table import LabelKind
 from llp.data.table_writer import TableWriter
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.kinds import RawColumn
-from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.recipe import FORMAT_VERSION, Recipe
 from llp.datasets.files.stage import StagedFiles
 from llp.datasets.files.values import bags_of, number
 from llp.datasets.ordered_map import ordered_map
@@ -68,6 +68,7 @@ class Part:
             numbers = pl.Series(np.arange(len(known), dtype=np.int32))
             bags = bags_of(
                 roles.bag_column, kinds[roles.bag_column], overlap=roles.overlap,
+                reading=self.recipe.options.reading,
                 known_as=lambda ids: ids.replace_strict(known, numbers, default=None, return_dtype=pl.Int32),
             )  # fmt: skip
             kept &= pl.col(BAG_NUMBERS).list.len() > 0
@@ -181,7 +182,8 @@ def _encoded(coder: RowCoder, what: tuple[Part, list[Path]]) -> _Encoded:
     bags, n_bags = frame[BAG_NUMBERS], frame[BAG_NUMBERS].list.len()
     row = np.repeat(np.arange(frame.height), n_bags.to_numpy())
     bag = bags.filter(n_bags > 0).explode().to_numpy()
-    return _Encoded(*coder.encode(frame), frame[LABEL].to_numpy(), weight, row, bag)
+    codes, numbers, _ = coder.encode(frame)
+    return _Encoded(codes, numbers, frame[LABEL].to_numpy(), weight, row, bag)
 
 
 def _label_mean(label_sum: float, rows: int, aggregates_only: bool) -> dict[str, float]:
@@ -193,6 +195,7 @@ def _facts(
 ) -> dict[str, Any]:
     staged = [part.staged for part in parts.values()]
     facts = {
+        "coding_version": FORMAT_VERSION,  # the same rows coded in another way are another table
         "missing_share": {one.name: one.missing / staged[0].rows for one in raw_columns},
         "lines_left_out": sum(one.reader.bad_lines.count for one in staged),
         "rows_left_out": sum(one.rows for one in staged) - rows,

@@ -89,8 +89,8 @@ def test_blocks_of_rows_are_coded_as_the_whole_columns(fitted, block, raw):
     coder = RowCoder(*fitted)
     found = [coder.encode(frame.slice(start, block)) for start in range(0, frame.height, block)]
     codes, numbers = plainly(*fitted)
-    np.testing.assert_array_equal(np.concatenate([one for one, _ in found], axis=1), codes[:, : frame.height])
-    np.testing.assert_array_equal(np.concatenate([one for _, one in found]), numbers[: frame.height])
+    np.testing.assert_array_equal(np.concatenate([one for one, _, _ in found], axis=1), codes[:, : frame.height])
+    np.testing.assert_array_equal(np.concatenate([one for _, one, _ in found]), numbers[: frame.height])
 
 
 def test_threads_share_what_is_remembered(fitted):

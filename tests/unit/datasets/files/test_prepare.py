@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import io
+import shutil
 import zipfile
 
 import numpy as np
@@ -12,7 +13,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llp.config.own_datasets import dataset_node
 from llp.datasets.files import text_blocks
+from llp.datasets.files.coder import RowCoder
+from llp.datasets.files.features import Feature
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.text import TextDialect, parse
 from llp.errors import InputError
@@ -295,7 +299,7 @@ def test_rows_without_a_label_are_told_or_left_out(tmp_path):
 def test_recipe_codes_new_rows_as_the_table_has_them(plain):
     recipe = Recipe.load(plain.folder)
     coder = recipe.coder()
-    codes, numbers = coder.encode(FRAME)
+    codes, numbers, _ = coder.encode(FRAME)
     np.testing.assert_array_equal(codes.T, plain.categorical)
     np.testing.assert_array_equal(numbers, plain.numeric)
     new = pl.DataFrame({"shop": ["never seen"], "price": [3.0]})
@@ -329,3 +333,187 @@ def test_what_a_column_of_text_may_be_is_asked_and_values_that_are_all_rare_are_
     caplog.clear()
     prepare_files(tmp_path / "data", tmp_path / "mine.csv", name="apart", label="y", rare_threshold=0)
     assert "rare_threshold" not in caplog.text
+
+
+def test_numbers_that_a_table_cannot_hold_are_told_with_file_record_column_and_value(tmp_path):
+    """An infinity, or one beyond float32, in a text file or a typed one; as texts they are values like others."""
+    x = np.arange(60.0)
+    for wrong, shown in ((np.inf, "inf"), (1e300, "1e"), (-np.inf, "-inf")):
+        frame = pl.DataFrame({"x": np.where(x == 7, wrong, x), "y": [0, 1] * 30})
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        for write, name in ((pl.DataFrame.write_csv, "b.csv"), (pl.DataFrame.write_parquet, "b.parquet")):
+            write(frame[:5], tmp_path / "parts" / f"a{name[1:]}")
+            write(frame[5:], tmp_path / "parts" / name)
+            place = tmp_path / "parts" / f"*{name[1:]}"
+            told = rf"^.*{name}, record 3: column 'x' holds {shown}.*±3.4e\+38.*categorical=\[x\]$"
+            with pytest.raises(InputError, match=told):
+                prepare_files(tmp_path / "data", place, name=name.replace(".", "_"), label="y")
+            prepare_files(tmp_path / "data", place, name="texts", label="y", categorical="[x]", rare_threshold=0)
+            shutil.rmtree(tmp_path / "data")
+
+
+def test_new_rows_whose_numbers_or_dates_do_not_fit_are_told_with_their_place(plain):
+    coder = Recipe.load(plain.folder).coder()
+    rows = pl.DataFrame({"shop": ["a"] * 4, "price": [1.0, 2.0, np.inf, 3.0]})
+    with pytest.raises(InputError, match=r"^row 2: column 'price' holds 'inf', which is no number"):
+        coder.encode(rows)
+    with pytest.raises(InputError, match=r"^new.csv, record 13: column 'price' holds '3e38', which is too far"):
+        narrow = Feature(name="price", column="price", value="number", mean=0.0, std=1e-3)
+        texts = pl.DataFrame({"price": ["0", None, "3e38"]})
+        RowCoder([narrow], {}, Recipe.load(plain.folder).options).encode(
+            texts, lambda row: f"new.csv, record {row + 11}"
+        )
+
+
+def test_durations_are_numbers_of_seconds(tmp_path):
+    long = [None if i % 10 == 0 else datetime.timedelta(minutes=i) for i in range(60)]
+    pl.DataFrame({"long": long, "y": [0, 1] * 30}).write_parquet(tmp_path / "mine.parquet")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="y")
+    feature = Recipe.load(table.folder).features[0]
+    assert (feature.name, feature.value) == ("long", "number")
+    assert feature.mean == pytest.approx(60 * np.mean([i for i in range(60) if i % 10]))
+
+
+def test_bins_are_bounded(tmp_path):
+    (tmp_path / "mine.csv").write_bytes(as_csv())
+    with pytest.raises(
+        InputError, match=r"^Invalid bins=100000000: expected an integer from 2 to 10000, such as bins=32"
+    ):
+        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", bins=100000000)
+
+
+@pytest.mark.parametrize("typed", [False, True], ids=["text", "integers"])
+def test_hours_without_minutes_are_dates(tmp_path, typed):
+    """As in Avazu's files: 14102113 is one o'clock in the afternoon of 21 October 2014."""
+    hours = [int(f"1410{20 + i % 3}{i % 24:02}") for i in range(72)]
+    frame = pl.DataFrame({"hour": hours, "click": [0, 1] * 36})
+    path = tmp_path / ("mine.parquet" if typed else "mine.csv")
+    (frame.write_parquet if typed else frame.write_csv)(path)
+    table = prepare_files(
+        tmp_path / "data", path, label="click", date_format="%y%m%d%H", date_parts="[year,day,hour]", rare_threshold=0
+    )
+    recipe = Recipe.load(table.folder)
+    assert values_of(table, recipe, "hour.hour") == [str(i % 24) for i in range(72)]
+    assert values_of(table, recipe, "hour.day") == [str(20 + i % 3) for i in range(72)]
+
+
+def test_a_date_format_that_reads_nothing_is_told(tmp_path):
+    (tmp_path / "mine.csv").write_bytes(as_csv())
+    with pytest.raises(InputError, match=r"^Invalid date_format='%Y-%m-%d %M': expected a pattern of a date .*such as"):
+        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", date_format="'%Y-%m-%d %M'")
+
+
+def test_names_of_made_features_never_collide(tmp_path, caplog):
+    """With columns of the files that are called so, in any order, nor with each other."""
+    n = 60
+    frame = pl.DataFrame(
+        {
+            "day": [f"2024-01-{1 + i % 28:02}" for i in range(n)],
+            "day.month": [f"m{i % 3}" for i in range(n)],
+            "a.bins.2": [f"c{i % 2}" for i in range(n)],
+            "a.bins": [f"b{i % 4}" for i in range(n)],
+            "a": np.arange(n) * 1.5,
+            "c.missing": [f"d{i % 2}" for i in range(n)],
+            "y": [0, 1] * (n // 2),
+        }
+    )
+    frame.write_csv(tmp_path / "mine.csv")
+    options = {"label": "y", "date_parts": "[month,month,day]", "rare_threshold": 0}
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", **options)
+    assert [column.name for column in table.schema.columns] == [
+        "day.month.2", "day.day", "day.month", "a.bins.2", "a.bins", "a", "a.bins.3", "c.missing",
+    ]  # fmt: skip
+    recipe = Recipe.load(table.folder)
+    for name in ("day.month", "a.bins.2", "a.bins"):
+        assert values_of(table, recipe, name) == frame[name].to_list()
+    assert set(values_of(table, recipe, "day.month.2")) == {"1"}
+    assert "the files have a column 'a.bins', so what is made of 'a' is called 'a.bins.3'" in caplog.text
+    assert "c.missing" in dataset_node("mine", table.schema)["key_columns"]  # a column of the files, no indicator
+
+
+def test_whole_numbers_that_may_be_ids_are_told_with_what_to_write(tmp_path, caplog, capsys):
+    rng, n = np.random.default_rng(0), 4000
+    frame = pl.DataFrame(
+        {
+            "campaign": rng.choice(rng.integers(1000, 9999, 12), n),  # few
+            "agent": rng.choice(rng.integers(1, 10**6, 200), n, p=rng.dirichlet(np.full(200, 0.3))),  # no order
+            "userId": rng.integers(0, 3000, n),  # called so
+            "age": np.clip(rng.normal(40, 12, n), 17, 90).round().astype(int),
+            "cents": rng.integers(1, 10**6, n),
+            "share": rng.choice([0.25, 0.5, 0.75], n),
+            "given": rng.integers(0, 5, n),
+            "paid": np.clip(rng.poisson(60, n), 30, 90),
+            "y": [0, 1] * (n // 2),
+        }
+    )
+    frame.write_parquet(tmp_path / "mine.parquet")
+    prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="y", numeric="[given]")
+    (told,) = [one.message for one in caplog.records if "categorical=" in one.message]
+    assert "categorical=[campaign,agent,userId]; numeric=[campaign,agent,userId]" in told
+    assert capsys.readouterr().out.count("ids?") == 3
+    caplog.clear()
+    prepare_files(
+        tmp_path / "data", tmp_path / "mine.parquet", name="two", label="y",
+        numeric="[given,userId]", categorical="[campaign,agent]",
+    )  # fmt: skip
+    assert "categorical=" not in caplog.text
+
+
+def test_labels_of_few_whole_numbers_are_told_to_be_real(tmp_path, caplog):
+    caplog.set_level("INFO", logger="llp")
+    x = np.arange(60.0)
+    cases = (([0, 1, 2], "WARNING"), (["0", "1.0", "2"], "WARNING"), ([0.5, 1.5, 2.5], "INFO"))
+    for i, (values, level) in enumerate(cases):
+        caplog.clear()
+        pl.DataFrame({"x": x, "y": values * 20}).write_csv(tmp_path / "mine.csv")
+        assert prepare_files(tmp_path / f"{i}", tmp_path / "mine.csv", label="y").label_kind == "real"
+        (told,) = [one for one in caplog.records if "real numbers" in one.message]
+        assert told.levelname == level
+        assert level == "INFO" or ("only 0, 1, 2: of classes, write" in told.message and "positive=2;" in told.message)
+    caplog.clear()
+    prepare_files(tmp_path / "said", tmp_path / "mine.csv", label="y", label_kind="real")
+    assert "real numbers" not in caplog.text
+
+
+def test_an_index_that_pandas_wrote_is_left_out_and_told(tmp_path, caplog):
+    frame = FRAME.with_columns(pl.int_range(60).alias("__index_level_0__"))
+    frame.write_parquet(tmp_path / "mine.parquet")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="clicked")
+    assert [column.name for column in table.schema.columns] == ["shop", "price", "price.bins"]
+    assert "__index_level_0__ is an index that pandas wrote: left out" in caplog.text
+    table = prepare_files(
+        tmp_path / "data", tmp_path / "mine.parquet", name="in", label="clicked", numeric="[__index_level_0__]"
+    )
+    assert "__index_level_0__" in [column.name for column in table.schema.columns]
+
+
+def test_value_at_the_rare_threshold_is_rare_and_one_above_it_is_not(tmp_path):
+    seen = {"five": 5, "six": 6, "seven": 7}
+    frame = pl.DataFrame({"a": [name for name, n in seen.items() for _ in range(n)], "y": [0, 1] * 9})
+    frame.write_csv(tmp_path / "mine.csv")
+    for threshold, known in ((5, ["seven", "six"]), (6, ["seven"]), (4, ["seven", "six", "five"])):
+        options = {"label": "y", "name": f"t{threshold}", "rare_threshold": threshold}
+        table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", **options)
+        assert Recipe.load(table.folder).vocabularies["a"].to_list() == known
+
+
+@pytest.mark.parametrize("bins", [2, 5, 32])
+def test_numbers_have_as_many_bins_as_asked_each_with_as_many_rows(tmp_path, bins):
+    n = 40 * bins
+    frame = pl.DataFrame({"x": np.random.default_rng(0).permutation(n) / 7, "y": [0, 1] * (n // 2)})
+    frame.write_csv(tmp_path / "mine.csv")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", bins=bins, numeric_as="bins")
+    assert np.bincount(table.codes("x")).tolist() == [0] + [40] * bins
+
+
+def test_label_of_another_form_in_the_test_files_is_the_same_label(tmp_path):
+    """True and true, 2 and 2.0: the text that means 1 is one whatever the file."""
+    frame = pl.DataFrame({"x": np.arange(60.0), "y": [True, False, False] * 20, "z": [1, 2, 3] * 20})
+    frame.with_columns(pl.col("y").cast(pl.String).str.to_titlecase()).write_csv(tmp_path / "train.csv")
+    frame.cast({"z": pl.Float64}).write_parquet(tmp_path / "test.parquet")
+    for label, options in (("y", {}), ("y", {"positive": "'True'"}), ("z", {"positive": "1.0"})):
+        table = prepare_files(
+            tmp_path / f"{label}{len(options)}", tmp_path / "train.csv", label=label,
+            test_files=f"'{tmp_path / 'test.parquet'}'", ignore={"y": "[z]", "z": "[y]"}[label], **options,
+        )  # fmt: skip
+        assert table.label.tolist() == [1.0, 0.0, 0.0] * 40

@@ -1,0 +1,54 @@
+"""Whole numbers that may be the names of something: as numbers they have an order and distances that mean nothing."""
+
+import logging
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from llp.datasets.files.options import Reading
+from llp.datasets.files.values import number
+
+log = logging.getLogger(__name__)
+
+ID_NAME = re.compile(r"(?:^|[\W_])(?i:ids?|codes?|zip)$|[a-z](?:Ids?|IDs?|Codes?)$")
+FEW, MANY = 20, 2**20  # different numbers up to which they may be names, and from which on they are not counted
+SEEN, ALIKE = 5, 0.3  # how often one is seen on average, and the correlation of neighbours' counts that shows an order
+
+
+def may_be_ids(lazy: pl.LazyFrame, column: str, values: int, reading: Reading) -> bool:
+    """Whether the numbers of a column may be ids: whole ones that are few, or called so, or show no order.
+
+    Of an amount, values beside each other come about equally often; of ids they do not.
+
+    Parameters
+    ----------
+    lazy : pl.LazyFrame
+        The rows.
+    column : str
+        Its name.
+    values : int
+        How many different ones there are, about.
+    reading : Reading
+        How numbers are written.
+    """
+    if not 2 < values <= MANY:
+        return False
+    x = number(column, lazy.collect_schema()[column], reading).alias("value")
+    counts = lazy.select(x).drop_nulls().group_by("value").len().collect(engine="streaming").sort("value")
+    if (counts["value"] % 1 != 0).any():
+        return False
+    often = counts["len"].rank()
+    alike = pl.DataFrame({"one": often[:-1], "next": often[1:]}).select(pl.corr("one", "next")).item() or 0.0
+    unordered = counts["len"].sum() >= SEEN * len(counts) and not alike > ALIKE  # NaN where all come equally often
+    return len(counts) <= FEW or ID_NAME.search(column) is not None or unordered
+
+
+def tell_ids(columns: Sequence[str]) -> None:
+    """Say that columns of numbers may be ids, and what to write."""
+    if columns:
+        names = ",".join(columns)
+        log.warning(
+            "%s hold(s) whole numbers that are few, called ids or in no order, and is taken as numeric: if they are "
+            "ids or codes, write categorical=[%s]; numeric=[%s] says that they are numbers", names, names, names,
+        )  # fmt: skip
