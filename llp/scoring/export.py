@@ -95,7 +95,8 @@ def preprocessing(table: InstanceTable) -> dict[str, Any]:
     -------
     dict
         `categorical` and `numeric`: the input's columns in order, each with the raw `column` and the `value` of it
-        that is taken; `values` are those of codes 1, 2, ... (code 0: any other), `edges` the upper ends of the bins
+        that is taken; `values` are those of codes 1, 2, ... (code 0: any other) as canonical texts (see
+        `llp.datasets.files.values.canonical`), with `numbers` those of numbers, `edges` the upper ends of the bins
         1, 2, ... (code 0: missing), `mean` and `std` what standardises a number (missing: the mean). Of a table that
         was not made from own files: each column's record of `llp.data.vocabulary`, as `encoding`, and those `values`.
     """
@@ -117,7 +118,8 @@ def preprocessing(table: InstanceTable) -> dict[str, Any]:
         elif feature.value == "bins":
             described["categorical"].append(one | {"edges": list(feature.edges)})
         else:
-            described["categorical"].append(one | {"values": recipe.vocabularies[feature.name].to_list()})
+            known = {"numbers": feature.numbers, "values": recipe.vocabularies[feature.name].to_list()}
+            described["categorical"].append(one | known)
     options = recipe.options
     reading = {"missing": ["", *options.reading.missing], "date_format": options.coding.date_format}
     return kind | {"decimal": options.reading.decimal, "thousands": options.reading.thousands} | reading | described

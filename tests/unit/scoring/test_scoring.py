@@ -3,6 +3,7 @@
 import bisect
 import datetime
 import json
+import shutil
 
 import numpy as np
 import polars as pl
@@ -62,7 +63,7 @@ class Home:
         with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
             config = compose("train", [f"dataset={dataset}", *base, *places, *words])
         run_one(config)
-        made = (self.folder / "outputs").rglob("result.json")
+        made = (self.folder / "outputs" / dataset).rglob("result.json")
         return max(made, key=lambda path: path.stat().st_mtime).parent
 
     def scores(self, folders, files=None, out="scores.parquet"):
@@ -226,6 +227,91 @@ def test_unknown_columns_are_told(home, run, caplog):
     rows(20).with_columns(colour=pl.lit("red")).write_parquet(home.folder / "more.parquet")
     home.scores([run], [home.folder / "more.parquet"])
     assert "the model does not know the column(s) colour: left out" in caplog.text
+
+
+FORMS = {
+    "same.csv": pl.DataFrame.write_csv,
+    "same.parquet": pl.DataFrame.write_parquet,
+    "same.arrow": pl.DataFrame.write_ipc,
+    "floats.parquet": lambda frame, path: frame.cast({"agent": pl.Float64}).write_parquet(path),
+    "floats.csv": lambda frame, path: frame.cast({"agent": pl.Float64}).write_csv(path),
+    "Texts.csv": lambda frame, path: frame.with_columns(
+        pl.col("regular").cast(pl.String).str.to_titlecase(), pl.col("day").cast(pl.Datetime)
+    ).write_csv(path),
+}
+
+
+def test_files_of_another_form_than_in_training_score_alike(home, caplog):
+    """Integers as floats, truth values and dates in text files and typed ones."""
+    rng = np.random.default_rng(3)
+    frame = rows(300, seed=4).with_columns(
+        agent=pl.Series([None if i % 30 == 2 else int(one) for i, one in enumerate(rng.integers(1, 30, 300))]),
+        regular=pl.Series(rng.random(300) < 0.4),
+    )
+    for name, write in FORMS.items():
+        write(frame, home.folder / name)
+    prepare_files(
+        home.data, home.folder / "same.csv", name="forms", label="bought", ignore="[spent]", id_column="who",
+        categorical="[agent,day]", rare_threshold=0,
+    )  # fmt: skip
+    folder = home.run(dataset="forms")
+    expected = home.scores([folder])
+    caplog.set_level("INFO", logger="llp")
+    for name in FORMS:
+        assert home.scores([folder], [home.folder / name]).equals(expected), name
+    assert "does not know" not in caplog.text
+
+
+def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, caplog):
+    caplog.set_level("INFO", logger="llp")
+    source = FilesRows([home.folder / "mine.csv"], Recipe.load(TrainedRuns.open([run], home.data).table.folder), print)
+    frame = rows(200, seed=6).with_columns(
+        shop=pl.Series([f"shop {i % 7}" if i % 5 else "elsewhere" for i in range(200)]),
+        day=pl.Series([f"2024-0{1 + i % 9}-15" for i in range(200)]),
+    )
+    for name, told in (("some", frame), ("none", frame.with_columns(shop=pl.lit("x"), price=pl.lit(None, pl.Float64)))):
+        told.write_csv(home.folder / f"{name}.csv")
+        caplog.clear()
+        source = FilesRows([home.folder / f"{name}.csv"], source._recipe, lambda n: None)
+        write_scores(TrainedRuns.open([run], home.data), source, home.folder / "told.csv", lambda n: None)
+        source.unknown.tell()
+        count, missing = (40, 5) if name == "some" else (200, 200)
+        assert (
+            f"of 200 row(s), values unknown to the model (never or seldom seen): shop {count} ({count / 200:.1%})"
+            in caplog.text
+        )
+        assert f"of 200 row(s), missing numbers (scored as the mean, or as bin 0): price {missing} (" in caplog.text
+        warned = [one.message for one in caplog.records if one.levelname == "WARNING"]
+        assert [
+            "'shop' holds no value that the model knows" in "".join(warned),
+            "'price' holds no number" in "".join(warned),
+        ] == [name == "none"] * 2
+
+
+def test_a_table_that_was_prepared_again_is_noticed(home):
+    """From other rows or with other options: its codes mean something else than those the run was trained on."""
+    files = home.folder / "again.csv"
+    rows(300, seed=7).write_csv(files)
+    prepared = {"name": "again", "label": "bought", "ignore": "[spent]", "id_column": "who"}
+    prepare_files(home.data, files, **prepared)
+    folder = home.run(dataset="again")
+    home.scores([folder], [files])
+    for change in ({"rare_threshold": 0}, {}):
+        shutil.rmtree(home.data / "again")
+        rows(300, seed=7 if change else 8).write_csv(files)
+        prepare_files(home.data, files, **prepared, **change)
+        with pytest.raises(InputError, match=r"again is not the table that .* was trained on: it was prepared again"):
+            home.scores([folder], [files])
+
+
+def test_a_recipe_of_an_earlier_version_is_refused_and_the_table_prepared_again_is_another_one(home, tmp_path):
+    table = prepare_files(tmp_path, home.folder / "mine.csv", label="bought")
+    path = table.folder / "recipe.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"format_version": content["format_version"] - 1}))
+    with pytest.raises(InputError, match=r"another format than this version reads; prepare .* again"):
+        Recipe.load(table.folder)
+    assert table.schema.facts["coding_version"] == content["format_version"]  # so its fingerprint is another one
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -357,12 +357,10 @@ def test_new_rows_whose_numbers_or_dates_do_not_fit_are_told_with_their_place(pl
     rows = pl.DataFrame({"shop": ["a"] * 4, "price": [1.0, 2.0, np.inf, 3.0]})
     with pytest.raises(InputError, match=r"^row 2: column 'price' holds 'inf', which is no number"):
         coder.encode(rows)
+    narrow = Feature(name="price", column="price", value="number", mean=0.0, std=1e-3)
+    coder = RowCoder([narrow], {}, Recipe.load(plain.folder).options)
     with pytest.raises(InputError, match=r"^new.csv, record 13: column 'price' holds '3e38', which is too far"):
-        narrow = Feature(name="price", column="price", value="number", mean=0.0, std=1e-3)
-        texts = pl.DataFrame({"price": ["0", None, "3e38"]})
-        RowCoder([narrow], {}, Recipe.load(plain.folder).options).encode(
-            texts, lambda row: f"new.csv, record {row + 11}"
-        )
+        coder.encode(pl.DataFrame({"price": ["0", None, "3e38"]}), lambda row: f"new.csv, record {row + 11}")
 
 
 def test_durations_are_numbers_of_seconds(tmp_path):
