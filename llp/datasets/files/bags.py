@@ -16,7 +16,7 @@ from llp.data.table import LabelKind
 from llp.datasets.files.content import OwnFiles, find_files
 from llp.datasets.files.options import Reading
 from llp.datasets.files.read import FilesReader
-from llp.datasets.files.values import BETWEEN_BAGS, number, text
+from llp.datasets.files.values import BETWEEN_BAGS, number, raw_number, text
 from llp.datasets.raw_lines import BadLines
 from llp.errors import InputError
 
@@ -74,7 +74,7 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     size = number(SIZE, frame.schema[SIZE], reading) if SIZE in frame.columns else pl.lit(None, pl.Float64)
     stated = frame.select(
         text(bag_column, frame.schema[bag_column], reading).alias("id"),
-        number(label, frame.schema[label], reading).alias(label),
+        raw_number(label, frame.schema[label], reading).alias(label),
         size.alias(SIZE),
     )
     for name in [label, *([SIZE] if SIZE in frame.columns else [])]:
