@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from llp.api.bags import BagLabels, bag_labels
 from llp.api.frames import as_frame
 from llp.data.label_sums import check_sums
+from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
 from llp.errors import InputError, invalid
 
@@ -160,8 +161,11 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
     def _facts(self, labels: BagLabels) -> dict[str, float]:
         """What is known of the noise in the sums, which are refused where no bag can have them."""
         epsilon = self.epsilon
-        if epsilon is not None and not (isinstance(epsilon, int | float) and 0 < epsilon < float("inf")):
-            raise invalid("epsilon", epsilon, "a number > 0, or None where the proportions hold no noise", 1.0)
+        if epsilon is not None and not (
+            isinstance(epsilon, int | float | np.floating) and 1 / LARGEST_SCALE <= epsilon < float("inf")
+        ):
+            expected = f"a number >= {1 / LARGEST_SCALE:g}, or None where the proportions hold no noise"
+            raise invalid("epsilon", epsilon, expected, 1.0)
         outside = check_sums(
             labels.label_sum, labels.size, labels.ids, self._label_kind, stated="proportions", epsilon=epsilon
         )

@@ -10,12 +10,10 @@ from llp.config.grouping_keys import grouping_key, options, read_option
 from llp.config.schema import ConfigGroup, DatasetConfig, NoiseConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
+from llp.data.noise import LARGEST_SCALE
 from llp.data.prior import check_scores
 from llp.data.table import LabelKind
 from llp.errors import InputError, choice, invalid, missing, plain
-
-LARGEST_SCALE = 1e36
-"""Of noise on label sums: what is drawn with it is a finite float32."""
 
 
 def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:

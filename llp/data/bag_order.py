@@ -105,6 +105,7 @@ def _renumbered(fold_bags: FoldBags, n_train: int, n_test: int) -> FoldBags:
         replace(train, rows=np.arange(n_train)),
         np.arange(n_train, behind),
         None if test_bags is None else replace(test_bags, rows=np.arange(behind, behind + len(test_bags.rows))),
+        fold_bags.n_left_out,
     )
 
 

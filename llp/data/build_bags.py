@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from llp.data.bags import Bags, GroupingKey, Rows, group_rows, key_codes, make_bags, positions_of
 from llp.data.folds import fold_positions
 from llp.data.given_bags import read_given_bags
+from llp.data.overlap import overlap, sharing
 from llp.data.prior import curated_runs, prior_of
 from llp.data.table import InstanceTable
 from llp.errors import InputError
@@ -32,11 +33,14 @@ class FoldBags:
         int64, rising: rows with labels that measure the run; empty where there is none.
     test_bags : Bags or None
         Bags that measure a run without labelled test rows; None where these, or held-out bags, do.
+    n_left_out : int
+        Given bags that are neither, as they share rows with `test_bags`.
     """
 
     train: Bags
     test_rows: Rows
     test_bags: Bags | None = None
+    n_left_out: int = 0
 
 
 def build_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
@@ -126,9 +130,19 @@ def _given_fold(table: InstanceTable, key: GroupingKey, fold: int) -> FoldBags:
             f"{table.folder.name} has {len(bags)} bags, five folds of bags need at least {MIN_ROWS}; write "
             "grouping_key.n_folds=1 to train on all of them"
         )
-    train, test = (bags.select(part) for part in fold_positions(len(bags), fold))
+    train_part, test_part = fold_positions(len(bags), fold)
     if table.schema.aggregates_only:
-        return FoldBags(train, np.empty(0, np.int64), test)
+        apart = train_part
+        if overlap(bags):
+            apart = np.setdiff1d(train_part, sharing(bags)(test_part))
+        if not len(apart):
+            raise InputError(
+                f"Invalid grouping_key.n_folds={key.n_folds}: every train bag of {table.folder.name} shares rows with "
+                "a test bag, expected 1, which trains on all of them and measures on bags held out"
+            )
+        n_left_out = len(train_part) - len(apart)
+        return FoldBags(bags.select(apart), np.empty(0, np.int64), bags.select(test_part), n_left_out)
+    train, test = bags.select(train_part), bags.select(test_part)
     test_rows = np.setdiff1d(test.rows, train.rows)  # where bags overlap, a row may be in bags of both kinds
     if not len(test_rows):
         raise InputError(

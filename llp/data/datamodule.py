@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from llp.data.bag_order import BagOrder, in_table
 from llp.data.bags import Bags, GroupingKey, Ids, Rows
 from llp.data.build_bags import FoldBags
+from llp.data.label_sums import outside
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.on_device import (
     Chunks,
@@ -27,11 +28,11 @@ from llp.data.on_device import (
     ResidentTable,
     table_on,
 )
+from llp.data.overlap import overlap, split_bags
 from llp.data.read_ahead import HAS_ADVICE, ReadAhead
 from llp.data.table import InstanceTable
 from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError, invalid
-from llp.seeding import keyed_seed
 
 EVALUATION_ROWS = 4096  # instances of an evaluation batch: large enough to be quick, small enough for any memory
 EVALUATION_ROWS_ON_GPU = 2**18
@@ -79,6 +80,12 @@ class LLPDataModule(L.LightningDataModule):
     ----------
     source : InstanceTable
         What minibatches are gathered from: the table or its copy. The rows of all bags, and `test_rows`, are its rows.
+    bags_overlap : bool
+        Whether a row is in several train bags.
+    n_left_out_bags : int
+        Bags that are not trained on, as they share rows with those that are held out or measure the run.
+    sums_outside : int
+        Train bags whose sum labels of 0 and 1 cannot have.
     """
 
     def __init__(
@@ -107,7 +114,14 @@ class LLPDataModule(L.LightningDataModule):
         self.bags_per_batch = bags_per_batch
         self.test_in_curve = test_in_curve and len(fold_bags.test_rows) > 0
         self.test_rows = fold_bags.test_rows
-        self.train_bags, self.held_out_bags = split_bags(fold_bags.train, held_out, seed)
+        train = fold_bags.train
+        in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
+        self.bags_overlap = overlap(in_rows)
+        kept, held = split_bags(in_rows, held_out, seed)
+        self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
+        self.n_left_out_bags = fold_bags.n_left_out + len(train) - len(kept) - len(held)
+        binary = table.label_kind == "binary"
+        self.sums_outside = int(outside(train.label_sum, train.sizes).sum()) if binary else 0
         if not len(self.train_bags):
             expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
             raise invalid("protocol.held_out", held_out, expected, *([0.1] if held_out > 0.1 else []))
@@ -231,11 +245,3 @@ class LLPDataModule(L.LightningDataModule):
             pin_memory=self._pin,
             generator=torch.Generator(),  # for its workers' seeds: it would draw from the generator of the models
         )
-
-
-def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Bags, Bags]:
-    """Bags that are trained on, and a share of whole bags (at least one when `held_out` > 0) set aside."""
-    order = np.random.default_rng(keyed_seed(seed, "held-out bags")).permutation(len(bags))
-    n_held_out = max(1, round(held_out * len(bags))) if held_out else 0
-    held, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    return bags.select(kept), bags.select(held)

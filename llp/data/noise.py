@@ -1,23 +1,31 @@
 """Label-private aggregates: noise on each train bag's label sum, so that the sums tell little of any one label.
 
 The Laplace and the Gaussian mechanism of Cynthia Dwork and Aaron Roth, "The algorithmic foundations of differential
-privacy", 2014, Theorems 3.6 and A.1. Neighbours differ in the label of one instance. An instance is in one bag, so all
-sums together are as private as one: (ε, δ). Whatever is computed from them, a training, a choice of epoch, is too.
+privacy", 2014, Theorems 3.6 and A.1. Neighbours differ in the label of one instance. Where it is in m bags, as in given
+ones it may be, its label moves m sums: by m times what it moves one in the L1 norm, √m times in the L2 norm. The noise
+is scaled to that, so all sums together are (ε, δ)-private. Whatever is computed from them, a training, a choice of
+epoch, is too.
 This is for the study of what noise costs: the draws are floating-point numbers of a seeded generator, as no report that
 has to protect anybody may use them.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.bags import Bags
+from llp.data.bags import Bags, GroupingKey
+from llp.data.given_bags import most_bags_of_a_row
 from llp.data.table import InstanceTable
 from llp.errors import invalid
 from llp.seeding import keyed_seed
+
+LARGEST_SCALE = 1e36
+"""Of noise on label sums: what is drawn with it is a finite float32."""
+NEIGHBOURS = "the same instances in the same bags with the same features, of which one has another label"
 
 
 @dataclass(frozen=True)
@@ -29,11 +37,13 @@ class Noise:
     mechanism : {'laplace', 'gaussian'}
         The law of the noise.
     epsilon, delta : float
-        A change of one label changes the probability of any report by a factor e^ε at most, but for δ.
+        A change of one label changes the probability of all sums together by a factor e^ε at most, but for δ.
     sensitivity : float
-        What one label can change its bag's sum by.
+        What one label can change the sum of one bag by.
     seed : int
         Of the draws.
+    bags_of_a_row : int
+        The most bags that one instance is in.
     """
 
     mechanism: Literal["laplace", "gaussian"]
@@ -41,17 +51,82 @@ class Noise:
     delta: float
     sensitivity: float
     seed: int
+    bags_of_a_row: int = 1
+
+    @property
+    def sensitivity_of_all(self) -> float:
+        """What one label can change all sums together by: the L1 norm for Laplace, the L2 norm for Gaussian noise."""
+        m = self.bags_of_a_row
+        return self.sensitivity * (m if self.mechanism == "laplace" else math.sqrt(m))
 
     @property
     def scale(self) -> float:
         """Laplace: the mean absolute value of the noise; Gaussian: its standard deviation."""
-        scale = self.sensitivity / self.epsilon
+        scale = self.sensitivity_of_all / self.epsilon
         return scale if self.mechanism == "laplace" else scale * math.sqrt(2 * math.log(1.25 / self.delta))
+
+    def __str__(self) -> str:
+        delta = f" and delta={self.delta:g}" if self.delta else ""
+        promised = f"promises epsilon={self.epsilon:g}{delta} of all sums together"
+        return f"{self.mechanism} noise of scale {self.scale:g} {promised}, a row being in {self.bags_of_a_row} at most"
 
     def draw(self, n: int, fold: int) -> NDArray[np.float64]:
         """Noise (n,) of the sums of a fold's train bags."""
         rng = np.random.default_rng(keyed_seed(self.seed, "noise on label sums", fold))
         return rng.laplace(0, self.scale, n) if self.mechanism == "laplace" else rng.normal(0, self.scale, n)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the noise in a run's sums promises, for its record.
+
+    Attributes
+    ----------
+    mechanism, epsilon, delta
+        See `Noise`: of all sums together.
+    sensitivity : float
+        What one label can change all sums together by; see `Noise.sensitivity_of_all`.
+    bags_of_a_row : int
+        The most bags that one instance is in.
+    scale : float
+        Of the noise on each sum.
+    neighbours : str
+        Which data the promise tells apart no further than that.
+    sums_outside : int
+        Sums of train bags that labels of 0 and 1 cannot have.
+    """
+
+    mechanism: Literal["laplace", "gaussian"]
+    epsilon: float
+    delta: float
+    sensitivity: float
+    bags_of_a_row: int
+    scale: float
+    neighbours: str
+    sums_outside: int
+
+    @classmethod
+    def of(cls, noise: Noise, sums_outside: int) -> "Promise":
+        """That of noise."""
+        return cls(
+            noise.mechanism, noise.epsilon, noise.delta, noise.sensitivity_of_all, noise.bags_of_a_row, noise.scale,
+            NEIGHBOURS, sums_outside,
+        )  # fmt: skip
+
+
+def noise_of(options: Mapping[str, Any] | None, table: InstanceTable, key: GroupingKey) -> Noise | None:
+    """The noise that a run adds (`conf/noise`), else what its given bags' `epsilon=` tells of theirs; None without.
+
+    Stated noise of scale 1/ε in each sum promises m ε for all sums together, where a row is in m bags.
+    """
+    given = key.kind == "given"
+    most = most_bags_of_a_row(table.folder) if given else 1
+    if options is not None:
+        return Noise(**{str(name): value for name, value in options.items()}, bags_of_a_row=most)
+    stated = table.schema.facts.get("epsilon")
+    if stated is None or not given or table.label_kind != "binary":  # what a real label changes is not known
+        return None
+    return Noise("laplace", most * float(stated), 0.0, 1.0, 0, most)
 
 
 def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
@@ -60,13 +135,17 @@ def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
 
 
 def check_sensitivity(table: InstanceTable, noise: Noise) -> None:
-    """Refuse a sensitivity below what a label can change a sum by.
+    """Refuse a sensitivity below what a label can change a sum by, and noise that no float32 holds.
 
     Raises
     ------
     InputError
-        The labels' range is wider, or nobody can tell it.
+        The labels' range is wider, or the scale is too large.
     """
+    if noise.sensitivity_of_all / noise.epsilon > LARGEST_SCALE:
+        least = noise.sensitivity_of_all / LARGEST_SCALE
+        expected = f"a number >= {least:g}, as the noise on a sum has to fit into 32 bits"
+        raise invalid("noise.epsilon", noise.epsilon, expected, 0.1)
     if table.label_kind == "binary":
         if noise.sensitivity < 1:
             raise invalid("noise.sensitivity", noise.sensitivity, "1 or more, what a label of 0 or 1 can change", 1.0)

@@ -14,7 +14,7 @@ from llp.config.own_code import check_constructed
 from llp.config.schema import Hardware
 from llp.config.targets import check_target, constructor_options
 from llp.data.build_bags import FoldBags, build_fold, check_labels, measured_by_bags
-from llp.data.noise import Noise, check_sensitivity, with_noise
+from llp.data.noise import check_sensitivity, noise_of, with_noise
 from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
@@ -126,7 +126,9 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
             "of bags alone; expected a method that learns from bags, such as method=dllp_bce"
         )
     if "noise" in config:
-        check_sensitivity(table, Noise(**config.noise))
+        noise = noise_of(config.noise, table, key)
+        assert noise is not None
+        check_sensitivity(table, noise)
         if method.sees_instance_labels:
             raise InputError(
                 f"Invalid method={config.method.name}: it trains on labelled instances, and noise="
@@ -182,8 +184,8 @@ def build_data(
 
     key = grouping_key(config)
     fold_bags = build_fold(table, key, config.fold)
-    if "noise" in config:
-        fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, Noise(**config.noise), config.fold))
+    if "noise" in config and (noise := noise_of(config.noise, table, key)):
+        fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
     bag_order = _bag_order(config, table, fold_bags, instance_labels=instance_labels)
     data = LLPDataModule(
         table=table,

@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from llp.config.grouping_keys import key_of
 from llp.config.rerun import CHOSEN, IDENTITY, identity_of
-from llp.data.given_bags import n_sums_outside
+from llp.data.given_bags import most_bags_of_a_row, n_sums_outside
 from llp.data.prior import scores_digest
 from llp.data.table import InstanceTable
 from llp.files import folder_name, is_whole
@@ -94,14 +94,18 @@ class Run:
 def _of_sums(content: dict[str, Any], table: InstanceTable) -> dict[str, Any]:
     """What of the bags' sums makes other numbers than in earlier versions, so that the hash is another one too.
 
+    Rows in several bags: noise is scaled to how many, and bags that share one are held out from each other's training.
     Sums that labels of 0 and 1 cannot have: `NEAREST` take the nearest one that they can.
     """
-    method = json.dumps(content["method"])
-    if content["dataset"]["label_kind"] == "binary" and any(f".{name}" in method for name in NEAREST):
-        given = content["grouping_key"]["kind"] == "given"
-        if "noise" in content or (given and n_sums_outside(table.folder)):
-            return {"sums_outside": "nearest"}
-    return {}
+    found: dict[str, Any] = {}
+    given = content["grouping_key"]["kind"] == "given"
+    if given and (most := most_bags_of_a_row(table.folder)) > 1:
+        found["bags_of_a_row"] = most
+    method, binary = json.dumps(content["method"]), content["dataset"]["label_kind"] == "binary"
+    noisy = "noise" in content or (given and n_sums_outside(table.folder) > 0)
+    if binary and noisy and any(f".{name}" in method for name in NEAREST):
+        found["sums_outside"] = "nearest"
+    return found
 
 
 def keeps_weights(config: DictConfig | dict[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 from llp.config.grouping_keys import grouping_key
 from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
+from llp.data.noise import Promise, noise_of
 from llp.metrics.evaluation import main_metric
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
 from llp.training.callbacks import monitor_of
@@ -52,6 +53,7 @@ def run_record(
     """
     method = stage.method
     key, chosen = grouping_key(config), stage.chosen
+    noise = noise_of(config.get("noise"), data.table, key)
     name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
@@ -82,6 +84,8 @@ def run_record(
         stages=[*first_stages, _stage_record(config.method.name, stage)],
         n_train_bags=len(data.train_bags),
         n_held_out_bags=len(data.held_out_bags),
+        n_left_out_bags=data.n_left_out_bags,
+        noise=None if noise is None else Promise.of(noise, data.sums_outside),
         n_train_instances=len(data.train_bags.rows),
         n_test_instances=len(data.test_rows),
         instance_labels=method.sees_instance_labels,

@@ -17,6 +17,7 @@ from pydantic import (
     ValidationError,
 )
 
+from llp.data.noise import Promise
 from llp.errors import InputError
 from llp.files import read_small, write_atomically
 
@@ -169,27 +170,23 @@ class RunRecord(_File):
         Of random, fixed-size and curated bags.
     config : dict
         The resolved config groups that identify the run.
-    config_hash : str
-        Digest of `config` and `table`; name of the run's folder.
-    table : str
-        Fingerprint of the prepared table.
+    config_hash, table : str
+        Digest of `config` and `table`, name of the run's folder; fingerprint of the prepared table.
     refit : RefitRecord or None
         Of the kept model, where it was trained anew on all train bags.
     measures : dict
         Every measure on the test rows of the kept model, or on bags; held-out bags measure that of the chosen epoch.
     stages : list of StageRecord
         In order; the last one's outcome is the run's.
-    n_held_out_bags : int or None
-        Of the train split, beside `n_train_bags`, by which the epoch was chosen; None in records of before it was
-        kept.
+    n_held_out_bags, n_left_out_bags : int or None
+        By which the epoch was chosen, and that share rows with bags that measure: neither is in `n_train_bags`; None in
+        records of before it was kept.
+    noise : Promise or None
+        What the noise in the sums promises; None where there is none, and in records of before it was kept.
     instance_labels : bool
         Whether the method was given instance labels.
-    attempt : int
-        How often the run was started.
-    started : str
-        ISO 8601, UTC.
-    seconds : float
-        Wall-clock time of this attempt.
+    attempt, started, seconds
+        How often the run was started, when it was this time (ISO 8601, UTC), and how long that took.
     """
 
     schema_version: Literal[2] = SCHEMA
@@ -212,6 +209,8 @@ class RunRecord(_File):
     stages: Annotated[list[StageRecord], Field(min_length=1)]
     n_train_bags: NaturalNumber
     n_held_out_bags: NaturalNumber | None = None
+    n_left_out_bags: NaturalNumber | None = None
+    noise: Promise | None = None
     n_train_instances: NaturalNumber
     n_test_instances: NaturalNumber
     instance_labels: bool

@@ -25,6 +25,7 @@ from llp.config.grouping_keys import grouping_key
 from llp.config.own_code import placed_errors
 from llp.config.schema import Hardware
 from llp.config.targets import GIVEN, check_targets
+from llp.data.noise import noise_of
 from llp.data.table import InstanceTable
 from llp.files import locked, write_atomically
 from llp.runs.attempt import error_file, log_file, next_attempt, remove_checkpoints, take_over, tidy, work_folder
@@ -125,6 +126,13 @@ def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> Ru
     if method.trains and config.protocol.name == "holdout":
         picking = monitor_of(method, select_by).name
         log.info("%s: %s over %d held-out bags picks the epoch", describe(run), picking, len(data.held_out_bags))
+    if data.n_left_out_bags:
+        said = "%s: bags overlap: %d that share rows with held-out or test bags are not trained on where these measure"
+        log.info(said, describe(run), data.n_left_out_bags)
+    noise = noise_of(config.get("noise"), table, grouping_key(config))
+    if noise is not None or data.sums_outside:
+        said = "%s: %s; %d sums of train bags are below 0 or above the size, which no labels of 0 and 1 give"
+        log.info(said, describe(run), noise or "no noise is declared", data.sums_outside)
     if config.trainer.evaluate_every != 1:
         looks = data.minibatches_per_look, data.minibatches_per_epoch
         log.info("%s: a look at the model every %d of an epoch's %d minibatches", describe(run), *looks)

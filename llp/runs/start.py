@@ -37,13 +37,14 @@ def refits(config: DictConfig) -> bool:
 def selects_by(config: DictConfig, data: "LLPDataModule") -> "SelectBy":
     """What picks the epoch.
 
-    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows,
-    the estimate whose picks lost least (docs/suite.md); else the bags' loss.
+    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows and
+    do not overlap, the estimate whose picks lost least (docs/suite.md); else the bags' loss.
     """
     asked: Literal["auto"] | SelectBy = config.protocol.select_by
     if asked != "auto":
         return asked
-    drawn = len(data.held_out_bags) >= ENOUGH_BAGS and config.grouping_key.kind not in CUT_BAGS
+    apart = config.grouping_key.kind not in CUT_BAGS and not data.bags_overlap
+    drawn = len(data.held_out_bags) >= ENOUGH_BAGS and apart
     return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
 
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import PositiveFloat
 
-from llp.config.checks import LARGEST_SCALE
 from llp.config.grouping_keys import options as known_datasets
 from llp.data.label_sums import check_sums
+from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features

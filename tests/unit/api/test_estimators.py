@@ -377,5 +377,6 @@ def test_proportions_that_declared_noise_explains_are_counted(frame, caplog):
     classifier = LLPClassifier(max_epochs=1, epsilon=0.5).fit(features(frame), bags=frame["bag"], proportions=noisy)
     assert "noise has moved 1 of the" in caplog.text
     assert "noise_coverage" in classifier.record_.measures
-    with pytest.raises(ValueError, match=r"^Invalid epsilon=0: expected a number > 0, or None"):
-        LLPClassifier(epsilon=0).fit(features(frame), bags=frame["bag"], proportions=given)
+    for wrong in (0, 1e-300, float("nan")):
+        with pytest.raises(ValueError, match=r"^Invalid epsilon=[\w.-]+: expected a number >= 1e-36, or None"):
+            LLPClassifier(epsilon=wrong).fit(features(frame), bags=frame["bag"], proportions=given)

@@ -8,8 +8,9 @@ import torch
 from llp.data.bags import GroupingKey
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.build_bags import build_fold
-from llp.data.datamodule import LLPDataModule, split_bags
+from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import Minibatches, gather_bags
+from llp.data.overlap import split_bags
 from tests.helpers.tables import make_table
 
 KEY = GroupingKey("feature", ("a", "b"), low_thresh=5, high_thresh=200)
@@ -132,7 +133,7 @@ def test_holdout_of_an_instance_method_evaluates_on_the_held_out_rows(table):
 
 def test_held_out_bags_follow_the_seed_and_are_at_least_one(table):
     bags = build_fold(table, KEY, 0).train
-    held = [split_bags(bags, 0.2, seed)[1].rows.tolist() for seed in (0, 0, 1)]
+    held = [split_bags(bags, 0.2, seed)[1].tolist() for seed in (0, 0, 1)]
     assert held[0] == held[1] != held[2]
     assert len(split_bags(bags, 0.001, 0)[1]) == 1
     assert len(split_bags(bags, 0.0, 0)[1]) == 0

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from llp.data.bags import Bags
 from llp.data.noise import Noise, check_sensitivity, with_noise
 from llp.errors import InputError
 from llp.runs.build import check_input, open_table
+from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 from tests.helpers.every_method import batch_of, prepare
 from tests.helpers.records import run_of
@@ -45,6 +47,38 @@ def test_gaussian_hides_a_label_up_to_epsilon_and_delta(epsilon, delta):
     # the mechanism's exact δ for this ε: Balle and Wang, ICML 2018, Theorem 8
     high, low = 1 / (2 * scale) - epsilon * scale, -1 / (2 * scale) - epsilon * scale
     assert stats.norm.cdf(high) - math.exp(epsilon) * stats.norm.cdf(low) <= delta
+
+
+@pytest.mark.parametrize("m", [1, 2, 10])
+@pytest.mark.parametrize("sensitivity", [1.0, 4.0])
+def test_all_sums_of_a_label_together_are_private_where_a_row_is_in_several_bags(m, sensitivity):
+    """One label moves the sums of m bags, each by the sensitivity: what all of them tell is at most epsilon."""
+    scale = replace(LAPLACE, sensitivity=sensitivity, bags_of_a_row=m).scale
+    law = stats.laplace(scale=scale)
+    ratios = law.logpdf(40.0) - law.logpdf(40.0 - sensitivity)  # of one sum, at the worst report
+    assert m * abs(ratios) == pytest.approx(0.5)
+    scale = replace(GAUSSIAN, sensitivity=sensitivity, bags_of_a_row=m).scale
+    distance = sensitivity * math.sqrt(m) / scale  # between the two laws of m sums, in standard deviations
+    delta = stats.norm.cdf(distance / 2 - 0.5 / distance) - math.exp(0.5) * stats.norm.cdf(
+        -distance / 2 - 0.5 / distance
+    )
+    assert delta <= 1e-5
+    assert distance == pytest.approx(0.5 / math.sqrt(2 * math.log(1.25 / 1e-5)))  # no more noise than promised
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
+def test_noise_that_is_drawn_grows_with_the_sensitivity_and_the_bags_of_a_row(noise):
+    drawn = noise.draw(100, fold=0)
+    np.testing.assert_allclose(replace(noise, sensitivity=7.0).draw(100, fold=0), 7 * drawn)
+    times = 9 if noise.mechanism == "laplace" else 3
+    np.testing.assert_allclose(replace(noise, bags_of_a_row=9).draw(100, fold=0), times * drawn)
+
+
+def test_noise_that_no_float32_holds_is_refused_by_the_bags_of_a_row_too(tmp_path):
+    table = make_table(tmp_path / "t", n=40)
+    check_sensitivity(table, Noise("laplace", 1e-36, 0.0, 1.0, 0))
+    with pytest.raises(InputError, match=r"^Invalid noise.epsilon=1e-36: expected a number >= 1e-35, as the noise"):
+        check_sensitivity(table, Noise("laplace", 1e-36, 0.0, 1.0, 0, bags_of_a_row=10))
 
 
 def test_sums_are_taken_as_they_come_and_nothing_else_changes():
@@ -101,6 +135,11 @@ def test_record_tells_epsilon_and_a_run_without_noise_is_what_it_was(tiny):
     assert record.config["noise"] == {
         "mechanism": "laplace", "epsilon": 0.25, "delta": 0.0, "sensitivity": 1.0, "seed": 0,
     }  # fmt: skip
+    assert before.noise is None
+    promise = record.noise
+    assert (promise.epsilon, promise.sensitivity, promise.bags_of_a_row, promise.scale) == (0.25, 1.0, 1, 4.0)
+    assert "one has another label" in promise.neighbours
+    assert RunRecord.read(run_of(noisy).result_path) == record
     assert record.n_train_bags == before.n_train_bags
     assert record.metric.best != before.metric.best
 

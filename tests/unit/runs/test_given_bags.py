@@ -7,11 +7,14 @@ from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
+from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.results.collect import collect
 from llp.results.figures.bags import bag_calibration
 from llp.results.summary import summarize
 from llp.results.variants import name_variants
+from llp.runs.identity import Run
+from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 from tests.helpers.own_files import prepare_files
 
@@ -132,6 +135,45 @@ def test_bags_that_overlap_are_trained_on(home):
     assert record.refit.bags == home.run("labelled").refit.bags + 1
     assert record.refit.instances > home.run("labelled").refit.instances == 1200
     assert record.measures["auc"] > 0.5
+
+
+def test_noise_on_bags_that_overlap_is_scaled_to_the_most_bags_of_a_row(home, caplog):
+    caplog.set_level("INFO", "llp")
+    for words, sensitivity, scale in (
+        (["noise=laplace"], 2.0, 2.0),
+        (["noise=gaussian"], 2**0.5, (2 * 2 * np.log(1.25e6)) ** 0.5),
+    ):
+        record = home.run("several", *words)
+        promise = record.noise
+        assert (promise.epsilon, promise.bags_of_a_row) == (1.0, 2)
+        assert promise.sensitivity == pytest.approx(sensitivity)
+        assert promise.scale == pytest.approx(scale)
+        assert "promises epsilon=1" in caplog.text
+        assert "a row being in 2 at most" in caplog.text
+    stated = home.run("noisy").noise  # as the files say
+    assert (stated.scale, stated.epsilon) == (8, 0.125)
+    assert stated.sums_outside > 0
+
+
+def test_bags_that_share_a_row_with_a_held_out_one_are_not_trained_on_and_upm_does_not_pick(home, monkeypatch, caplog):
+    monkeypatch.setattr("llp.runs.start.ENOUGH_BAGS", 1)
+    caplog.set_level("INFO", "llp")
+    record = home.run("several", "seed=5")
+    assert record.metric.picked_by == "held_out_loss"
+    assert home.run("labelled", "seed=5").metric.picked_by == "held_out_upm"
+    assert record.n_left_out_bags >= 1
+    assert record.n_train_bags + record.n_held_out_bags + record.n_left_out_bags == record.refit.bags
+    told = f"bags overlap: {record.n_left_out_bags} that share rows with held-out or test bags are not trained on"
+    assert told in caplog.text
+
+
+def test_runs_on_bags_that_overlap_are_others_than_before(home, monkeypatch):
+    place = next(path for path in (home.folder / "outputs" / "several").rglob("result.json"))
+    record = RunRecord.read(place)
+    content, table = record.config | {"outputs_dir": "x"}, InstanceTable.open(home.data / "several")
+    assert Run.of_content(content, table).hash == record.config_hash
+    monkeypatch.setattr("llp.runs.identity.most_bags_of_a_row", lambda folder: 1)
+    assert Run.of_content(content, table).hash != record.config_hash
 
 
 def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):

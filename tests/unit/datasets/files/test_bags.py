@@ -245,6 +245,27 @@ def test_test_rows_of_overlapping_bags_are_in_no_train_bag(write):
         assert (np.diff(found.test_rows) > 0).all()
 
 
+def test_test_bags_that_overlap_share_no_row_with_a_train_bag(write):
+    """Without labels of rows, bags measure: those that share a row with a test bag are left out of the training."""
+    frame = rows().with_columns(
+        pl.when(pl.int_range(N) % 60 == 0).then(pl.col("campaign") + "|c00").otherwise("campaign")
+    )
+    sums = pl.DataFrame({"campaign": sorted(members(frame)), "label_sum": 1})
+    table = write("overlap=true", train=frame.drop("bought"), bags=sums)
+    left_out = 0
+    for fold in range(5):
+        found = build_fold(table, GroupingKey("given", n_folds=5), fold)
+        assert not set(found.test_bags.rows) & set(found.train.rows)
+        assert len(found.train) + len(found.test_bags) + found.n_left_out == 30
+        left_out += found.n_left_out
+    assert left_out > 0
+    everywhere = rows().drop("bought").with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
+    sums = pl.DataFrame({"campaign": [f"c{i}" for i in range(20)], "label_sum": 1})
+    wholly = write("overlap=true", name="wholly", train=everywhere, bags=sums)
+    with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every train bag of wholly shares"):
+        build_fold(wholly, GroupingKey("given", n_folds=5), 0)
+
+
 def test_bags_that_overlap_wholly_leave_no_test_row(write):
     everywhere = rows().with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
     table = write("overlap=true", "label=bought", "bags=null", train=everywhere)

@@ -1,0 +1,84 @@
+"""Which bags are held out: whole ones, and where bags overlap, none that shares a row with one that is trained on.
+
+A held-out bag that shares rows with train bags would measure what was trained on. So bags that share a row with a
+held-out one are left out of the training whose epoch is chosen; a refit trains on all.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from llp.data.bags import Bags, Ids, positions_of
+from llp.errors import InputError
+from llp.seeding import keyed_seed
+
+
+def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Ids, Ids]:
+    """Positions of the bags that are trained on, and of a share of them (at least one if `held_out` > 0) set aside.
+
+    Bags are set aside whole. Of bags that overlap see `hold_out`: some are then neither.
+    """
+    order = np.random.default_rng(keyed_seed(seed, "held-out bags")).permutation(len(bags))
+    n_held_out = max(1, round(held_out * len(bags))) if held_out else 0
+    if n_held_out and overlap(bags):
+        return hold_out(bags, order, n_held_out)
+    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+def overlap(bags: Bags) -> bool:
+    """Whether a row is in several of the bags; only given ones can overlap."""
+    return bags.number is not None and int(np.bincount(bags.rows).max(initial=0)) > 1
+
+
+def sharing(bags: Bags) -> Callable[[Ids], Ids]:
+    """Which bags share a row with one of some bags, these among them: a function of their positions."""
+    bag = np.repeat(np.arange(len(bags)), bags.sizes)[np.argsort(bags.rows, kind="stable")]
+    n_bags = np.bincount(bags.rows)  # of each row; they lie one after another in `bag`
+    begin = np.cumsum(n_bags) - n_bags
+
+    def of(positions: Ids) -> Ids:
+        rows = bags.rows[positions_of(bags.offsets[positions], bags.sizes[positions])]
+        return np.unique(bag[positions_of(begin[rows], n_bags[rows])])
+
+    return of
+
+
+def hold_out(bags: Bags, order: Ids, n_held_out: int) -> tuple[Ids, Ids]:
+    """Positions of the bags that are trained on and of those that are held out, without a common row.
+
+    Bags are held out in a given order, but for one with which more than half of all bags would be held out or share a
+    row with a held-out one. Where every bag is such a one, the one that shares rows with the fewest is held out.
+
+    Parameters
+    ----------
+    bags : Bags
+        K bags that overlap, by the rows of the table.
+    order : ndarray
+        (K,) all positions.
+    n_held_out : int
+        Bags to hold out at most.
+
+    Raises
+    ------
+    InputError
+        Every bag shares a row with every other one.
+    """
+    of, taken, held = sharing(bags), np.zeros(len(bags), bool), []
+    fewest = (len(bags), -1)
+    for one in order.tolist():
+        touched = of(np.array([one]))
+        fewest = min(fewest, (len(touched), one))
+        if taken.sum() + (~taken[touched]).sum() <= len(bags) // 2:
+            taken[touched] = True
+            held.append(one)
+        if len(held) == n_held_out:
+            break
+    if not held:
+        n_touched, one = fewest
+        if n_touched == len(bags):
+            raise InputError(
+                f"Invalid protocol=holdout: each of the {len(bags)} train bags shares rows with every other one, so "
+                "none can be held out; expected bags that overlap less, or protocol=paper where test rows have labels"
+            )
+        held, taken[of(np.array([one]))] = [one], True
+    return np.flatnonzero(~taken), np.sort(np.array(held))
