@@ -21,8 +21,8 @@ from llp.errors import InputError, out_of_memory
 _FOR_OTHERS = 1.0  # seconds that a stopped worker leaves the others to stop theirs: joblib kills them once one is gone
 
 
-def command(main: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a command's main function; stands above `hydra.main`."""
+def command(main: Callable[..., Any], *, resumes: bool) -> Callable[..., Any]:
+    """Decorate a command's main function, above `hydra.main`; one that was cut off `resumes`, or starts over."""
 
     @functools.wraps(main)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -33,7 +33,8 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
             return main(*args, **kwargs)
         except signals.Stopped as end:
             if not end.told:
-                print(f"stopped by {end.number.name}; the same command goes on", file=sys.stderr)
+                again = "goes on" if resumes else "starts over"
+                print(f"stopped by {end.number.name}; the same command {again}", file=sys.stderr)
             sys.exit(end.code)
 
     return run

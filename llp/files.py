@@ -1,12 +1,15 @@
 """Atomic writes, locks and integrity checks of files, and bounds on what is read back."""
 
 import errno
+import fcntl
+import glob
 import hashlib
 import logging
 import os
 import re
 import secrets
 import stat
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +27,7 @@ SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kiloby
 YAML_DEPTH = 50
 LEASE_SECONDS = 60.0
 NAME_BYTES = 150  # of a folder: file systems take 255, and endings and digests are added
+YOUNG = 10.0  # seconds for which a file without a lock may be one that is just being made
 _OF_OURS = re.compile(r"\..+\.[0-9a-f]{16}\.llp-part(\..*)?", re.DOTALL)  # what `write_atomically` fills
 
 
@@ -155,10 +159,11 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         The file cannot be written; names it. Nothing of it stays, and what was there before does.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{folder_name(path.stem)}.{secrets.token_hex(8)}.llp-part{path.suffix}")
+    temporary, held = path.with_name(_part_name(path, secrets.token_hex(8))), None
     try:
         try:  # never through a link that somebody has put there
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+            held = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+            _hold(held)
             write(temporary)
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -171,6 +176,34 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+        if held is not None:
+            os.close(held)
+
+
+def _part_name(path: Path, token: str) -> str:
+    return f".{folder_name(path.stem)}.{token}.llp-part{path.suffix}"
+
+
+def _hold(descriptor: int) -> bool:
+    """Lock a file for as long as its process writes it; False where another one does, or there are no locks."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def remove_killed(path: Path) -> None:
+    """Remove what killed processes were writing by `write_atomically` in the place of a file; what is held stays."""
+    for left in path.parent.glob(glob.escape(f".{folder_name(path.stem)}.") + "*"):
+        if not _OF_OURS.fullmatch(left.name) or left.suffix != (path.suffix or ".llp-part"):
+            continue
+        with suppress(OSError):  # it is gone meanwhile, or another user's
+            descriptor = os.open(left, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                if time.time() - os.fstat(descriptor).st_mtime > YOUNG and _hold(descriptor):
+                    left.unlink()
+            finally:
+                os.close(descriptor)
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from llp.config.command_line import make_parsable
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 
+START_OVER = ("prepare", "predict", "export")  # commands of which nothing is kept when they are cut off
+
 ConfigFunction = Callable[[DictConfig], None]
 
 
@@ -35,6 +37,6 @@ def command_of(name: str) -> Callable[[ConfigFunction], Callable[[], None]]:
             make_parsable()
             composed()
 
-        return command(main)
+        return command(main, resumes=name not in START_OVER)
 
     return decorate

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from llp.data.table import InstanceTable
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import remove_killed, write_atomically
 from llp.methods.base import LLPMethod
 from llp.scoring.trained import TrainedRuns
 
@@ -64,6 +64,8 @@ def export(runs: TrainedRuns, out: Path) -> float:
         program = torch.export.export(scorer, example, dynamic_shapes={"categorical": {0: n}, "numeric": {0: n}})
     packed = io.BytesIO()  # on a full disk torch's own writer ends the process
     torch.export.save(program, packed)
+    for name in (MODEL, PREPROCESSING):
+        remove_killed(out / name)
     write_atomically(out / MODEL, lambda path: path.write_bytes(packed.getbuffer()))
     text = json.dumps(preprocessing(runs.table), indent=1)
     write_atomically(out / PREPROCESSING, lambda path: path.write_text(text))

@@ -9,7 +9,7 @@ import polars as pl
 
 from llp.datasets.ordered_map import ordered_map
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import remove_killed, write_atomically
 from llp.machine import cores
 from llp.scoring.rows import EncodedRows, RowSource
 from llp.scoring.trained import TrainedRuns
@@ -99,5 +99,6 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callabl
         with temporary.open("wb") as file:  # given a path, polars may create the file after an error has been raised
             SINKS[out.suffix](lazy, file)
 
+    remove_killed(out)
     write_atomically(out, write)
     return Written(written, time.perf_counter() - begin)

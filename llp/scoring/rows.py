@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,8 @@ from llp.scoring.unknown import Unknown
 log = logging.getLogger(__name__)
 
 BLOCK_ROWS = 2**16
+OPTIONS_OF_NAMES = re.compile(r"; (write header=true|name all columns).*$")  # of `llp.prepare`
+FIRST_LINE = "; its first line has to name the columns, as in the files that were trained on"
 
 
 class EncodedRows(NamedTuple):
@@ -95,7 +98,7 @@ class FilesRows:
         self._reader = FilesReader(
             self.files, recipe.options.reading, BadLines("stop", may_skip=False), self._wanted, self._absent, raw=True
         )
-        frames = self._reader.frames()
+        frames = _with_header(self._reader.frames())
         first = next(frames)
         self._frames = itertools.chain([first], frames)
         id_column = recipe.options.roles.id_column
@@ -136,6 +139,20 @@ class FilesRows:
         codes, numbers, unknown = self._coder.encode(frame, lambda row: self._reader.place(first + row))
         self.unknown.add(unknown, frame.height)
         return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
+
+
+def _with_header(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The frames; what is said of a header is what one can do about it here, where no option names columns.
+
+    Raises
+    ------
+    InputError
+        See `FilesReader.frames`.
+    """
+    try:
+        yield from frames
+    except InputError as error:
+        raise InputError(OPTIONS_OF_NAMES.sub(FIRST_LINE, str(error))) from None
 
 
 def check_same_columns(table: InstanceTable, trained_on: InstanceTable) -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from llp import signals
 from llp.command import _Output, command, told_in_a_line
+from llp.config import hydra_main
 
 
 @pytest.fixture
 def main(monkeypatch):
     monkeypatch.setattr(signals, "listen", lambda: None)
-    return command(lambda: print("done"))
+    return command(lambda: print("done"), resumes=True)
 
 
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdin", "stdout", "stderr")])
@@ -49,6 +50,21 @@ def test_output_that_cannot_be_written_goes_nowhere_from_then_on(full):
     assert [output.write(b"first"), output.write(b"second")] == [5, 6]
     os.write(descriptor, b"third")
     os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("name", "again"),
+    [("train", "goes on"), ("predict", "starts over"), ("export", "starts over")],
+)
+def test_a_stopped_command_says_whether_it_goes_on(monkeypatch, capsys, name, again):
+    def stopped():
+        raise signals.Stopped(signal.SIGTERM)
+
+    monkeypatch.setattr(signals, "listen", lambda: None)
+    monkeypatch.setattr(hydra_main, "register", stopped)
+    with pytest.raises(SystemExit):
+        hydra_main.command_of(name)(lambda config: None)()
+    assert capsys.readouterr().err == f"stopped by SIGTERM; the same command {again}\n"
 
 
 def test_an_error_that_a_signal_caused_ends_the_command_as_the_signal_does(monkeypatch):

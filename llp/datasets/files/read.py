@@ -101,7 +101,7 @@ class FilesReader:
             for _ in self.files.content(path):  # for the checksum and the progress
                 pass
         try:
-            lazy = (pl.scan_parquet if parquet else pl.scan_ipc)(path)
+            lazy = (pl.scan_parquet if parquet else pl.scan_ipc)(path, glob=False)
             self._same_columns(path, lazy.collect_schema().names())
             kept = lazy.select(self.wanted)
             rows = lazy.select(pl.len()).collect().item()

@@ -30,7 +30,7 @@ class StagedFiles:
     @property
     def lazy(self) -> pl.LazyFrame:
         """All rows."""
-        return pl.scan_ipc(self.parts)
+        return pl.scan_ipc(self.parts, glob=False)
 
     def groups(self) -> list[list[Path]]:
         """The Arrow files in groups, each of a size to be coded at once."""

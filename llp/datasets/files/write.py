@@ -173,7 +173,7 @@ def write_table(
 
 def _encoded(coder: RowCoder, what: tuple[Part, list[Path]]) -> _Encoded:
     part, paths = what
-    frame = part.kept(pl.scan_ipc(paths).collect())
+    frame = part.kept(pl.scan_ipc(paths, glob=False).collect())
     options = part.recipe.options
     column, weight = options.roles.weight_column, None
     if column is not None:

@@ -2,7 +2,10 @@
 
 import bisect
 import datetime
+import fcntl
 import json
+import os
+import re
 import shutil
 
 import numpy as np
@@ -18,6 +21,7 @@ from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
+from llp.export import main as export_command
 from llp.runs.run import run_one
 from llp.scoring import rows as rows_module
 from llp.scoring import trained
@@ -221,6 +225,47 @@ def test_a_wrong_record_is_told_without_an_option_that_the_command_lacks(home, r
     with pytest.raises(InputError, match=r"short.csv, line 9: 2 fields instead of 6\. Correct the file\.$"):
         home.scores([run], [home.folder / "short.csv"], out="wrong_scores.parquet")
     assert not list(home.folder.glob("*wrong_scores*"))
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"),
+    [
+        (rows(5).drop("bought", "spent"), "holds the number"),
+        (pl.DataFrame({"a": ["x"], "b": ["x"]}), "'x' stands twice"),
+    ],
+)
+def test_a_file_without_a_header_is_told_what_it_needs_without_options_that_the_command_lacks(home, run, frame, what):
+    frame.write_csv(home.folder / "no header.csv", include_header=False)
+    with pytest.raises(InputError, match=rf"{what}.*; its first line has to name the columns") as error:
+        home.scores([run], [home.folder / "no header.csv"])
+    assert "header=" not in str(error.value)
+    assert "columns=" not in str(error.value)
+
+
+def test_what_a_killed_command_left_beside_the_scores_is_removed_by_the_next_one(home, run):
+    """Not what one that is still at work writes, nor anybody else's."""
+    killed, alive = (home.folder / f".scores.{token * 8}.llp-part.parquet" for token in ("0a", "0b"))
+    other = home.folder / ".scores.mine.parquet"
+    for path in (killed, alive, other):
+        path.write_bytes(b"half")
+        os.utime(path, (0, 0))
+    with alive.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        home.scores([run])
+    assert [path.exists() for path in (killed, alive, other)] == [False, True, True]
+    home.scores([run])
+    assert not alive.exists()
+
+
+def test_a_file_in_the_place_of_the_export_is_told_before_any_work(home, tmp_path, monkeypatch, capsys):
+    (tmp_path / "taken").write_text("mine")
+    monkeypatch.setattr("sys.argv", ["export", "run=nowhere", f"out={tmp_path / 'taken'}"])
+    with pytest.raises(SystemExit) as end:
+        export_command()
+    assert re.match(
+        r"Invalid out='.*taken': expected a folder, .*; this is a file, such as out=export$", str(end.value)
+    )
+    assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_unknown_columns_are_told(home, run, caplog):

@@ -372,6 +372,13 @@ def test_durations_are_numbers_of_seconds(tmp_path):
     assert feature.mean == pytest.approx(60 * np.mean([i for i in range(60) if i % 10]))
 
 
+def test_names_of_files_and_folders_are_no_patterns(tmp_path):
+    (tmp_path / "in [a]").mkdir()
+    FRAME.write_parquet(tmp_path / "in [a]" / "m[i]ne.parquet")
+    table = prepare_files(tmp_path / "in [a]" / "data", tmp_path / "in [a]" / "m[i]ne.parquet", label="clicked")
+    assert table.n_rows == FRAME.height
+
+
 def test_bins_are_bounded(tmp_path):
     (tmp_path / "mine.csv").write_bytes(as_csv())
     with pytest.raises(
