@@ -78,30 +78,30 @@ lint: $(READY)  ## Check style, types and what depends on what
 	$(VENV)/bin/lint-imports --no-cache
 
 bench: $(READY)  ## Time the hot path: bags, data module, training step, evaluation, a whole run, scores of new rows
-	$(RUN) -m llp.bench.speed
-	$(RUN) -m llp.bench.predict
+	$(RUN) -m benchmarks.speed
+	$(RUN) -m benchmarks.predict
 
 bench-prepare: $(READY)  ## Time raw file to table, on made raw files
-	$(RUN) -m llp.bench.prepare
+	$(RUN) -m benchmarks.prepare
 
 bench-analyze: $(READY)  ## Time the measures of every grouping key, on made data
-	$(RUN) -m llp.bench.analyze
+	$(RUN) -m benchmarks.analyze
 
 bench-methods: $(READY)  ## Cost of each method's step relative to dllp_bce
-	$(RUN) -m llp.bench.methods
+	$(RUN) -m benchmarks.methods
 
 bench-gradients: $(READY)  ## Cosine of each method's gradient with dllp_bce's and dllp_mse's
-	$(RUN) -m llp.bench.gradients
+	$(RUN) -m benchmarks.gradients
 
 bench-scale: $(READY)  ## What more rows take, from 1 to 10 million, and reading a table larger than memory
-	$(RUN) -m llp.bench.scale
+	$(RUN) -m benchmarks.scale
 
 bench-grid: $(READY)  ## Start-up of a grid of thousands of finished points
-	$(RUN) -m llp.bench.grid
+	$(RUN) -m benchmarks.grid
 
 device-check: $(READY)  ## Run the tests that need a GPU and time a short training there; skipped where none is
 	@if $(RUN) -c "import sys, torch; sys.exit(not torch.accelerator.is_available())"; \
-	then $(RUN) -m pytest -m gpu && $(RUN) -m llp.bench.device; \
+	then $(RUN) -m pytest -m gpu && $(RUN) -m benchmarks.device; \
 	else echo "device-check is skipped: torch finds no GPU on this machine"; fi
 
 clean:  ## Remove the environment, caches and build folders (not data/ and outputs/)

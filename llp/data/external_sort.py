@@ -3,6 +3,9 @@
 A distribution sort in two passes. The copy is cut into buckets that fit into memory. The first pass reads the table
 once, from its first row to its last, and appends every row to its bucket; there they lie in the table's order. The
 second pass reads a bucket, brings its rows into their order and writes it back: the disk holds nothing but the copy.
+
+Polars' streaming sort is no shorter way: of a table of 0.9 GB it held 2.3 GB in memory, and 1.3 GB with a budget of
+0.3 GB for it (2.1.0, both rising with the rows), and what it sinks is no array that is mapped row by row.
 """
 
 from dataclasses import dataclass

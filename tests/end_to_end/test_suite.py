@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from llp.bench.suite import RATES
+from benchmarks.suite import RATES
 from llp.runs.record import RunRecord
 from tests.helpers.commands import TINY
 
@@ -26,13 +26,13 @@ def finished(outputs_dir):
 def test_suite_that_is_killed_goes_on_where_it_was(command):
     seen = {}
     for enough in (4, 10):  # of 8 on fold 0: while rates are searched for, and while folds are trained
-        with command.start(*PART, module="llp.bench.suite", own_group=True) as process:
+        with command.start(*PART, module="benchmarks.suite", own_group=True) as process:
             while process.poll() is None and len(finished(command.outputs_dir)) < enough:
                 time.sleep(0.2)
             assert process.poll() is None, process.stderr.read()
             os.killpg(process.pid, signal.SIGKILL)
         seen |= finished(command.outputs_dir)
-    ended = command(*PART, module="llp.bench.suite")
+    ended = command(*PART, module="benchmarks.suite")
     assert ended.returncode == 0, ended.stderr
     found = finished(command.outputs_dir)
     assert seen.items() <= found.items()
@@ -46,7 +46,7 @@ def test_suite_that_is_killed_goes_on_where_it_was(command):
 
 @pytest.mark.stops
 def test_suite_that_is_told_to_end_ends_its_training(command):
-    with command.start(*PART, module="llp.bench.suite", own_group=True) as process:
+    with command.start(*PART, module="benchmarks.suite", own_group=True) as process:
         while process.poll() is None and not finished(command.outputs_dir):
             time.sleep(0.2)
         process.terminate()

@@ -30,7 +30,7 @@ def test_configuration_and_published_numbers_are_inside(wheel):
     tables = {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "llp").rglob("*.csv")}
     assert shipped | tables <= names
     assert tables
-    assert not [name for name in names if name.startswith(("tests", "outputs", "data", "conf"))]
+    assert not [name for name in names if name.startswith(("tests", "outputs", "data", "conf", "benchmarks"))]
 
 
 def test_it_trains_outside_the_checkout(wheel, tmp_path):

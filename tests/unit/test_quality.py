@@ -13,7 +13,11 @@ CHECKOUT = CONF_DIR.parent
 @pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")
 @pytest.mark.parametrize(
     "tool",
-    [["ruff", "check", "llp", "tests"], ["ruff", "format", "--check", "llp", "tests"], ["mypy", "--strict", "llp"]],
+    [
+        ["ruff", "check", "llp", "benchmarks", "tests"],
+        ["ruff", "format", "--check", "llp", "benchmarks", "tests"],
+        ["mypy", "--strict", "llp", "benchmarks"],
+    ],
     ids=["lint", "format", "types"],
 )
 def test_clean(tool):

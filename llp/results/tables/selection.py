@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -21,7 +21,11 @@ NEAR = 0.005
 """So far below the best AUC of the curve an epoch is a good pick."""
 
 
-def lost(curve: Mapping[str, Sequence[float]], criterion: str) -> float | None:
+CurveColumns = Mapping[str, Sequence[float]]
+"""Columns of a run's curve, a value a look."""
+
+
+def lost(curve: CurveColumns, criterion: str) -> float | None:
     """What a criterion's pick has less than the best test AUC of a curve; None where the curve does not have both.
 
     >>> lost({"test_auc": [0.5, 0.75, 0.625], "held_out_upm": [3.0, 2.0, 1.0]}, "upm")
@@ -36,7 +40,14 @@ def lost(curve: Mapping[str, Sequence[float]], criterion: str) -> float | None:
     return best - min(both, key=lambda pair: pair[0])[1]  # of equal values the first, as a run picks
 
 
-def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
+def curve_of(folder: str) -> CurveColumns:
+    """The test AUC and the criteria of a run, read from its folder."""
+    return read_columns(Path(folder), ["test_auc", *CRITERIA.values()])
+
+
+def selection(
+    cells: pl.DataFrame, runs: pl.DataFrame, curve_of: Callable[[str], CurveColumns] = curve_of
+) -> Table | None:
     """How often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
     Beside it, how often that AUC is the first look's: such runs may have been better still before it
@@ -45,8 +56,9 @@ def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     Parameters
     ----------
     cells, runs : pl.DataFrame
-        See `llp.results.summary.summarize`, `llp.results.variants.name_variants`. Curves are read from the runs'
-        folders.
+        See `llp.results.summary.summarize`, `llp.results.variants.name_variants`.
+    curve_of : callable
+        The curve of a run by its folder.
 
     Returns
     -------
@@ -55,7 +67,7 @@ def selection(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
     for method, kind, folder in runs.select("column", "bag_kind", "folder").iter_rows():
-        curve = read_columns(Path(folder), ["test_auc", *CRITERIA.values()])
+        curve = curve_of(folder)
         found = {criterion: loss for criterion in CRITERIA if (loss := lost(curve, criterion)) is not None}
         if found:
             found[EARLY] = max(filter(math.isfinite, curve["test_auc"])) - curve["test_auc"][0]

@@ -9,7 +9,7 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
-from llp.bench.grid import METHODS, make_records, points
+from benchmarks.grid import METHODS, make_records, points
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError

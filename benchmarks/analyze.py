@@ -1,4 +1,4 @@
-"""How fast bag datasets are measured: `python -m llp.bench.analyze` (`make bench-analyze`).
+"""How fast bag datasets are measured: `python -m benchmarks.analyze` (`make bench-analyze`).
 
 Prints the counting measures of all 351 keys of a made table in the shape of Criteo CTR, and the separations of one
 key in an embedding of 16 numbers per column and in the multi-hot space. Processor time stands beside wall-clock
@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import Measured, compose_config, peak_anonymous, show_measured
 from llp.analysis.counting import read_column
 from llp.analysis.measurer import Measurer, feature_keys
 from llp.analysis.space import Space, multi_hot_space
 from llp.analysis.vector_blocks import Embedded
-from llp.bench.measuring import Measured, compose_config, peak_anonymous, show_measured
 from llp.config.composition import register
 from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
@@ -75,7 +75,7 @@ def measure_separations(store: Path) -> list[Measured]:
 
 
 def main() -> None:
-    """Measure and show; rows for the counting may be given: `python -m llp.bench.analyze 45840617`."""
+    """Measure and show; rows for the counting may be given: `python -m benchmarks.analyze 45840617`."""
     register()
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     with tempfile.TemporaryDirectory() as store:

@@ -1,8 +1,8 @@
-"""How fast the hot path is: `python -m llp.bench.speed` (`make bench`).
+"""How fast the hot path is: `python -m benchmarks.speed` (`make bench`).
 
 Prints, in one run: building the bags of one pair and fold, the data module alone with the memory that both take, the
 training step of every method and of three optimizers through the real run, the same by a loop of plain torch
-(`llp.bench.plain_torch`) and beside the time in which its bytes can be copied, evaluation, a whole small run, and what
+(`benchmarks.plain_torch`) and beside the time in which its bytes can be copied, evaluation, a whole small run, and what
 the whole benchmark would take at these rates. The table is `dataset=synthetic` with the full published vocabulary. The
 same numbers go to `<outputs_dir>/bench/speed.json`.
 """
@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from omegaconf import DictConfig
 
-from llp.bench import plain_torch
-from llp.bench.measuring import (
+from benchmarks import plain_torch
+from benchmarks.measuring import (
     Measured,
     anonymous_bytes,
     best_seconds,
@@ -25,8 +25,8 @@ from llp.bench.measuring import (
     peak_anonymous,
     show_measured,
 )
-from llp.bench.projection import Rates, project
-from llp.bench.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
+from benchmarks.projection import Rates, project
+from benchmarks.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
 from llp.config.composition import register
 from llp.config.grouping_keys import grouping_key, options
 from llp.data.batch import BagBatch

@@ -1,6 +1,6 @@
 """What a user of plain torch would have: the same network, minibatches and rows, without Lightning and `llp.optim`.
 
-`llp.bench.speed` sets ours beside it in one run. Minibatches and test rows are gathered before the clock starts, so
+`benchmarks.speed` sets ours beside it in one run. Minibatches and test rows are gathered before the clock starts, so
 that the comparison leaves plain torch everything but the work itself.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from llp.bench.measuring import best_seconds
+from benchmarks.measuring import best_seconds
 from llp.data.batch import BagBatch
 from llp.models.mlp import MLP
 

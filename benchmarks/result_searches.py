@@ -1,4 +1,4 @@
-"""The tables of the result pages about searches for a learning rate: see `llp.bench.results`."""
+"""The tables of the result pages about searches for a learning rate: see `benchmarks.results`."""
 
 import math
 import statistics
@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import polars as pl
 
-from llp.bench.result_tables import OF_RUN, at_chosen_rates, searches_of, untitled
+from benchmarks.result_tables import OF_RUN, at_chosen_rates, searches_of, untitled
 from llp.results.table import Cell, Table
 from llp.results.tables.selection import CRITERIA, NEAR, good_picks, lost
 from llp.runs.record import RunRecord

@@ -1,4 +1,4 @@
-"""How fast raw text becomes a table: `python -m llp.bench.prepare` (`make bench-prepare`).
+"""How fast raw text becomes a table: `python -m benchmarks.prepare` (`make bench-prepare`).
 
 Made files in the format of Criteo CTR, with the real file's long tail of values that are seen once or twice, are
 prepared in a process of their own: rows per second, peak anonymous memory, and what twice the rows with the same
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llp.bench.measuring import (
+from benchmarks.measuring import (
     Measured,
     anonymous_bytes,
     compose_config,
@@ -96,7 +96,7 @@ def measure_sscl(scratch: Path, rows: int) -> list[Measured]:
 
 
 def main() -> None:
-    """Measure and show; with a number of rows, that many of CTR alone: `python -m llp.bench.prepare 45840617`."""
+    """Measure and show; with a number of rows, that many of CTR alone: `python -m benchmarks.prepare 45840617`."""
     register()
     config = compose_config()
     data_dir = Path(config.data_dir)

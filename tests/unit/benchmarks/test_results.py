@@ -6,10 +6,10 @@ import shutil
 import polars as pl
 import pytest
 
-from llp.bench.result_grids import keys_of
-from llp.bench.result_searches import choices_of, picks_of, rates_of
-from llp.bench.result_tables import comparison_of, means_of, ranks_of, repicked_of, selection_of, table_of
-from llp.bench.results import DOCS, LOOKS, TABLE, files_of, keep, main, read, with_tables
+from benchmarks.result_grids import keys_of
+from benchmarks.result_searches import choices_of, picks_of, rates_of
+from benchmarks.result_tables import comparison_of, means_of, ranks_of, repicked_of, selection_of, table_of
+from benchmarks.results import DOCS, LOOKS, TABLE, files_of, keep, main, read, with_tables
 from llp.errors import InputError
 from tests.helpers.records import record, stage, write_folds
 
@@ -19,7 +19,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_tables_of_a_page_are_made_from_its_records(page):
     text = page.read_text()
-    assert text == with_tables(text), "write the tables anew: python -m llp.bench.results"
+    assert text == with_tables(text), "write the tables anew: python -m benchmarks.results"
 
 
 def test_records_and_tables_belong_together():
@@ -121,7 +121,7 @@ def test_metrics_have_tables_of_their_own(tmp_path):
 
 
 def test_a_name_stands_for_the_records_that_begin_with_it(monkeypatch, tmp_path):
-    monkeypatch.setattr("llp.bench.results.DOCS", tmp_path)
+    monkeypatch.setattr("benchmarks.results.DOCS", tmp_path)
     (tmp_path / "results").mkdir()
     for name in ("suite_a", "suite_b", "suite", "suites"):
         (tmp_path / "results" / f"{name}.jsonl").touch()
@@ -218,7 +218,7 @@ def test_copies_of_runs_are_kept_once_and_told(tmp_path, capsys):
 @pytest.fixture
 def docs(tmp_path, monkeypatch):
     """A folder of pages with records: of one protocol, of two, none, and damaged ones."""
-    monkeypatch.setattr("llp.bench.results.DOCS", tmp_path)
+    monkeypatch.setattr("benchmarks.results.DOCS", tmp_path)
     for name, protocols in (("one", ["paper"]), ("two", ["paper", "holdout"])):
         for protocol in protocols:
             write_folds(tmp_path / name, [0.6, 0.7], method="upm", protocol=protocol, config_hash=protocol)
@@ -261,7 +261,7 @@ def test_what_cannot_be_made_is_told_in_a_line_and_no_page_is_written(docs, monk
 @pytest.mark.parametrize("arguments", [["one"], ["../one", "."], ["one", ".", "other"]])
 def test_wrong_arguments_are_told(docs, monkeypatch, arguments):
     monkeypatch.setattr("sys.argv", ["results", *arguments])
-    with pytest.raises(SystemExit, match=r"^Invalid arguments .*: expected python -m llp\.bench\.results, or"):
+    with pytest.raises(SystemExit, match=r"^Invalid arguments .*: expected python -m benchmarks\.results, or"):
         main()
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from llp.bench.result_figures import draw_noise, draw_study
-from llp.bench.result_grids import epochs_of, keys_of, lines_of, noise_of, study_of
-from llp.bench.results import DOCS
+from benchmarks.result_figures import draw_noise, draw_study
+from benchmarks.result_grids import epochs_of, keys_of, lines_of, noise_of, study_of
+from benchmarks.results import DOCS
 from tests.helpers.records import record
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from llp.bench.gradients import MARKERS, REFERENCES, cosine, learning_from_bags, markdown, measure, replace_table
+from benchmarks.gradients import MARKERS, REFERENCES, cosine, learning_from_bags, markdown, measure, replace_table
 from llp.config.composition import register
 
 register()

@@ -1,6 +1,6 @@
 """The result tables of the pages, made from run records that are committed beside them.
 
-`python -m llp.bench.results` writes the tables of `docs/*.md` anew, each between `<!-- KIND: NAME -->` and
+`python -m benchmarks.results` writes the tables of `docs/*.md` anew, each between `<!-- KIND: NAME -->` and
 `<!-- end -->`, where the kind is
 
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
@@ -12,7 +12,7 @@
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
-`python -m llp.bench.results NAME FOLDER` first keeps the records of all finished runs below a folder as
+`python -m benchmarks.results NAME FOLDER` first keeps the records of all finished runs below a folder as
 `docs/results/NAME.jsonl`, a line per run, and their curves, where they hold a test AUC beside the criteria, as
 `docs/results/NAME.csv`, a line per look. Of runs at several learning rates those at the rate that held-out bags chose
 are shown, as `llp.report learning_rate=held_out` does.
@@ -28,9 +28,9 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
-from llp.bench.result_grids import epochs_of, keys_of, noise_of, selected_by, study_of
-from llp.bench.result_searches import choices_of, picks_of, rates_of
-from llp.bench.result_tables import (
+from benchmarks.result_grids import epochs_of, keys_of, noise_of, selected_by, study_of
+from benchmarks.result_searches import choices_of, picks_of, rates_of
+from benchmarks.result_tables import (
     OF_LOOK,
     OF_POINT,
     OF_RUN,
@@ -64,7 +64,7 @@ MADE = {
 MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": picks_of}
 BEGIN, END = re.compile(r"<!-- (\w+): (\w+) -->"), "<!-- end -->"
 TABLE = re.compile(rf"(^{BEGIN.pattern}\n).*?(^{END}$)", re.DOTALL | re.MULTILINE)
-USAGE = "python -m llp.bench.results, or with records to keep first: python -m llp.bench.results NAME FOLDER"
+USAGE = "python -m benchmarks.results, or with records to keep first: python -m benchmarks.results NAME FOLDER"
 
 
 def keep(folder: Path, path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from hydra import compose, initialize_config_dir
 
-from llp.bench.suite import RATES, at_chosen_rates, chosen_rates, parts_of, read_arguments, searching, swept
+from benchmarks.suite import RATES, at_chosen_rates, chosen_rates, parts_of, read_arguments, searching, swept
 from llp.config.checks import check_config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option

@@ -1,4 +1,4 @@
-"""The open suite by one command: `python -m llp.bench.suite [OVERRIDE ...]`.
+"""The open suite by one command: `python -m benchmarks.suite [OVERRIDE ...]`.
 
 For each of its two experiments, labels 0 and 1 and real ones: every method with each learning rate on fold 0, then all
 folds and seeds at the rate whose held-out loss was least there. What is finished is not trained again, so the same

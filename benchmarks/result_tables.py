@@ -1,7 +1,7 @@
-"""The tables of the result pages, each from committed run records: see `llp.bench.results`."""
+"""The tables of the result pages, each from committed run records: see `benchmarks.results`."""
 
+import math
 import statistics
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,10 +28,9 @@ YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
 """The method, by kind of label, whose time a run is the unit of the others'."""
 
 
-def collected(records: Iterable[RunRecord], folder: Path | None = None) -> Collected:
-    """What a report would collect of the records, at the rates that were chosen; each has a place below the folder."""
-    places = ((record, Path(folder or "", str(number))) for number, record in enumerate(records))
-    return at_held_out_rates(collect_records(places))[0]
+def collected(records: Iterable[RunRecord]) -> Collected:
+    """What a report would collect of the records, at the rates that were chosen; a record's folder is its number."""
+    return at_held_out_rates(collect_records((record, Path(str(number))) for number, record in enumerate(records)))[0]
 
 
 def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -216,16 +215,15 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     records : sequence of RunRecord
         The runs.
     looks : pl.DataFrame
-        Their curves, as `llp.bench.results.keep` keeps them.
+        Their curves, as `benchmarks.results.keep` keeps them.
     """
     of_run = looks.partition_by(OF_RUN, as_dict=True, include_key=False)
-    with tempfile.TemporaryDirectory() as folder:
-        for number, record in enumerate(records):
-            if (own := of_run.get(attrgetter(*OF_RUN)(record))) is not None:
-                place = Path(folder, str(number))
-                place.mkdir()
-                own.select(OF_LOOK).write_csv(place / "metrics.csv")
-        table = selection(*_cells_and_runs(collected(records, Path(folder))))
+    curves = {
+        str(place): of_run[run].select(pl.col(OF_LOOK).cast(pl.Float64).fill_null(math.nan)).to_dict(as_series=False)
+        for place, record in enumerate(records)
+        if (run := attrgetter(*OF_RUN)(record)) in of_run
+    }
+    table = selection(*_cells_and_runs(collected(records)), lambda folder: curves.get(folder, {}))
     if table is None:
         raise ValueError("the curves hold no test AUC beside a held-out criterion")
     return untitled(table)

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from llp.bench.larger_than_memory import Cache, measure_reading, read_from_disk
-from llp.bench.measuring import compose_config
-from llp.bench.scale import cost_of, lines_of
+from benchmarks.larger_than_memory import Cache, measure_reading, read_from_disk
+from benchmarks.measuring import compose_config
+from benchmarks.scale import cost_of, lines_of
 from llp.config.composition import register
 from llp.datasets.preparation import prepare_table
 from tests.helpers.tables import make_table

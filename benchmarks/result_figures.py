@@ -1,4 +1,4 @@
-"""The figures of the result pages: `python -m llp.bench.result_figures` draws them from the committed records.
+"""The figures of the result pages: `python -m benchmarks.result_figures` draws them from the committed records.
 
 `docs/images/study` shows what the number of bags does, a panel per bag size; `docs/images/noise` what noise on the sums
 of the bags costs. Each line is a method's mean over folds and seeds, each bar a sample standard deviation.
@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from benchmarks.result_grids import bags_of_rows, epsilon, lines_of
+from benchmarks.results import DOCS, files_of, read
 from llp.analysis.drawing import STYLE, log_scale, look, new_figure, save_figure
-from llp.bench.result_grids import bags_of_rows, epsilon, lines_of
-from llp.bench.results import DOCS, files_of, read
 from llp.errors import InputError
 from llp.runs.record import RunRecord
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llp.bench.projection import FIXED_SIZE, MAIN, Grid, Rates, hours, project
+from benchmarks.projection import FIXED_SIZE, MAIN, Grid, Rates, hours, project
 
 
 def test_number_of_runs_is_the_benchmarks():

@@ -2,7 +2,7 @@
 
 import torch
 
-from llp.bench.plain_torch import network
+from benchmarks.plain_torch import network
 from llp.models.mlp import MLP
 
 

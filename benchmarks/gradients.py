@@ -1,4 +1,4 @@
-"""Which methods are near copies of another: `python -m llp.bench.gradients` (`make bench-gradients`).
+"""Which methods are near copies of another: `python -m benchmarks.gradients` (`make bench-gradients`).
 
 Prints, as a Markdown table, the cosine between each method's gradient and those of `dllp_bce` and `dllp_mse` on the
 same network and minibatch, for bags of 16, 64 and 256 instances, on an untrained network and on one that `dllp_bce`
@@ -19,7 +19,7 @@ import torch
 from omegaconf import DictConfig
 from torch import Tensor, nn
 
-from llp.bench.measuring import compose_config
+from benchmarks.measuring import compose_config
 from llp.config.composition import register
 from llp.config.grouping_keys import options, read_option
 from llp.data.batch import BagBatch
@@ -34,7 +34,7 @@ ROWS = 40_000
 MINIBATCHES = 8  # that a cosine is the mean over
 HALF_WAY = 200  # steps
 LEARNING_RATE = 1e-3
-MARKERS = ("<!-- gradients: python -m llp.bench.gradients docs/methods.md -->", "<!-- end of gradients -->")
+MARKERS = ("<!-- gradients: python -m benchmarks.gradients docs/methods.md -->", "<!-- end of gradients -->")
 
 Cosines = dict[tuple[str, int, bool, str], float]
 """By method, bag size, whether the network is half trained, and reference."""

@@ -1,4 +1,4 @@
-"""The tables of the result pages with a column per setting, as by ε or by the bags' size: see `llp.bench.results`."""
+"""The tables of the result pages with a column per setting, as by ε or by the bags' size: see `benchmarks.results`."""
 
 import math
 import statistics
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from llp.bench.result_tables import OF_POINT, collected, told, untitled
+from benchmarks.result_tables import OF_POINT, collected, told, untitled
 from llp.results.statistics import holm
 from llp.results.summary import summarize
 from llp.results.table import MISSING, Cell, Table

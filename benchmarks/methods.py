@@ -1,4 +1,4 @@
-"""What each method's training step costs: `python -m llp.bench.methods` (`make bench-methods`).
+"""What each method's training step costs: `python -m benchmarks.methods` (`make bench-methods`).
 
 Prints forward + loss + backward of every method with a YAML file, relative to `dllp_bce` on the same minibatch of 8
 bags of about 250 instances with 39 categorical columns, on one thread. The optimizer takes the gradient as in a run,

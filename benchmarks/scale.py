@@ -1,4 +1,4 @@
-"""What more rows take: `python -m llp.bench.scale` (`make bench-scale`), or with rows in millions `... scale 1 3 10`.
+"""What more rows take: `python -m benchmarks.scale` (`make bench-scale`), or with rows in millions `... scale 1 3 10`.
 
 A made file in the format of one day of Criteo 1TB is prepared, cut into bags, trained on for a part of an epoch and
 analyzed, each in a process of its own: wall-clock and processor seconds, peak anonymous memory. On the largest table,
@@ -18,10 +18,10 @@ from typing import Any
 
 import torch
 
+from benchmarks.larger_than_memory import measure_reading
+from benchmarks.measuring import Measured, compose_config, in_fresh_process, peak_anonymous, show_measured
+from benchmarks.prepare import CTR_OPTIONS, Cost, prepare_once
 from llp.analysis.measurer import Measurer, feature_keys
-from llp.bench.larger_than_memory import measure_reading
-from llp.bench.measuring import Measured, compose_config, in_fresh_process, peak_anonymous, show_measured
-from llp.bench.prepare import CTR_OPTIONS, Cost, prepare_once
 from llp.config.composition import register
 from llp.config.grouping_keys import grouping_key
 from llp.data.build_bags import build_fold

@@ -1,4 +1,4 @@
-"""What training reaches on this machine's GPU: `python -m llp.bench.device`, which `make device-check` ends with.
+"""What training reaches on this machine's GPU: `python -m benchmarks.device`, which `make device-check` ends with.
 
 `dllp_bce` on made rows with the full published vocabulary, through the real run: by each optimizer, with minibatches
 that are gathered by the host and in the device's memory. A minute or two on one GPU.
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
-from llp.bench.measuring import Measured, compose_config, show_measured
-from llp.bench.training import full_vocabulary, instances_per_second
+from benchmarks.measuring import Measured, compose_config, show_measured
+from benchmarks.training import full_vocabulary, instances_per_second
 from llp.config.composition import register
 
 ROWS = 500_000

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from omegaconf import DictConfig
 
-from llp.bench.measuring import Measured
+from benchmarks.measuring import Measured
 from llp.data.bag_order import copies_of
 from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from llp.bench.measuring import Measured, compose_config, show_measured
+from benchmarks.measuring import Measured, compose_config, show_measured
 from llp.config.composition import register
 from llp.config.rerun import IDENTITY
 from llp.runs.build import open_table, resolved

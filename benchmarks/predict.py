@@ -1,4 +1,4 @@
-"""How fast `llp.predict` scores files, and in how much memory: `python -m llp.bench.predict` (part of `make bench`).
+"""How fast `llp.predict` scores files, and in how much memory: `python -m benchmarks.predict` (part of `make bench`).
 
 Made rows of 39 columns, 26 of texts and 13 of numbers, in Parquet files, of which each comes again from the fifth on;
 the run is trained on the first of them. Each size, and the table, is scored by the command in a process of its own.
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from llp.bench.measuring import Measured, show_measured
+from benchmarks.measuring import Measured, show_measured
 from llp.datasets.files.recipe import Recipe
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns

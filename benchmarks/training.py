@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from llp.bench.measuring import compose_config
+from benchmarks.measuring import compose_config
 from llp.runs.build import open_table
 from llp.runs.identity import Run
 from llp.runs.run import run_one

@@ -7,7 +7,7 @@ begins and ends with one.
 
 from dataclasses import dataclass
 
-from llp.bench.measuring import Measured
+from benchmarks.measuring import Measured
 
 FOLDS = 5
 TRAIN_SHARE = 0.8
