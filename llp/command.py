@@ -21,7 +21,7 @@ from llp.errors import InputError, out_of_memory
 _FOR_OTHERS = 1.0  # seconds that a stopped worker leaves the others to stop theirs: joblib kills them once one is gone
 
 
-def command(main: Callable[..., Any], *, resumes: bool) -> Callable[..., Any]:
+def command(main: Callable[..., Any], *, resumes: bool = True) -> Callable[..., Any]:
     """Decorate a command's main function, above `hydra.main`; one that was cut off `resumes`, or starts over."""
 
     @functools.wraps(main)
