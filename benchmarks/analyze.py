@@ -32,7 +32,7 @@ THREADS = 2
 def made_table(rows: int) -> tuple[InstanceTable, list[str]]:
     """The made table of this many rows, prepared if it is not there, and its key columns."""
     config = compose_config("dataset=synthetic", f"dataset.rows={rows}")
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    table = InstanceTable.open(prepare_table(config.dataset, config.data_dir))
     return table, list(config.dataset.key_columns)
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     with tempfile.TemporaryDirectory() as store:
         measured = [*measure_counting(rows, Path(store)), *measure_separations(Path(store))]
-    show_measured(measured, Path(compose_config().outputs_dir) / "bench" / "analyze.json")
+    show_measured(measured, compose_config().outputs_dir / "bench" / "analyze.json")
 
 
 if __name__ == "__main__":

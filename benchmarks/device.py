@@ -5,7 +5,6 @@ that are gathered by the host and in the device's memory. A minute or two on one
 """
 
 import sys
-from pathlib import Path
 
 import torch
 
@@ -26,7 +25,7 @@ def main() -> None:
     if not torch.accelerator.is_available():
         sys.exit("no GPU is here")
     register()
-    out = Path(compose_config().outputs_dir) / "bench"
+    out = compose_config().outputs_dir / "bench"
     short = full_vocabulary(ROWS, out / "device", "hardware.accelerator=gpu", "trainer.max_epochs=3")
     rates = {name: instances_per_second(*short, *way) for name, way in WAYS.items()}
     show_measured([Measured(name, rate, "instances/s") for name, rate in rates.items()], out / "device.json")

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from omegaconf import DictConfig
 from torch import Tensor, nn
 
 from benchmarks.measuring import compose_config
+from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import options, read_option
 from llp.data.batch import BagBatch
@@ -63,7 +63,7 @@ def learning_from_bags() -> list[str]:
 
 
 @cache
-def _composed(*overrides: str) -> DictConfig:
+def _composed(*overrides: str) -> TrainConfig:
     return compose_config(*overrides)
 
 
@@ -98,7 +98,7 @@ class Setting:
             f"data_dir={folder}",
         )
         config = _composed(*self._common)
-        self._table = open_table(config)
+        self._table = open_table(config.dataset, config.data_dir)
         self.data: LLPDataModule = build_data(config, self._table, instance_labels=False)
         self._half_way = half_way
         self._overrides = overrides
@@ -114,7 +114,7 @@ class Setting:
         """Make a method as it is after two epochs, but for the weights: those of the network that is asked for."""
         config = _composed(*self._common, f"method={name}", *self._overrides)
         network = self.network(config.model.name, trained)
-        return self._ready(build_method(config, self._table), network, two_stages="first_stage" in config.method)
+        return self._ready(build_method(config, self._table), network, two_stages=config.method.first_stage is not None)
 
     def reference(self, name: str, network: nn.Module) -> LLPMethod:
         """Make a reference with the given network."""

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from benchmarks.measuring import Measured, compose_config, show_measured
 from llp.config.composition import register
-from llp.config.rerun import IDENTITY
-from llp.runs.build import open_table, resolved
-from llp.runs.identity import Run, keeps_weights
+from llp.runs.build import open_table
+from llp.runs.identity import Run
 from llp.runs.run import run_one
 
 TABLE = ("dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "hardware.accelerator=cpu")
@@ -46,18 +45,18 @@ def make_records(folder: Path, keys: Sequence[str], seeds: int) -> list[Path]:
     places = [f"data_dir={folder / 'data'}", f"outputs_dir={folder / 'outputs'}"]
     first = compose_config(*TABLE, *places, "grouping_key=random_64", "trainer.max_epochs=1", "save_model=true")
     run_one(first)
-    table = open_table(first)
-    source = Run.of(first, table)
+    table = open_table(first.dataset, first.data_dir)
+    source = Run.of(first.identity, table, first.outputs_dir)
     made = []
-    names = (*IDENTITY, "outputs_dir", "save_model")
-    methods = {method: resolved(compose_config(*TABLE, *places, f"method={method}"), names) for method in METHODS}
-    nodes = {key: resolved(compose_config(*TABLE, *places, f"grouping_key={key}"), names) for key in keys}
+    methods = {method: compose_config(*TABLE, *places, f"method={method}") for method in METHODS}
+    nodes = {key: compose_config(*TABLE, *places, f"grouping_key={key}").identity["grouping_key"] for key in keys}
     for key, method, fold, seed in points(keys, seeds):
-        content = methods[method] | {"grouping_key": nodes[key]["grouping_key"], "fold": fold, "seed": seed}
-        run = Run.of_content(content, table)
+        config = methods[method]
+        identity = config.identity | {"grouping_key": nodes[key], "fold": fold, "seed": seed}
+        run = Run.of(identity, table, config.outputs_dir)
         run.folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source.result_path, run.result_path)
-        if keeps_weights(content):
+        if config.keeps_weights:
             run.weights_path.parent.mkdir(exist_ok=True)
             shutil.copyfile(source.weights_path, run.weights_path)
         made.append(run.folder)
@@ -113,7 +112,7 @@ def measure(folder: Path, n_keys: int, seeds: int, bars: tuple[str, str]) -> lis
 def main() -> None:
     """Measure and show."""
     register()
-    out = Path(compose_config().outputs_dir) / "bench"
+    out = compose_config().outputs_dir / "bench"
     scratch = out / "grid"
     measured = []
     for n_keys, seeds, bars in ((56, 1, ("< 30", "< 45")), (50, 4, ("< 120", "< 120"))):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig
 
 from benchmarks.measuring import Measured
+from llp.config.commands import TrainConfig
 from llp.data.bag_order import copies_of
 from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable
@@ -62,7 +62,7 @@ def read_from_disk() -> int:
     return int(fields["read_bytes"])
 
 
-def rate(config: DictConfig, data: LLPDataModule, *, trained: bool, cold: bool, most: int) -> float:
+def rate(config: TrainConfig, data: LLPDataModule, *, trained: bool, cold: bool, most: int) -> float:
     """Instances a second of the first minibatches of an epoch, read alone or trained on."""
     torch.manual_seed(0)
     method = build_method(config, data.table)
@@ -84,14 +84,14 @@ def rate(config: DictConfig, data: LLPDataModule, *, trained: bool, cold: bool, 
     return instances / (time.perf_counter() - begin)
 
 
-def measure_reading(config: DictConfig, *, larger: bool) -> list[Measured]:
+def measure_reading(config: TrainConfig, *, larger: bool) -> list[Measured]:
     """Rates of reading and of training on a prepared table; where it counts as larger than memory, by either order."""
-    table = InstanceTable.open(Path(config.data_dir) / config.dataset.table)
+    table = InstanceTable.open(config.data_dir / config.dataset.table)
     name, lines, found = f"{table.n_rows / 1e6:g} million rows", [], {}
     for order in ("table", "bag") if larger else ("table",):
-        config.hardware.row_order = order
+        hardware = config.hardware.model_copy(update={"row_order": order})
         begin, busy = time.perf_counter(), time.process_time()
-        data = build_data(config, table, instance_labels=False)
+        data = build_data(config.model_copy(update={"hardware": hardware}), table, instance_labels=False)
         if order == "bag":
             bytes_there = sum(path.stat().st_size for path in copies_of(table).rglob("*") if path.is_file())
             lines += [

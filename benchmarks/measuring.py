@@ -15,10 +15,11 @@ from typing import Any
 
 import torch
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.grouping_keys import CONF_DIR
 
 REPEATS = 5
@@ -35,10 +36,10 @@ class Measured:
     bar: str | None = None
 
 
-def compose_config(*overrides: str) -> DictConfig:
+def compose_config(*overrides: str) -> TrainConfig:
     """Compose `conf/train.yaml` without Hydra's command line."""
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", overrides=list(overrides))
+        return check_config(compose("train", overrides=list(overrides)), TrainConfig)
 
 
 def best_seconds(call: Callable[[], Any], repeats: int = REPEATS) -> float:

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.data.bags import GroupingKey, make_bags
@@ -37,10 +38,11 @@ REFERENCE = "dllp_bce"
 BARS = {"genbags": 1.2, "easy_llp": 1.2, "ot_llp": 1.2, "soft_erot_llp": 1.3, "hard_erot_llp": 1.3, "sim_llp": 2.0}
 
 
-def compose_config(*overrides: str) -> DictConfig:
+def compose_config(*overrides: str) -> TrainConfig:
     """Compose `conf/train.yaml` for the CTR-shaped dataset without Hydra's command line."""
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", ["dataset=synthetic", f"dataset.rows={SIZES.sum()}", *overrides])
+        config = compose("train", ["dataset=synthetic", f"dataset.rows={SIZES.sum()}", *overrides])
+    return check_config(config, TrainConfig)
 
 
 def touched_table(folder: Path) -> InstanceTable:
@@ -78,7 +80,7 @@ def ready_method(name: str, data: LLPDataModule) -> LLPMethod:
     """Make the method as it is when its training begins; a first stage's model has fresh weights."""
     config = compose_config(f"method={name}")
     method = build_method(config, data.table)
-    if "first_stage" in config.method:
+    if config.method.first_stage is not None:
         method.start_from(build_model(config, data.table))
     method.take_train_split(data.train_split)
     method.on_fit_start()

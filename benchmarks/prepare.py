@@ -99,7 +99,7 @@ def main() -> None:
     """Measure and show; with a number of rows, that many of CTR alone: `python -m benchmarks.prepare 45840617`."""
     register()
     config = compose_config()
-    data_dir = Path(config.data_dir)
+    data_dir = config.data_dir
     data_dir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=data_dir, prefix=".bench-") as name:
         scratch = Path(name)

@@ -23,7 +23,6 @@ from benchmarks.measuring import Measured, compose_config, in_fresh_process, pea
 from benchmarks.prepare import CTR_OPTIONS, Cost, prepare_once
 from llp.analysis.measurer import Measurer, feature_keys
 from llp.config.composition import register
-from llp.config.grouping_keys import grouping_key
 from llp.data.build_bags import build_fold
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
@@ -75,7 +74,7 @@ def bags_of(folder: Path, key: str) -> Cost:
     register()
     config = scale_config(folder, f"grouping_key={key}")
     table = InstanceTable.open(folder / "criteo_ctr")
-    return cost_of(lambda: build_fold(table, grouping_key(config), 0))
+    return cost_of(lambda: build_fold(table, config.grouping_key, 0))
 
 
 def count(folder: Path) -> Cost:
@@ -140,7 +139,7 @@ def main() -> None:
     register()
     torch.set_num_threads(1)
     sizes = [float(size) for size in sys.argv[1:]] or list(SIZES)
-    out = Path(compose_config().outputs_dir) / "bench"
+    out = compose_config().outputs_dir / "bench"
     folder, measured = out / "scale", []
     for number, size in enumerate(sizes):
         shutil.rmtree(folder, ignore_errors=True)

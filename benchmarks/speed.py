@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from omegaconf import DictConfig
 
 from benchmarks import plain_torch
 from benchmarks.measuring import (
@@ -27,8 +26,9 @@ from benchmarks.measuring import (
 )
 from benchmarks.projection import Rates, project
 from benchmarks.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
+from llp.config.commands import TrainConfig
 from llp.config.composition import register
-from llp.config.grouping_keys import grouping_key, options
+from llp.config.grouping_keys import options
 from llp.data.batch import BagBatch
 from llp.data.build_bags import build_fold
 from llp.data.table import InstanceTable
@@ -47,11 +47,11 @@ PLAIN_STEPS = 6
 REFERENCE_LINES = ("instance_bce", "instance_mse", "group_prior")
 
 
-def measure_data(config: DictConfig, table: InstanceTable) -> list[Measured]:
+def measure_data(config: TrainConfig, table: InstanceTable) -> list[Measured]:
     """Bag building and the data module alone, with the memory that they take above what was there before."""
     before = anonymous_bytes()
     with peak_anonymous() as peak:
-        bags_seconds = best_seconds(lambda: build_fold(table, grouping_key(config), 0))
+        bags_seconds = best_seconds(lambda: build_fold(table, config.grouping_key, 0))
         data = build_data(config, table, instance_labels=False)
         table.categorical.sum()  # a first reading warms the page cache
 
@@ -60,7 +60,7 @@ def measure_data(config: DictConfig, table: InstanceTable) -> list[Measured]:
                 pass
 
         rate = len(data.train_bags.rows) / best_seconds(epoch)
-    name = f"{grouping_key(config).name} fold 0, {table.n_rows:,} rows"
+    name = f"{config.grouping_key.name} fold 0, {table.n_rows:,} rows"
     return [
         Measured(f"bags of {name}", bags_seconds, "s", "< 0.6"),
         Measured("data module alone", rate / 1e6, "million instances/s", "≥ 4"),
@@ -137,7 +137,7 @@ def _plain_run(outputs_dir: Path) -> None:
 
 def _short_parts(outputs_dir: Path) -> tuple[MLP, list[BagBatch]]:
     config = compose_config(*full_vocabulary(SHORT_ROWS, outputs_dir))
-    table = open_table(config)
+    table = open_table(config.dataset, config.data_dir)
     model, data = build_model(config, table), build_data(config, table, instance_labels=False)
     assert isinstance(model, MLP)
     batches: Iterable[Any] = data.train_dataloader()
@@ -199,7 +199,7 @@ def main() -> None:
     register()
     torch.set_num_threads(2)
     config = compose_config("dataset=synthetic", f"dataset.rows={ROWS}")
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
+    table = InstanceTable.open(prepare_table(config.dataset, config.data_dir))
     out = Path(config.outputs_dir) / "bench"
     measured = [*measure_data(config, table), *measure_auc()]
     optimizer_lines, ours = measure_optimizers(out)

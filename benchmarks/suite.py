@@ -19,12 +19,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from llp.command import command
+from llp.config.checks import check_config
 from llp.config.command_line import make_parsable, parse_words
+from llp.config.commands import TrainConfig
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, grouping_key
+from llp.config.grouping_keys import CONF_DIR
 from llp.config.options import nearest
 from llp.config.points import compose_grid
 from llp.errors import InputError, choice, invalid
@@ -134,7 +136,7 @@ def at_chosen_rates(experiment: str, part: SuitePart, rate_of: Mapping[SuitePoin
         config = _composed(f"bag_dataset={bag_dataset}")
         methods: dict[str, list[str]] = defaultdict(list)
         for method in part["method"]:
-            place = (str(config.dataset.name), grouping_key(config).name, method)
+            place = (str(config.dataset.name), config.grouping_key.name, method)
             methods[rate_of.get(place, RATES[0])].append(method)
         for rate, names in methods.items():
             own = [f"bag_dataset={bag_dataset}", f"method={','.join(names)}", f"optimizer.lr={rate}"]
@@ -142,9 +144,9 @@ def at_chosen_rates(experiment: str, part: SuitePart, rate_of: Mapping[SuitePoin
     return multiruns
 
 
-def _composed(*overrides: str) -> DictConfig:
+def _composed(*overrides: str) -> TrainConfig:
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", [*overrides])
+        return check_config(compose("train", [*overrides]), TrainConfig)
 
 
 def _train(arguments: Sequence[str]) -> None:

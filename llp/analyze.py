@@ -10,16 +10,14 @@ from llp import signals
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
-import copy
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import hydra
 import polars as pl
-from omegaconf import DictConfig, ListConfig
 from rich.progress import track
 from scipy.spatial.distance import cdist
 
@@ -32,11 +30,10 @@ from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.analysis.table import show_bag_datasets
-from llp.command import command, told_in_a_line
-from llp.config.checks import check_columns, check_config
-from llp.config.command_line import make_parsable
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, grouping_key, grouping_key_node, read_columns
+from llp.config.checks import check_columns
+from llp.config.commands import AnalyzeConfig
+from llp.config.grouping_keys import named_key
+from llp.config.hydra_main import command_of
 from llp.config.own_code import placed_errors
 from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable, LabelKind
@@ -46,43 +43,30 @@ from llp.files import folder_name, write_atomically, writing_in
 from llp.results.table import frame_to_csv
 from llp.runs.load import load_model
 
-register()
-
 log = logging.getLogger(__name__)
 
 BagDatasetRow = dict[str, Any]
 
 
-@command
-def main() -> None:
+@command_of(AnalyzeConfig)
+def main(config: AnalyzeConfig) -> None:
     """Analyze one dataset."""
-    make_parsable()
-    _main()
+    analyze(config)
 
 
-@hydra.main(config_path=str(CONF_DIR), config_name="analyze", version_base="1.3")
-def _main(config: DictConfig) -> None:
-    with told_in_a_line():
-        analyze(config)
-
-
-def analyze(config: DictConfig) -> Path:
+def analyze(config: AnalyzeConfig) -> Path:
     """Measure all bag datasets of a dataset; returns the folder of the results.
-
-    Parameters
-    ----------
-    config : DictConfig
-        A composed `conf/analyze.yaml`.
 
     Raises
     ------
     InputError
         The config is wrong, or the dataset is not prepared.
     """
-    check_analysis(config)
-    with placed_errors(config):
-        table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
-    folder = Path(config.outputs_dir) / "analysis" / folder_name(str(config.dataset.name))
+    check_metric(config.metric)
+    keys = matrix_keys(config)
+    with placed_errors([config.dataset.prepare], debug=config.debug):
+        table = InstanceTable.open(prepare_table(config.dataset, config.data_dir))
+    folder = config.outputs_dir / "analysis" / folder_name(config.dataset.name)
     with writing_in(folder, f"another process is analyzing {config.dataset.name}"):
         rows = measure_all(config, table, folder)
         add_clusters(rows, table.label_kind, config.tail_named_by)
@@ -90,23 +74,23 @@ def analyze(config: DictConfig) -> Path:
         write_atomically(folder / "analysis.parquet", frame.write_parquet)
         write_atomically(folder / "analysis.csv", lambda path: path.write_text(frame_to_csv(frame), encoding="utf-8"))
         draw_figures(frame, folder / "figures", config.dataset.name)
-        measure_matrices(config, table, folder)
+        measure_matrices(config, keys, table, folder)
     show_bag_datasets(frame, config.dataset.name)
     log.info("written to %s", folder)
     return folder
 
 
-def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[BagDatasetRow]:
+def measure_all(config: AnalyzeConfig, table: InstanceTable, folder: Path) -> list[BagDatasetRow]:
     """One row for every bag dataset: feature keys by size, then random, then fixed-size bags."""
-    space = make_space(str(config.space), table)
+    space = make_space(config.space, table)
     measurer = Measurer(table, folder / "keys", config.threads)
-    keys = feature_keys([*map(str, config.dataset.key_columns)], config.key_size, config.low_thresh, config.high_thresh)
+    keys = feature_keys(config.dataset.key_columns, config.key_size, config.low_thresh, config.high_thresh)
     counted = dict(zip(keys, track(measurer.count_all(keys), "counting  ", len(keys)), strict=True))
     benchmark = [key for key in keys if is_kept(counted[key], config.instance_thresh)]
     kept = set(benchmark)
     log.info("%d of %d grouping keys keep at least %g %%", len(benchmark), len(keys), config.instance_thresh)
 
-    others = run_keys(grouping_key(config).columns, config.bag_sizes, config.bag_seed)
+    others = run_keys(config.grouping_key.columns, config.bag_sizes, config.bag_seed)
     bagged = [*benchmark, *others]
     progress = track(measurer.bag_all(bagged, space, config.metric, config.metric_limit), "separating", len(bagged))
     separated = dict(zip(bagged, progress, strict=True))
@@ -122,11 +106,10 @@ def measure_all(config: DictConfig, table: InstanceTable, folder: Path) -> list[
     ]
 
 
-def measure_matrices(config: DictConfig, table: InstanceTable, folder: Path) -> None:
+def measure_matrices(config: AnalyzeConfig, keys: Sequence[GroupingKey], table: InstanceTable, folder: Path) -> None:
     """Measure, keep and draw the BagSepMatrix of each key that is asked for."""
     remove_matrices_of_other_tables(folder, table)
-    keys = matrix_keys(config)
-    space = make_space(str(config.space), table) if keys else None
+    space = make_space(config.space, table) if keys else None
     for key in keys:
         assert space is not None
         matrix = measure_matrix(
@@ -136,27 +119,28 @@ def measure_matrices(config: DictConfig, table: InstanceTable, folder: Path) -> 
         draw_matrix(key.name, matrix, folder / "figures", config.dataset.name)
 
 
-def matrix_keys(config: DictConfig) -> list[GroupingKey]:
+def matrix_keys(config: AnalyzeConfig) -> list[GroupingKey]:
     """The keys whose matrix is asked for, with the analysis' own limits of bag sizes and seed.
 
     Raises
     ------
     InputError
-        A key has columns that the dataset lacks, or that are not in order.
+        A key has columns that the dataset lacks, or that are not in order; or there is no space to measure it in.
     """
-    asked = config.matrix if isinstance(config.matrix, ListConfig) else filter(None, [config.matrix])
     keys = []
-    for name in map(str, asked):
-        named = copy.deepcopy(config)
-        if name != grouping_key(config).name:  # which may have options that no name tells
-            named.grouping_key = grouping_key_node(name)
-            read_columns(named, name)
-        key = grouping_key(named)
+    for name in config.matrix or ():
+        # the key of grouping_key may have options that no name tells
+        own = name == config.grouping_key.name
+        key = config.grouping_key if own else named_key(name, config.dataset.key_columns)
         if key.kind == "prior" and key.column is None and key.scores is None:
             raise invalid("matrix", name, "a key without a prior prediction, or that of grouping_key", "random_64")
-        check_columns("matrix", key, config)
-        limits = {"low_thresh": config.low_thresh, "high_thresh": config.high_thresh}
-        keys.append(replace(key, **(limits if key.kind == "feature" else {"seed": config.bag_seed})))
+        check_columns("matrix", key, config.dataset)
+        if key.kind == "feature":
+            keys.append(replace(key, low_thresh=config.low_thresh, high_thresh=config.high_thresh))
+        else:
+            keys.append(replace(key, seed=config.bag_seed))
+    if keys and config.space == "none":
+        raise invalid("space", "none", "multi_hot or the folder of a finished run, for a matrix", "multi_hot")
     return keys
 
 
@@ -202,22 +186,19 @@ def add_clusters(rows: list[BagDatasetRow], label_kind: LabelKind, tail_named_by
             row[f"cluster_{clustering.name}"] = name
 
 
-def check_analysis(config: DictConfig) -> None:
-    """Refuse a composed config that cannot run, before any work.
+def check_metric(metric: str) -> None:
+    """Refuse what is no metric of scipy's.
 
     Raises
     ------
     InputError
-        Says what was given, what is expected, and how to write it.
+        Names some.
     """
-    check_config(config, "analyze")
     try:
-        cdist([[0.0, 1.0]], [[1.0, 0.0]], config.metric)
+        cdist([[0.0, 1.0]], [[1.0, 0.0]], metric)
     except ValueError:
         known = "a metric of scipy's cdist: sqeuclidean, euclidean, cityblock, cosine, chebyshev, ..."
-        raise invalid("metric", config.metric, known, "sqeuclidean") from None
-    if matrix_keys(config) and config.space == "none":
-        raise invalid("space", "none", "multi_hot or the folder of a finished run, for a matrix", "multi_hot")
+        raise invalid("metric", metric, known, "sqeuclidean") from None
 
 
 def quote_space(argument: str) -> str:

@@ -8,8 +8,7 @@ if __name__ == "__main__":
 import json
 from pathlib import Path
 
-from omegaconf import DictConfig
-
+from llp.config.commands import DashboardConfig
 from llp.config.hydra_main import command_of
 from llp.errors import InputError
 from llp.files import write_atomically
@@ -17,8 +16,8 @@ from llp.results.workspace import build_workspace, spec_of
 from llp.runs.tracking import wandb_mode
 
 
-@command_of("dashboard")
-def main(config: DictConfig) -> None:
+@command_of(DashboardConfig)
+def main(config: DashboardConfig) -> None:
     """Save the workspace to W&B where a key is configured; write its spec where `save` names a file.
 
     Raises

@@ -7,16 +7,16 @@ if __name__ == "__main__":
 
 from pathlib import Path
 
-from omegaconf import DictConfig, ListConfig
 from rich.progress import Progress
 
+from llp.config.commands import PredictConfig
 from llp.config.hydra_main import command_of
 from llp.errors import InputError
 
 
-@command_of("predict")
-def main(config: DictConfig) -> None:
-    """Score the rows that a composed `conf/predict.yaml` names, and say how many."""
+@command_of(PredictConfig)
+def main(config: PredictConfig) -> None:
+    """Score the rows that `files` or `dataset` names, and say how many."""
     import torch
 
     from llp.datasets.files.content import find_files
@@ -28,27 +28,27 @@ def main(config: DictConfig) -> None:
     from llp.scoring.trained import TrainedRuns, find_runs
 
     torch.set_num_threads(1)  # blocks are scored side by side
-    given_files, given_dataset = config.files is not None, config.get("dataset") is not None
-    if given_files == given_dataset:
+    if (config.files is None) == (config.dataset is None):
         raise InputError("Missing files: expected either files= or dataset=, such as files=new.parquet")
     out = Path(config.out)
     check_out(out)
-    runs = TrainedRuns.open(find_runs(_listed(config.run, "run")), Path(config.data_dir))
+    runs = TrainedRuns.open(find_runs(config.run), config.data_dir)
     with Progress() as progress:
-        if given_dataset:
-            table = open_table(config)
+        if config.files is None:
+            assert config.dataset is not None
+            table = open_table(config.dataset, config.data_dir)
             check_same_columns(table, runs.table)
             rows = TableRows(table)
             task = progress.add_task("score", total=table.n_rows)
             written = write_scores(runs, rows, out, lambda n: progress.advance(task, n))
         elif coder := raw_coder(runs.table):
-            raw = RawRows(_listed(config.files, "files"), coder, lambda n: progress.advance(task, n))
+            raw = RawRows(config.files, coder, lambda n: progress.advance(task, n))
             check_not_read(out, raw.paths)
             task = progress.add_task("score", total=raw.total_bytes)
             written = write_scores(runs, raw, out, lambda n: None)
             raw.tell_outside()
         else:
-            paths = find_files(_listed(config.files, "files"), option="files")
+            paths = find_files(config.files, option="files")
             check_not_read(out, paths)
             task = progress.add_task("score", total=sum(path.stat().st_size for path in paths))
             read = FilesRows(paths, Recipe.load(runs.table.folder), lambda n: progress.advance(task, n))
@@ -56,12 +56,6 @@ def main(config: DictConfig) -> None:
             read.unknown.tell()
     rate = written.rows / written.seconds
     print(f"{out}: {written.rows:,} rows in {written.seconds:.1f} s, {rate:,.0f} rows/s")
-
-
-def _listed(value: object, option: str) -> list[str]:
-    if isinstance(value, ListConfig) and not value:
-        raise InputError(f"Invalid {option}=[]: it names nothing; expected one path or several, such as {option}=[A,B]")
-    return [str(one) for one in value] if isinstance(value, ListConfig) else [str(value)]
 
 
 if __name__ == "__main__":

@@ -5,12 +5,10 @@ from llp import signals
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
-from pathlib import Path
-
-from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
+from llp.config.commands import PrepareConfig
 from llp.config.hydra_main import command_of
 from llp.config.own_code import placed_errors
 from llp.data.table import InstanceTable
@@ -34,12 +32,11 @@ def describe(table: InstanceTable, console: Console) -> None:
         console.print(f"{name.replace('_', ' ')}: {text}", soft_wrap=True, highlight=False)
 
 
-@command_of("prepare")
-def main(config: DictConfig) -> None:
+@command_of(PrepareConfig)
+def main(config: PrepareConfig) -> None:
     """Prepare a dataset's table and say what was found."""
-    raw = [config.raw] if isinstance(config.raw, str) else config.raw and list(config.raw)
-    with placed_errors(config):
-        folder = prepare_table(config.dataset, Path(config.data_dir), raw, config.errors, config.force)
+    with placed_errors([config.dataset.prepare], debug=config.debug):
+        folder = prepare_table(config.dataset, config.data_dir, config.raw, config.errors, config.force)
     describe(InstanceTable.open(folder), Console())
 
 

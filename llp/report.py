@@ -10,19 +10,14 @@ import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import hydra
-from hydra.core.config_store import ConfigStore
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
-from llp.command import command, told_in_a_line
-from llp.config.checks import check_config
-from llp.config.command_line import make_parsable
-from llp.config.composition import install_loader
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.commands import ReportConfig
+from llp.config.hydra_main import command_of
 from llp.errors import InputError
 from llp.files import writing_in
 from llp.results import contents, published
@@ -43,52 +38,34 @@ PRINTED = ("scores", "training", "completeness")  # unless tables= asks for othe
 _TRAIN = "python -m llp.train -m dataset=flights method=dllp_bce,group_prior"
 
 
-install_loader()
-# registered in the ConfigStore: with conf/ on the search path, dataset=NAME would select a YAML file
 OmegaConf.register_new_resolver(
     "llp.report.names", lambda kind: ", ".join(getattr(contents, kind.upper())), replace=True
 )
-ConfigStore.instance().store("report", OmegaConf.load(CONF_DIR / "report.yaml"))
 
 
-@command
-def main() -> None:
-    """Report on an outputs folder."""
-    make_parsable()
-    _main()
-
-
-@hydra.main(config_path=None, config_name="report", version_base="1.3")
-def _main(config: DictConfig) -> None:
-    with told_in_a_line():
-        check_config(config, "report")
-        outputs_dir, before = Path(config.outputs_dir), None
-        while True:
-            if before != (before := fingerprint(outputs_dir)):
-                files = report(
-                    outputs_dir,
-                    dataset=_names(config.dataset),
-                    grouping_key=_names(config.grouping_key),
-                    method=_names(config.method),
-                    experiment=config.experiment,
-                    learning_rate=config.learning_rate,
-                    tables=_names(config.tables),
-                    figures=_names(config.figures),
-                    refresh_seconds=WATCH_SECONDS if config.watch else None,
-                )
-                log.info("written: %s", files.page)
-                if config.logger == "wandb":
-                    log_report(config, files)
-            if not config.watch:
-                return
-            time.sleep(WATCH_SECONDS)
-
-
-def _names(value: Any) -> list[str] | None:
-    """The names of an option: one, a list, or null for all."""
-    if value is None:
-        return None
-    return [str(name) for name in value] if isinstance(value, ListConfig) else [str(value)]
+@command_of(ReportConfig, groups=False)
+def main(config: ReportConfig) -> None:
+    """Report on an outputs folder, with watch=true again whenever a run has ended."""
+    before = None
+    while True:
+        if before != (before := fingerprint(config.outputs_dir)):
+            files = report(
+                config.outputs_dir,
+                dataset=config.dataset,
+                grouping_key=config.grouping_key,
+                method=config.method,
+                experiment=config.experiment,
+                learning_rate=config.learning_rate,
+                tables=config.tables,
+                figures=config.figures,
+                refresh_seconds=WATCH_SECONDS if config.watch else None,
+            )
+            log.info("written: %s", files.page)
+            if config.logger == "wandb":
+                log_report(config, files)
+        if not config.watch:
+            return
+        time.sleep(WATCH_SECONDS)
 
 
 def report(

@@ -13,17 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-import hydra
-from hydra.core.config_store import ConfigStore
-from omegaconf import DictConfig, ListConfig, OmegaConf
 from rich.console import Console
 from rich.markup import escape
 
-from llp.command import command, told_in_a_line
-from llp.config.checks import check_config
-from llp.config.command_line import make_parsable
-from llp.config.composition import install_loader
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.commands import StatusConfig
+from llp.config.hydra_main import command_of
 from llp.errors import InputError
 from llp.results.progress import (
     PointState,
@@ -41,10 +35,6 @@ from llp.results.table import Cell, Table, show
 WATCH_SECONDS = 10
 LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
 
-install_loader()
-# registered in the ConfigStore: with conf/ on the search path, experiment=NAME would select a YAML file
-ConfigStore.instance().store("status", OmegaConf.load(CONF_DIR / "status.yaml"))
-
 
 class GridProgress(NamedTuple):
     """What became of each point, and the grids of which that cannot be told, with the reason."""
@@ -53,28 +43,18 @@ class GridProgress(NamedTuple):
     problems: list[str]
 
 
-@command
-def main() -> None:
-    """Show how far grids are."""
-    make_parsable()
-    _main()
-
-
-@hydra.main(config_path=None, config_name="status", version_base="1.3")
-def _main(config: DictConfig) -> None:
-    with told_in_a_line():
-        check_config(config, "status")
-        named = config.experiment
-        names = None if named is None else list(map(str, named if isinstance(named, ListConfig) else [named]))
-        while True:
-            console = Console(soft_wrap=True)
-            found = progress(Path(config.outputs_dir), Path(config.data_dir), names)
-            if config.watch:
-                console.clear()
-            show_progress(found, console)
-            if not config.watch:
-                return
-            time.sleep(WATCH_SECONDS)
+@command_of(StatusConfig, groups=False)
+def main(config: StatusConfig) -> None:
+    """Show how far grids are, with watch=true again every few seconds."""
+    while True:
+        console = Console(soft_wrap=True)
+        found = progress(config.outputs_dir, config.data_dir, config.experiment)
+        if config.watch:
+            console.clear()
+        show_progress(found, console)
+        if not config.watch:
+            return
+        time.sleep(WATCH_SECONDS)
 
 
 def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:

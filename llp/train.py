@@ -9,42 +9,28 @@ import logging
 import math
 import sys
 
-import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig
 
-from llp.command import command, launched, told_in_a_line
-from llp.config.command_line import make_parsable
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.commands import TrainConfig
+from llp.config.hydra_main import command_of
 from llp.datasets.files.beforehand import prepare_beforehand
-from llp.errors import InputError
 from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 
 log = logging.getLogger(__name__)
-register()
 
 
-@command
-def main() -> None:
-    """Train one point or a grid, of own files after their table is prepared."""
-    make_parsable()
-    try:
-        sys.argv[1:] = prepare_beforehand(sys.argv[1:])
-    except InputError as error:
-        sys.exit(str(error))
-    _main()
+def _prepare() -> None:
+    """Prepare the table of own files, and name it in their place on the command line."""
+    sys.argv[1:] = prepare_beforehand(sys.argv[1:])
 
 
-@hydra.main(config_path=str(CONF_DIR), config_name="train", version_base="1.3")
-def _main(config: DictConfig) -> float:
-    """Run one point and return its criterion, for sweepers that optimise; see `criterion`."""
+@command_of(TrainConfig, beforehand=_prepare)
+def main(config: TrainConfig) -> float:
+    """Train one point, or each one of a grid; a sweeper that optimises gets its criterion."""
     _say_what_is_not_swept()
-    with launched(), told_in_a_line():
-        record = run_one(config)
-    return criterion(record)
+    return criterion(run_one(config))
 
 
 def _say_what_is_not_swept() -> None:

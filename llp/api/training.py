@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.api.bags import BagLabels
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, read_option
 from llp.config.own_datasets import dataset_node, literal
@@ -92,8 +94,10 @@ def train(
         config = _composed([*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
         with open_dict(config):
             config.dataset = OmegaConf.create(literal(dataset_node(TABLE, table.schema)))
-        record = run_one(config)
-        return Trained(recipe, load_method(Run.of(config, table).folder, table), record)
+        checked = check_config(config, TrainConfig)
+        record = run_one(checked)
+        folder = Run.of(checked.identity, table, checked.outputs_dir).folder
+        return Trained(recipe, load_method(folder, table), record)
 
 
 def files_options(coding: Mapping[str, Any], categorical: Sequence[str]) -> FilesOptions:

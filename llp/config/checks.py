@@ -2,49 +2,52 @@
 
 import os
 from pathlib import Path
+from typing import TypeVar
 
 from omegaconf import DictConfig
 
-from llp.config.commands import AnalyzeConfig, TrainConfig
-from llp.config.grouping_keys import grouping_key, options, read_option
-from llp.config.schema import ConfigGroup, DatasetConfig, NoiseConfig, ProtocolConfig
+from llp.config.commands import AnalyzeConfig, TrainConfig, name_of
+from llp.config.grouping_keys import options, read_option
+from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
-from llp.data.noise import LARGEST_SCALE
+from llp.data.noise import LARGEST_SCALE, Noise
 from llp.data.prior import check_scores
 from llp.data.table import LabelKind
 from llp.errors import InputError, choice, invalid, missing, plain
 
+Config = TypeVar("Config", bound=ConfigGroup)
 
-def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
-    """Refuse a composed config that cannot run, before any work.
+
+def check_config(config: DictConfig, model: type[Config]) -> Config:
+    """Parse a composed config, and refuse one that cannot run before any work.
 
     Parameters
     ----------
     config : DictConfig
         What Hydra composed for a command.
-    command : str
-        'train', 'prepare', 'analyze', 'report' or another one.
+    model : type
+        The command's model, of `llp.config.commands`.
 
     Returns
     -------
     ConfigGroup
-        The config as its command's model (`llp.config.schema`).
+        The config as that model: from here on it is what is handed on.
 
     Raises
     ------
     InputError
         Says what was given, what is expected, and how to write it.
     """
-    checked = validate(command, config)
+    checked, command = validate(config, model), name_of(model)
     for name in ("data_dir", "outputs_dir"):
-        if name in type(checked).model_fields:
+        if name in model.model_fields:
             write = command == "prepare" or (name == "outputs_dir" and command != "status")
             _check_folder(name, getattr(checked, name), write=write)
     if isinstance(dataset := getattr(checked, "dataset", None), DatasetConfig):
         _check_dataset(dataset)
     if isinstance(checked, TrainConfig | AnalyzeConfig):
-        _check_key(config)
+        _check_key(checked.grouping_key, checked.dataset)
     if isinstance(checked, AnalyzeConfig):
         _check_thresholds("", checked.low_thresh, checked.high_thresh)
         if len(set(checked.bag_sizes)) < len(checked.bag_sizes):
@@ -56,17 +59,17 @@ def check_config(config: DictConfig, command: str = "train") -> ConfigGroup:
     return checked
 
 
-def _check_folder(name: str, value: str, *, write: bool) -> None:
-    folder = Path(value).absolute()
+def _check_folder(name: str, value: Path, *, write: bool) -> None:
+    folder = value.absolute()
     try:
         there = next(path for path in (folder, *folder.parents) if path.exists())
         is_folder = there.is_dir()
     except OSError as error:
-        raise invalid(name, value, f"a folder, but it is none that can be ({error.strerror})", "FOLDER") from None
+        raise invalid(name, str(value), f"a folder, but it is none that can be ({error.strerror})", "FOLDER") from None
     readable = not write and there == folder  # what is prepared need not be writable
     if not is_folder or not (readable or os.access(there, os.W_OK)):
         problem = "may not be written" if is_folder else "is not a folder"
-        raise invalid(name, value, f"a folder, but {there} {problem}", "FOLDER")
+        raise invalid(name, str(value), f"a folder, but {there} {problem}", "FOLDER")
 
 
 def _check_dataset(dataset: DatasetConfig) -> None:
@@ -97,7 +100,7 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
         raise invalid("protocol.select_by", protocol.select_by, expected, "auto")
 
 
-def _check_noise(noise: NoiseConfig | None) -> None:
+def _check_noise(noise: Noise | None) -> None:
     """Refuse what a mechanism does not promise."""
     if noise is None:
         return
@@ -113,9 +116,8 @@ def _check_noise(noise: NoiseConfig | None) -> None:
         raise invalid("noise.epsilon", noise.epsilon, expected, 0.1)
 
 
-def _check_key(config: DictConfig) -> None:
+def _check_key(key: GroupingKey, dataset: DatasetConfig) -> None:
     """Refuse a key of columns that the dataset lacks, that are not in order, or that keeps no bag."""
-    key = grouping_key(config)
     if key.kind == "prior" and (key.column is None) == (key.scores is None):
         raise InputError(
             f"Invalid grouping_key={key.name}: expected the prior prediction by which its bags are sorted, either "
@@ -124,13 +126,13 @@ def _check_key(config: DictConfig) -> None:
     if key.scores is not None:
         check_scores(Path(key.scores))
     if key.kind in ("feature", "fixed") and not key.columns:
-        raise no_columns(config.dataset.key_columns)
-    check_columns("grouping_key", key, config)
+        raise no_columns(dataset.key_columns)
+    check_columns("grouping_key", key, dataset)
     if key.kind == "feature":
         _check_thresholds("grouping_key.", key.low_thresh, key.high_thresh)
 
 
-def check_columns(option: str, key: GroupingKey, config: DictConfig) -> None:
+def check_columns(option: str, key: GroupingKey, dataset: DatasetConfig) -> None:
     """Refuse a key of columns that the dataset lacks, or that are not in order.
 
     Parameters
@@ -139,22 +141,22 @@ def check_columns(option: str, key: GroupingKey, config: DictConfig) -> None:
         Where it is given, for the error: 'grouping_key' or 'matrix'.
     key : GroupingKey
         The key.
-    config : DictConfig
-        Its dataset's config.
+    dataset : DatasetConfig
+        Its dataset.
 
     Raises
     ------
     InputError
         Says which columns there are, or their order.
     """
-    known = [str(column) for column in config.dataset.key_columns]
+    known = dataset.key_columns
     if unknown := [column for column in key.columns if column not in known]:
         named = ", ".join(column or "''" for column in unknown)
         example = _written(option, GroupingKey("feature", tuple(known[:2])))
         if option == "grouping_key":
             columns = f"grouping_key=feature grouping_key.columns={plain(known[:2])}"
             example = f"{example}, or for names with an underscore {columns}"
-        expected = f"key columns of dataset {config.dataset.name}, which has no {named} but {', '.join(known)}"
+        expected = f"key columns of dataset {dataset.name}, which has no {named} but {', '.join(known)}"
         raise invalid(option, key.name, expected, example)
     right = sorted(set(key.columns), key=known.index)
     if list(key.columns) != right:
@@ -178,8 +180,9 @@ def _written(option: str, key: GroupingKey) -> str:
 
 
 def _check_labels(config: TrainConfig) -> None:
-    kind, method = config.dataset.label_kind, config.method
-    if kind not in method.labels:
-        names = [name for name in options("method") if kind in read_option(f"method/{name}").labels]
-        expected = f"one for {kind} labels, as dataset {config.dataset.name} has them: {choice(names)}"
-        raise invalid("method", method.name, expected, names[0])
+    kind = config.dataset.label_kind
+    for method in filter(None, (config.method, config.method.first_stage)):
+        if kind not in method.labels:
+            names = [name for name in options("method") if kind in read_option(f"method/{name}").labels]
+            expected = f"one for {kind} labels, as dataset {config.dataset.name} has them: {choice(names)}"
+            raise invalid("method", method.name, expected, names[0])

@@ -1,46 +1,45 @@
 """The root of each command's config: its groups and its own options (see `llp.config.schema`)."""
 
-from typing import Annotated, Any, Literal
+import copy
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, PrivateAttr
 
 from llp.config.schema import (
     ConfigGroup,
     CSVLogger,
     DatasetConfig,
-    FeatureKey,
-    FixedKey,
     Folder,
-    GivenKey,
     Hardware,
+    Key,
     MethodConfig,
     ModelConfig,
-    NoiseConfig,
+    NoiseOnSums,
     OptimizerConfig,
+    Parsed,
     PreparedDataset,
-    PriorKey,
-    Project,
     ProtocolConfig,
-    RandomKey,
+    TargetConfig,
     TrainerConfig,
     WandBLogger,
+    WandBProject,
 )
 from llp.data.folds import N_FOLDS
 from llp.errors import InputError, shortened
 
 
 class TrainConfig(ConfigGroup):
-    """`conf/train.yaml`."""
+    """`conf/train.yaml`: a run."""
 
     dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
+    grouping_key: Key
     method: MethodConfig
     model: ModelConfig
     optimizer: OptimizerConfig
     trainer: TrainerConfig
     hardware: Hardware
     protocol: ProtocolConfig
-    noise: NoiseConfig | None = None
+    noise: NoiseOnSums | None = None
     logger: Annotated[CSVLogger | WandBLogger, Field(discriminator="name")]
     fold: Annotated[int, Field(ge=0, le=N_FOLDS - 1)]
     seed: NonNegativeInt
@@ -52,6 +51,36 @@ class TrainConfig(ConfigGroup):
     debug: bool
     num_workers: NonNegativeInt
     again: Annotated[str | None, Field(alias="from", description="the folder of a run", examples=["FOLDER"])]
+
+    _identity: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of the config is hashed into a run's identity, every value as it was written."""
+        return self._identity
+
+    def identified(self, identity: dict[str, Any]) -> Self:
+        """The same config with what identifies its run."""
+        new = self.model_copy()
+        new._identity = identity
+        return new
+
+    @property
+    def targets(self) -> list[TargetConfig]:
+        """What of it may be a class or a function of the user's own."""
+        return [self.method, self.model, self.optimizer, self.dataset.prepare]
+
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether the run keeps its best weights, because it is asked to or because others start from them."""
+        return self.save_model or bool(self.method.keep_model)
+
+    def first_stage(self) -> Self | None:
+        """The run that the method starts from: one of its own, shared by all that start from it, and by the user."""
+        if self.method.first_stage is None:
+            return None
+        first = self.model_copy(update={"method": self.method.first_stage, "force": False, "save_model": True})
+        return first.identified(self.identity | {"method": copy.deepcopy(self.identity["method"]["first_stage"])})
 
 
 class PrepareConfig(ConfigGroup):
@@ -67,19 +96,25 @@ class PrepareConfig(ConfigGroup):
     data_dir: Folder
 
 
+def _listed(given: str | list[str] | None) -> list[str] | None:
+    return [given] if isinstance(given, str) else given
+
+
 _Chosen = Annotated[str, Field(min_length=1)]
-_Names = Annotated[
+_NamesGiven = Annotated[
     _Chosen | Annotated[list[_Chosen], Field(min_length=1)] | None,
     Field(description="a name, a list of names that is not empty, or null", examples=["NAME"]),
 ]
-_Items = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null")]
+_Names = Annotated[list[str] | None, Parsed(_NamesGiven, _listed)]
+_ItemsGiven = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null")]
+_Items = Annotated[list[str] | None, Parsed(_ItemsGiven, _listed)]
 
 
 class AnalyzeConfig(ConfigGroup):
     """`conf/analyze.yaml`."""
 
     dataset: DatasetConfig
-    grouping_key: Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
+    grouping_key: Key
     model: Any  # a dataset names its default one; it plays no part here
     key_size: Literal[1, 2, 3]
     low_thresh: PositiveInt
@@ -99,7 +134,7 @@ class AnalyzeConfig(ConfigGroup):
     outputs_dir: Folder
 
 
-class ReportConfig(ConfigGroup):
+class ReportConfig(WandBProject):
     """`conf/report.yaml`."""
 
     outputs_dir: Folder
@@ -111,9 +146,6 @@ class ReportConfig(ConfigGroup):
     tables: _Items
     figures: _Items
     logger: Literal["wandb"] | None
-    project: Project
-    entity: str | None
-    mode: Literal["auto", "online", "offline"]
     watch: bool
 
 
@@ -126,24 +158,26 @@ class StatusConfig(ConfigGroup):
     watch: bool
 
 
-class DashboardConfig(ConfigGroup):
+class DashboardConfig(WandBProject):
     """`conf/dashboard.yaml`."""
 
-    project: Project
-    entity: str | None
     name: str
-    mode: Literal["auto", "online", "offline"]
     save: Annotated[
         str | None,
         Field(pattern=r"^(.*/)?[^/]*[^/.][^/]*$", description="a file, or null", examples=["workspace.json"]),
     ]
 
 
+_Paths = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+_RunsGiven = Annotated[_Paths, Field(description="the folder of a run, or a list of them", examples=["FOLDER"])]
+_FilesGiven = Annotated[_Paths | None, Field(description="a path, or a list of paths", examples=["PATH"])]
+
+
 class PredictConfig(ConfigGroup):
     """`conf/predict.yaml`."""
 
-    run: Annotated[str | list[str], Field(description="the folder of a run, or a list of them", examples=["FOLDER"])]
-    files: Annotated[str | list[str] | None, Field(description="a path, or a list of paths", examples=["PATH"])]
+    run: Annotated[list[str], Parsed(_RunsGiven, _listed)]
+    files: Annotated[list[str] | None, Parsed(_FilesGiven, _listed)]
     dataset: DatasetConfig | None = None
     grouping_key: Any  # a dataset names its default key and model; they play no part here
     model: Any
@@ -154,7 +188,7 @@ class PredictConfig(ConfigGroup):
 class ExportConfig(ConfigGroup):
     """`conf/export.yaml`."""
 
-    run: Folder
+    run: Annotated[str, Field(min_length=1, description="the folder of a run", examples=["FOLDER"])]
     out: Folder
     data_dir: Folder
 
@@ -180,6 +214,11 @@ COMMANDS: dict[str, type[ConfigGroup]] = {
     "export": ExportConfig,
     "dashboard": DashboardConfig,
 }
+
+
+def name_of(model: type[ConfigGroup]) -> str:
+    """The command whose config a model is: its name behind `llp.`."""
+    return next(name for name, one in COMMANDS.items() if one is model)
 
 
 def check_grid(command: str | None, word: str) -> None:

@@ -3,12 +3,13 @@
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
 from hydra.types import RunMode
-from omegaconf import OmegaConf, open_dict
+from omegaconf import open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.command_line import parse_words
-from llp.config.commands import COMMANDS
+from llp.config.commands import COMMANDS, TrainConfig
 from llp.config.options import nearest
+from llp.config.schema import DatasetConfig
 from llp.config.targets import check_preparation, check_targets
 from llp.config.validation import validate
 from llp.errors import InputError, choice, invalid, plain, shortened
@@ -75,13 +76,11 @@ def _unknown_option(
     with open_dict(config):
         del config["hydra"]
     try:
-        validate(command, config)
-        content = OmegaConf.to_container(config, resolve=True)
-        assert isinstance(content, dict)
-        if command == "train":
-            check_targets({str(name): node for name, node in content.items()})
-        elif "dataset" in content:
-            check_preparation(content["dataset"])
+        checked = validate(config, COMMANDS[command])
+        if isinstance(checked, TrainConfig):
+            check_targets(checked)
+        elif isinstance(dataset := getattr(checked, "dataset", None), DatasetConfig):
+            check_preparation(dataset)
     except InputError as error:
         return error
     added = next((one for one in parse_words(overrides) if one.is_add()), None)

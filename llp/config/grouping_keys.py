@@ -75,6 +75,15 @@ def readings(name: str, known: Sequence[str]) -> Iterator[list[str]]:
             yield from ([column, *rest] for rest in readings(name.removeprefix(f"{column}_"), known))
 
 
+def named_key(name: str, key_columns: Sequence[str]) -> GroupingKey:
+    """The key of a name, of a dataset's columns: see `read_columns`."""
+    config = OmegaConf.create({_GROUP: grouping_key_node(name), "dataset": {"key_columns": literal([*key_columns])}})
+    read_columns(config, name)
+    node = OmegaConf.to_container(config[_GROUP], resolve=True)
+    assert isinstance(node, dict)
+    return key_of({str(option): value for option, value in node.items()})
+
+
 def read_columns(config: DictConfig, name: str) -> None:
     """Give a key that was made from its name the dataset's columns, some of whose own names may hold underscores.
 
@@ -148,13 +157,6 @@ class GroupingKeySearchPath(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """See `SearchPathPlugin`."""
         search_path.append("llp", f"{GroupingKeySource.scheme()}://")
-
-
-def grouping_key(config: DictConfig) -> GroupingKey:
-    """The grouping key of a composed and checked config."""
-    node = OmegaConf.to_container(config.grouping_key, resolve=True)
-    assert isinstance(node, dict)
-    return key_of({str(name): value for name, value in node.items()})
 
 
 def key_of(node: dict[str, Any]) -> GroupingKey:

@@ -1,41 +1,71 @@
-"""A command as a function of its composed and checked config."""
+"""A command as a function of its checked config: the one way in which Hydra is wired."""
 
 import functools
+import sys
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 import hydra
-from omegaconf import DictConfig
+from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig, OmegaConf
 
-from llp.command import command, told_in_a_line
+from llp.command import command, launched, told_in_a_line
 from llp.config.checks import check_config
 from llp.config.command_line import make_parsable
-from llp.config.composition import register
+from llp.config.commands import name_of
+from llp.config.composition import install_loader, register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.schema import ConfigGroup
+from llp.errors import InputError
 
 START_OVER = ("prepare", "predict", "export")  # commands of which nothing is kept when they are cut off
 
-ConfigFunction = Callable[[DictConfig], None]
+Config = TypeVar("Config", bound=ConfigGroup)
 
 
-def command_of(name: str) -> Callable[[ConfigFunction], Callable[[], None]]:
-    """Make a command's main function of a function that takes the composed `conf/<name>.yaml`.
+def store(name: str) -> None:
+    """Have Hydra know a command's config by itself: with conf/ on its search path, a name would choose a YAML file."""
+    ConfigStore.instance().store(name, OmegaConf.load(CONF_DIR / f"{name}.yaml"))
+
+
+def command_of(
+    model: type[Config], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
+) -> Callable[[Callable[[Config], Any]], Callable[[], None]]:
+    """Make a command's main function of a function that takes its checked config.
 
     Wrong input ends the command with one line, before any work.
+
+    Parameters
+    ----------
+    model : type
+        The command's config, of `llp.config.commands`; it is composed from the YAML file of the command's name.
+    groups : bool
+        Whether a name chooses a YAML file of a config group, as dataset=flights does for training; else it is a name.
+    beforehand : callable
+        What is done before the config is composed; it may change `sys.argv`.
     """
+    name = name_of(model)
 
-    def decorate(work: ConfigFunction) -> Callable[[], None]:
+    def decorate(work: Callable[[Config], Any]) -> Callable[[], None]:
         @functools.wraps(work)
-        def checked(config: DictConfig) -> None:
-            with told_in_a_line():
-                check_config(config, name)
-                work(config)
+        def checked(config: DictConfig) -> Any:
+            with launched(), told_in_a_line():
+                return work(check_config(config, model))
 
-        composed = hydra.main(config_path=str(CONF_DIR), config_name=name, version_base="1.3")(checked)
+        composed = hydra.main(config_path=str(CONF_DIR) if groups else None, config_name=name, version_base="1.3")
 
         def main() -> None:
-            register()
+            if groups:
+                register()
+            else:
+                install_loader()
+                store(name)
             make_parsable()
-            composed()
+            try:
+                beforehand()
+            except InputError as error:
+                sys.exit(str(error))
+            composed(checked)()
 
         return command(main, resumes=name not in START_OVER)
 

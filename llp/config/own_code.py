@@ -5,13 +5,12 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
+from llp.config.schema import TargetConfig
 from llp.errors import InputError, first_line, out_of_memory
 from llp.signals import Stopped
 
@@ -22,17 +21,14 @@ class OwnCodeError(InputError):
     """The user's own code does what it may not, or raised an exception; says which and where in one line."""
 
 
-def own_targets(config: DictConfig) -> list[str]:
-    """Dotted paths of the classes and functions that a config names, other than this package's and torch's."""
-    groups = [config.get(group) for group in ("method", "model", "optimizer")]
-    groups.append(OmegaConf.select(config, "dataset.prepare"))
-    targets = [str(group.get("_target_")) for group in groups if isinstance(group, DictConfig)]
-    return [target for target in targets if target.split(".")[0] not in _NOT_OWN]
+def own_targets(groups: Iterable[TargetConfig]) -> list[str]:
+    """Dotted paths of the classes and functions that groups name, other than this package's and torch's."""
+    return [group.target for group in groups if group.target.split(".")[0] not in _NOT_OWN]
 
 
 @contextmanager
-def placed_errors(config: DictConfig) -> Iterator[None]:
-    """Turn exceptions that arise in own code, or in the use of it, into an `OwnCodeError`.
+def placed_errors(groups: Collection[TargetConfig], *, debug: bool) -> Iterator[None]:
+    """Turn exceptions that arise in own code that groups name, or in the use of it, into an `OwnCodeError`.
 
     With debug=true they stay as they are. Where memory is short, that is told whosever code asked for it.
     """
@@ -41,8 +37,8 @@ def placed_errors(config: DictConfig) -> Iterator[None]:
     except (Stopped, InputError):
         raise
     except (Exception, SystemExit) as error:
-        own = out_of_memory(error) or told(error, own_targets(config))
-        if own is None or (config.debug and isinstance(error, Exception)):
+        own = out_of_memory(error) or told(error, own_targets(groups))
+        if own is None or (debug and isinstance(error, Exception)):
             raise
         raise own from error
 

@@ -4,10 +4,16 @@ The models say names, types and ranges; every value comes from YAML. An option t
 Options of a `_target_` are checked by its own type hints (`llp.config.options`).
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic_core import CoreSchema, core_schema
 
+from llp.data.bags import GroupingKey
+from llp.data.noise import Noise
 from llp.data.table import LabelKind
 
 Name = Annotated[
@@ -18,7 +24,22 @@ Name = Annotated[
         examples=["NAME"],
     ),
 ]
-Folder = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$", description="a folder", examples=["FOLDER"])]
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """In an annotation: what is written in YAML, and what becomes of it once it is checked."""
+
+    written: Any
+    parse: Callable[[Any], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """See pydantic."""
+        return core_schema.no_info_after_validator_function(self.parse, handler.generate_schema(self.written))
+
+
+_Folder = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$", description="a folder", examples=["FOLDER"])]
+Folder = Annotated[Path, Parsed(_Folder, Path)]
 
 Project = Annotated[
     str,
@@ -43,12 +64,24 @@ class TargetConfig(ConfigGroup):
 
     target: Annotated[str, Field(alias="_target_", description="a dotted path", examples=["package.module.NAME"])]
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the target is called with: plain values, as they are in YAML."""
+        return dict(self.model_extra or {})
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """The target and what it is called with."""
+        return {"_target_": self.target, **self.options}
+
 
 class DatasetConfig(ConfigGroup):
     """`conf/dataset`: where a table comes from, and what training on it starts from.
 
     A dataset's YAML file may hold further options, as long as an interpolation reads them.
     """
+
+    model_config = ConfigDict(extra="allow")
 
     name: Name
     table: Name
@@ -111,6 +144,16 @@ class GivenKey(ConfigGroup):
     n_folds: Literal[1, 5]
 
 
+def _key_of(options: ConfigGroup) -> GroupingKey:
+    given = options.model_dump()
+    return GroupingKey(**{**given, "columns": tuple(given.get("columns", ()))})
+
+
+KeyOptions = Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
+"""`conf/grouping_key`."""
+Key = Annotated[GroupingKey, Parsed(KeyOptions, _key_of)]
+
+
 class MethodConfig(TargetConfig):
     """`conf/method`: beside the method's own options, what the program knows it by."""
 
@@ -131,6 +174,11 @@ class OptimizerConfig(TargetConfig):
     """`conf/optimizer`: its first parameter, the weights, comes later."""
 
     partial: Annotated[Literal[True], Field(alias="_partial_")]
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """See `TargetConfig.node`."""
+        return {**super().node, "_partial_": True}
 
 
 class TrainerConfig(ConfigGroup):
@@ -166,13 +214,20 @@ class Hardware(ConfigGroup):
 
 
 class NoiseConfig(ConfigGroup):
-    """`conf/noise`: see `llp.data.noise.Noise`."""
+    """`conf/noise`."""
 
     mechanism: Literal["laplace", "gaussian"]
     epsilon: PositiveFloat
     delta: Annotated[float, Field(ge=0, lt=1)]
     sensitivity: PositiveFloat
     seed: NonNegativeInt
+
+
+def _noise_of(options: NoiseConfig) -> Noise:
+    return Noise(**options.model_dump())
+
+
+NoiseOnSums = Annotated[Noise, Parsed(NoiseConfig, _noise_of)]
 
 
 SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
@@ -194,11 +249,16 @@ class CSVLogger(ConfigGroup):
     name: Literal["csv"]
 
 
-class WandBLogger(ConfigGroup):
-    """`conf/logger/wandb`."""
+class WandBProject(ConfigGroup):
+    """Where Weights & Biases keeps what it is sent."""
 
-    name: Literal["wandb"]
     project: Project
     entity: str | None
     mode: Literal["auto", "online", "offline"]
+
+
+class WandBLogger(WandBProject):
+    """`conf/logger/wandb`."""
+
+    name: Literal["wandb"]
     tags: list[str]

@@ -8,7 +8,9 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from llp.config.commands import TrainConfig
 from llp.config.options import check_options, find_target
+from llp.config.schema import DatasetConfig
 from llp.errors import invalid
 
 # of a method or model; not its constructor's
@@ -49,35 +51,34 @@ def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) ->
     return target
 
 
-def check_preparation(dataset: Mapping[str, Any]) -> Callable[..., Any]:
+def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
     """Check what a dataset's `prepare` is given; returns the function.
 
     An option that the dataset has under its own name, as dataset.label, is told by that one.
     """
-    options = {name: value for name, value in dataset["prepare"].items() if name != "_target_"}
-    path = dataset["prepare"]["_target_"]
+    options, path = dataset.prepare.options, dataset.prepare.target
     function = find_target("dataset.prepare", path)
     if not {"folder", "made_by"} <= inspect.signature(function).parameters.keys():
         expected = "a function that writes a table, with the parameters folder and made_by"
         raise invalid("dataset.prepare._target_", path, expected)
-    own = {name: value for name, value in options.items() if dataset.get(name) == value}
+    own = {name: value for name, value in options.items() if getattr(dataset, name, None) == value}
     others = {name: value for name, value in options.items() if name not in own}
     for group, checked, rest in (("dataset", own, others), ("dataset.prepare", others, own)):
         check_options(group, function, checked, ("folder", "made_by", "raw", "errors", *rest))
     return function
 
 
-def check_targets(content: Mapping[str, Any]) -> None:
-    """Check method, model, optimizer and the dataset's preparation of a config's plain content.
+def check_targets(config: TrainConfig) -> None:
+    """Check what a run's method, model, optimizer and the dataset's preparation are given.
 
     It imports torch, which takes seconds: not for a run that is finished.
     """
-    check_preparation(content["dataset"])
-    for group, given in GIVEN.items():
-        check_target(group, constructor_options(content[group]), given)
-    first = content["method"].get("first_stage")
-    if first is not None:
-        check_target("method.first_stage", constructor_options(first), GIVEN["method"])
+    check_preparation(config.dataset)
+    check_target("model", config.model.node, GIVEN["model"])
+    check_target("optimizer", config.optimizer.node, GIVEN["optimizer"])
+    check_target("method", config.method.node, GIVEN["method"])
+    if config.method.first_stage is not None:
+        check_target("method.first_stage", config.method.first_stage.node, GIVEN["method"])
 
 
 def check_origin(targets: Iterable[tuple[str, str]], packages: Iterable[str], where: str) -> None:

@@ -1,37 +1,39 @@
 """A composed config against its models: the first thing that is wrong becomes an error of one line."""
 
+import copy
 import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ValidationError
 
-from llp.config.commands import COMMANDS
+from llp.config.commands import COMMANDS, TrainConfig, name_of
 from llp.config.expected import JsonSchema, example_of, in_words
 from llp.config.grouping_keys import options
 from llp.config.options import check_depth, check_size, nearest, unknown_option, wrong_value
-from llp.config.rerun import OPTION
+from llp.config.rerun import IDENTITY, OPTION, identity_of
 from llp.config.schema import ConfigGroup, DatasetConfig
 from llp.errors import InputError, choice, invalid, missing, plain
 from llp.files import YAML_DEPTH
 
 Plain = dict[str, Any]
+Config = TypeVar("Config", bound=ConfigGroup)
 
 
-def validate(command: str, config: DictConfig) -> ConfigGroup:
-    """Hold a composed config against the models of its command.
+def validate(config: DictConfig, model: type[Config]) -> Config:
+    """Hold a composed config against its command's model.
 
     Parameters
     ----------
-    command : str
-        'train', 'prepare', 'analyze', 'report' or another one.
     config : DictConfig
         What Hydra composed, without its own node.
+    model : type
+        The command's model.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
     InputError
         Says what was given, what is expected, and how to write it.
     """
-    written = _content(config, resolve=False)
+    command, written = name_of(model), _content(config, resolve=False)
     for name, value in written.items():
         check_depth(name, value)
     _check_groups(command, written)
@@ -52,13 +54,15 @@ def validate(command: str, config: DictConfig) -> ConfigGroup:
         given = _content(config, resolve=True)
     except OmegaConfBaseException as error:  # the value that is missing may be there under a misspelt name
         raise _first_error(command, written, own, only_unknown=True) or _interpolation_error(written, error) from None
+    identity = copy.deepcopy(identity_of(given)) if model is TrainConfig and {*IDENTITY} <= given.keys() else {}
     _name_columns(given)
     wrong = _first_error(command, given, own)
     if wrong is not None:
         raise wrong
     for name, value in given.items():
         check_size(name, value)
-    return COMMANDS[command].model_validate_json(json.dumps(_without(given, own)))
+    checked = model.model_validate(_without(given, own))
+    return checked.identified(identity) if isinstance(checked, TrainConfig) else checked
 
 
 def _content(config: DictConfig, *, resolve: bool) -> Plain:
@@ -125,10 +129,7 @@ def _own_options(command: str, written: Plain) -> dict[str, set[str]]:
 
 def _without(given: Plain, own: dict[str, set[str]]) -> Plain:
     """The content without what a YAML file has of its own."""
-    content = {name: value for name, value in given.items() if name not in own[""]}
-    if "dataset" in own:
-        content["dataset"] = {name: one for name, one in given["dataset"].items() if name not in own["dataset"]}
-    return content
+    return {name: value for name, value in given.items() if name not in own[""]}
 
 
 @dataclass(frozen=True)
@@ -150,17 +151,20 @@ def _first_error(
 ) -> InputError | None:
     """The error for the user, if any: an unknown option first, since what is missing may be that one, misspelt."""
     try:
-        COMMANDS[command].model_validate_json(json.dumps(_without(given, own)))
-        return None
+        COMMANDS[command].model_validate(_without(given, own))
+        errors = []
     except ValidationError as error:
         errors = error.errors()
-    unknown = [one for one in errors if one["type"] == "extra_forbidden"]
-    if only_unknown and not unknown:
+    unknown = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
+    if "dataset" in own:  # whose YAML file may have options of its own
+        others = given["dataset"].keys() - own["dataset"] - DatasetConfig.model_fields.keys()
+        unknown += [("dataset", name) for name in given["dataset"] if name in others]
+    if unknown:
+        return _unknown(command, given, _find(command, given, unknown[0]), own)
+    if only_unknown or not errors:
         return None
-    first = (unknown or errors)[0]
+    first = errors[0]
     place = _find(command, given, first["loc"])
-    if first["type"] == "extra_forbidden":
-        return _unknown(command, given, place, own)
     if first["type"] == "missing":
         return missing(place.name, in_words(place.schema), example_of(place.schema))
     if first["type"].startswith("union_tag"):  # the option that says which kind of group it is

@@ -10,9 +10,8 @@ has to protect anybody may use them.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,15 +113,15 @@ class Promise:
         )  # fmt: skip
 
 
-def noise_of(options: Mapping[str, Any] | None, table: InstanceTable, key: GroupingKey) -> Noise | None:
+def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey) -> Noise | None:
     """The noise that a run adds (`conf/noise`), else what its given bags' `epsilon=` tells of theirs; None without.
 
     Stated noise of scale 1/ε in each sum promises m ε for all sums together, where a row is in m bags.
     """
     given = key.kind == "given"
     most = most_bags_of_a_row(table.folder) if given else 1
-    if options is not None:
-        return Noise(**{str(name): value for name, value in options.items()}, bags_of_a_row=most)
+    if added is not None:
+        return replace(added, bags_of_a_row=most)
     stated = table.schema.facts.get("epsilon")
     if stated is None or not given or table.label_kind != "binary":  # what a real label changes is not known
         return None

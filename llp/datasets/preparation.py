@@ -2,28 +2,26 @@
 
 import logging
 import shlex
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import Timeout
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.options import check_value
+from llp.config.schema import DatasetConfig
 from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
 from llp.data.table_place import check_replaceable, remove_unfinished, table_folder, unfinished
-from llp.errors import InputError, first_line
+from llp.errors import InputError
 from llp.files import lock_of, locked, naming
 
 log = logging.getLogger(__name__)
 
 
 def prepare_table(
-    dataset: Mapping[str, Any] | DictConfig,
+    dataset: DatasetConfig,
     data_dir: Path,
     raw: str | list[str] | None = None,
     errors: Literal["stop", "skip"] = "stop",
@@ -33,8 +31,8 @@ def prepare_table(
 
     Parameters
     ----------
-    dataset : Mapping or DictConfig
-        A dataset's configuration (`conf/dataset/NAME.yaml`), composed.
+    dataset : DatasetConfig
+        A dataset's configuration (`conf/dataset/NAME.yaml`).
     data_dir : Path
         Where the tables are.
     raw : str or list of str, optional
@@ -56,43 +54,41 @@ def prepare_table(
     """
     check_value("force", force, bool)
     check_value("errors", errors, Literal["stop", "skip"])
-    plain = _plain(dataset)
-    folder = table_folder(data_dir, plain["table"])
+    folder = table_folder(data_dir, dataset.table)
     lock = data_dir / f".{folder.name}.lock"
     if not force and folder.exists():
         _tidy(folder, lock)
-        _open(folder, plain)
+        _open(folder, dataset)
         if raw is not None:
             log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
         return folder
-    inputs = _inputs(plain, folder, raw, errors)
-    options = {name: value for name, value in plain["prepare"].items() if name != "_target_"}
-    function = check_preparation(plain)
+    inputs = _inputs(dataset, folder, raw, errors)
+    function, made_by = check_preparation(dataset), dataset.prepare.node
     check_replaceable(folder)
     data_dir.mkdir(parents=True, exist_ok=True)
     with locked(lock, "another process is preparing this table"):
         remove_unfinished(folder)
         if not force and folder.exists():  # made by the process that held the lock before
-            InstanceTable.open(folder, plain["prepare"])
+            InstanceTable.open(folder, made_by)
             return folder
         try:
             with naming(folder):
-                function(folder=folder, made_by=plain["prepare"], **options, **inputs)
+                function(folder=folder, made_by=made_by, **dataset.prepare.options, **inputs)
             if not folder.exists():
                 raise InputError(
-                    f"{plain['prepare']['_target_']} has made no table: expected one in {folder}, such as written by "
+                    f"{dataset.prepare.target} has made no table: expected one in {folder}, such as written by "
                     "llp.data.table_writer.TableWriter(folder, ...)"
                 )
         finally:
             remove_unfinished(folder)  # a signal may come between a folder's making and the code that would remove it
-    InstanceTable.open(folder, plain["prepare"])
+    InstanceTable.open(folder, made_by)
     return folder
 
 
-def _open(folder: Path, dataset: Mapping[str, Any]) -> None:
+def _open(folder: Path, dataset: DatasetConfig) -> None:
     """Hold a table against what is asked for; an option that is wrong comes before a table that is another one."""
     try:
-        InstanceTable.open(folder, dataset["prepare"])
+        InstanceTable.open(folder, dataset.prepare.node)
     except InputError:
         check_preparation(dataset)
         raise
@@ -105,33 +101,21 @@ def _tidy(folder: Path, lock: Path) -> None:
             remove_unfinished(folder)
 
 
-def _plain(dataset: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    if not isinstance(dataset, DictConfig):
-        return dict(dataset)
-    try:
-        container = OmegaConf.to_container(dataset, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise InputError(f"Invalid dataset: expected a value for each option, but {first_line(error)}") from None
-    assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}
-
-
-def _inputs(dataset: dict[str, Any], folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
+def _inputs(dataset: DatasetConfig, folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
     """What the dataset's function is given beside its options."""
-    name = dataset["name"]
-    if dataset["embedded"]:
+    if dataset.embedded:
         if raw is not None:
-            raise InputError(f"Invalid raw={raw}: dataset={name} reads no raw file, expected no raw=")
+            raise InputError(f"Invalid raw={raw}: dataset={dataset.name} reads no raw file, expected no raw=")
         return {}
     if raw is None:
         raise InputError(not_prepared(dataset, folder))
     return {"raw": [raw] if isinstance(raw, str) else list(raw), "errors": errors}
 
 
-def not_prepared(dataset: Mapping[str, Any], folder: Path) -> str:
+def not_prepared(dataset: DatasetConfig, folder: Path) -> str:
     """The message for a table that is missing and needs raw files: the command, and where the files are had."""
-    source = " ".join(str(dataset["source"]).split())
-    words = [f"dataset={dataset['name']}", "raw=PATH", f"data_dir={folder.parent}", *_searchpath()]
+    source = " ".join(str(dataset.source).split())
+    words = [f"dataset={dataset.name}", "raw=PATH", f"data_dir={folder.parent}", *_searchpath()]
     return f"{folder} is not prepared. Get the raw file ({source}), then run: python -m llp.prepare " + " ".join(
         map(shlex.quote, words)
     )

@@ -4,21 +4,20 @@ import csv
 import logging
 from pathlib import Path
 
-from omegaconf import DictConfig
-
+from llp.config.schema import WandBProject
 from llp.results.output import ReportFiles
 from llp.runs.tracking import open_run
 
 log = logging.getLogger(__name__)
 
 
-def log_report(config: DictConfig, files: ReportFiles) -> None:
+def log_report(project: WandBProject, files: ReportFiles) -> None:
     """Log a report that has been written.
 
     Parameters
     ----------
-    config : DictConfig
-        A composed `conf/report.yaml`: `project`, `entity`, `mode`.
+    project : WandBProject
+        Where it goes.
     files : ReportFiles
         The report.
 
@@ -30,7 +29,7 @@ def log_report(config: DictConfig, files: ReportFiles) -> None:
     import wandb
 
     folder = files.page.parent
-    with open_run(config, folder, name="report", job_type="report", tags=["report"]) as run:
+    with open_run(project, folder, name="report", job_type="report", tags=["report"]) as run:
         shown = {f"tables/{path.stem}": _table(path) for path in files.tables if path.suffix == ".csv"}
         shown |= {f"figures/{path.stem}": wandb.Image(str(path)) for path in files.figures if path.suffix == ".png"}
         run.log({**shown, "page": wandb.Html(files.page.read_text(encoding="utf-8"), inject=False)})

@@ -1,17 +1,22 @@
 """An attempt at a run: its number, its log, why it failed, and where it works until its result is whole."""
 
+import errno
 import logging
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 from filelock import Timeout
 
 from llp.errors import InputError
 from llp.files import lock_of, read_small, remove_unwritten, write_atomically
-from llp.runs.record import FailureRecord
+from llp.runs.record import FailureRecord, RunRecord
 from llp.signals import Stopped
 
 log = logging.getLogger(__name__)
@@ -65,7 +70,79 @@ def error_file(path: Path) -> Iterator[None]:
         raise
 
 
-def next_attempt(folder: Path) -> int:
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt at a run.
+
+    Attributes
+    ----------
+    folder : Path
+        The run's.
+    work : Path
+        Where it puts its files: beside those of an earlier result, which stay until there is a whole successor.
+    number : int
+        Of the attempts so far.
+    started : str
+        When, in ISO 8601.
+    begin : float
+        The same by the clock that measures how long it takes.
+    """
+
+    folder: Path
+    work: Path
+    number: int
+    started: str
+    begin: float
+
+    @classmethod
+    def at(cls, folder: Path, result: Path, *, anew: bool) -> Self:
+        """Begin an attempt at the run in a folder.
+
+        Parameters
+        ----------
+        folder, result : Path
+            The run's folder, and its record in it.
+        anew : bool
+            Whether it starts from nothing, also where another one was cut off.
+        """
+        started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+        number = _next_number(folder)
+        if anew:
+            remove_checkpoints(folder)
+            shutil.rmtree(folder / "successor", ignore_errors=True)
+        return cls(folder, folder / "successor" if result.is_file() else folder, number, started, begin)
+
+    @property
+    def lost(self) -> bool:
+        """Whether an earlier attempt was cut off before it wrote a checkpoint."""
+        return self.number > 1 and self.work == self.folder and not _checkpoints(self.folder)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.perf_counter() - self.begin
+
+    def finish(self, record: RunRecord, result: Path) -> None:
+        """Put its files in the place of an earlier result's, and the record last: where it is, the run is finished.
+
+        Cut off before the record, the run resumes from its checkpoint; after it, there is only to tidy up.
+        """
+        if not (self.work / "config.yaml").is_file():
+            raise FileNotFoundError(
+                errno.ENOENT, "The run's folder was moved or removed while it trained", str(self.work)
+            )
+        if self.work != self.folder:
+            for name in _FILES:
+                if (self.work / name).is_file():
+                    (self.folder / name).parent.mkdir(exist_ok=True)
+                    (self.work / name).replace(self.folder / name)
+        record.write(result)
+        remove_checkpoints(self.folder)
+        if self.work != self.folder:
+            shutil.rmtree(self.work)
+
+
+def _next_number(folder: Path) -> int:
     """Count the attempts at a run in its folder, and remove the files that a killed one was writing."""
     remove_unwritten(folder)
     path = folder / "attempt"
@@ -78,23 +155,6 @@ def next_attempt(folder: Path) -> int:
         number = 1
     write_atomically(path, lambda temporary: temporary.write_text(str(number)))
     return number
-
-
-def work_folder(folder: Path, result: Path, *, anew: bool) -> Path:
-    """Where an attempt puts its files: beside those of a result, which stay until there is a whole successor.
-
-    Parameters
-    ----------
-    folder, result : Path
-        The run's folder, and its record in it.
-    anew : bool
-        Whether the attempt starts from nothing, also where another one was cut off.
-    """
-    work = folder / "successor" if result.is_file() else folder
-    if anew:
-        remove_checkpoints(folder)
-        shutil.rmtree(folder / "successor", ignore_errors=True)
-    return work
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -114,12 +174,3 @@ def tidy(folder: Path) -> None:
         with suppress(Timeout, OSError), lock_of(folder / ".lock").acquire(timeout=0):
             remove_checkpoints(folder)
             shutil.rmtree(successor, ignore_errors=True)
-
-
-def take_over(folder: Path, work: Path) -> None:
-    """Put a successor's files in the place of the result's, whose record is then written."""
-    if work != folder:
-        for name in _FILES:
-            if (work / name).is_file():
-                (folder / name).parent.mkdir(exist_ok=True)
-                (work / name).replace(folder / name)

@@ -1,4 +1,4 @@
-"""The objects that a composed config names: table, model, method, data module."""
+"""The objects that a config names: table, model, method, data module."""
 
 import logging
 from dataclasses import replace
@@ -6,13 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig, OmegaConf
-
-from llp.config.grouping_keys import grouping_key
+from llp.config.commands import TrainConfig
 from llp.config.options import HYDRAS
 from llp.config.own_code import check_constructed
-from llp.config.schema import Hardware
-from llp.config.targets import check_target, constructor_options
+from llp.config.schema import DatasetConfig, Hardware
+from llp.config.targets import check_target
 from llp.data.build_bags import FoldBags, build_fold, check_labels, measured_by_bags
 from llp.data.noise import check_sensitivity, noise_of, with_noise
 from llp.data.prior import prior_of
@@ -30,14 +28,7 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
 log = logging.getLogger(__name__)
 
 
-def resolved(config: DictConfig, names: tuple[str, ...]) -> dict[str, Any]:
-    """Plain, resolved content of some nodes of a config."""
-    plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    assert isinstance(plain, dict)
-    return {name: plain[name] for name in names}
-
-
-def open_table(config: DictConfig) -> InstanceTable:
+def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
     """The dataset's table, prepared first if it is an embedded one.
 
     Raises
@@ -45,50 +36,48 @@ def open_table(config: DictConfig) -> InstanceTable:
     InputError
         It is not prepared, or not what the dataset's YAML file says.
     """
-    table = InstanceTable.open(prepare_table(config.dataset, Path(config.data_dir)))
-    if table.label_kind != config.dataset.label_kind:
+    table = InstanceTable.open(prepare_table(dataset, data_dir))
+    if table.label_kind != dataset.label_kind:
         raise InputError(
-            f"dataset {config.dataset.name} says label_kind: {config.dataset.label_kind}, its table {table.folder} "
+            f"dataset {dataset.name} says label_kind: {dataset.label_kind}, its table {table.folder} "
             f"holds {table.label_kind} labels: write label_kind: {table.label_kind} in its YAML file"
         )
-    unknown = [name for name in map(str, config.dataset.key_columns) if name not in table.categorical_names]
+    unknown = [name for name in dataset.key_columns if name not in table.categorical_names]
     if unknown:
         raise InputError(
-            f"dataset {config.dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "
+            f"dataset {dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "
             f"lacks; write key_columns, of {', '.join(table.categorical_names)}, in its YAML file"
         )
     return table
 
 
 def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
-    """Check a composed node's options and call its target with them; a partial one's first parameter comes later."""
-    options = constructor_options(node)
-    target = check_target(group, options, tuple(given))
-    named = {name: value for name, value in options.items() if name not in HYDRAS}
+    """Check a node's options and call its target with them; a partial one's first parameter comes later."""
+    target = check_target(group, node, tuple(given))
+    named = {name: value for name, value in node.items() if name not in HYDRAS}
     return partial(target, **named) if node.get("_partial_") else target(**named, **given)
 
 
-def build_model(config: DictConfig, table: InstanceTable) -> "nn.Module":
-    """The composed model for a table's columns, initialised from the run's seed."""
+def build_model(config: TrainConfig, table: InstanceTable) -> "nn.Module":
+    """The config's model for a table's columns, initialised from the run's seed."""
     import torch
 
     from llp.seeding import keyed_seed
 
     torch.manual_seed(keyed_seed(config.seed, "initial weights"))
-    node = resolved(config, ("model",))["model"]
-    model: nn.Module = _instantiate("model", node, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
+    model: nn.Module = _instantiate("model", config.model.node, **given)
     check_constructed(model, "_parameters")
     return model
 
 
-def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
-    """The composed method with its model and optimizer."""
-    plain = resolved(config, ("method", "optimizer"))
+def build_method(config: TrainConfig, table: InstanceTable) -> "LLPMethod":
+    """The config's method with its model and optimizer."""
     method: LLPMethod = _instantiate(
         "method",
-        plain["method"],
+        config.method.node,
         model=build_model(config, table),
-        optimizer=_instantiate("optimizer", plain["optimizer"]),
+        optimizer=_instantiate("optimizer", config.optimizer.node),
         label_kind=table.label_kind,
         seed=config.seed,
     )
@@ -96,7 +85,7 @@ def build_method(config: DictConfig, table: InstanceTable) -> "LLPMethod":
     return method
 
 
-def check_build(config: DictConfig, table: InstanceTable) -> None:
+def check_build(config: TrainConfig, table: InstanceTable) -> None:
     """Build model, method and optimizer for one code per column, so that a wrong option is told before any work.
 
     Raises
@@ -113,7 +102,7 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
     columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
     small = InstanceTable(table.folder, replace(table.schema, columns=columns))
     method = build_method(config, small)
-    key = grouping_key(config)
+    key = config.grouping_key
     check_labels(table, key)
     if config.protocol.name == "paper" and measured_by_bags(table, key):
         raise InputError(
@@ -125,7 +114,7 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
             f"Invalid method={config.method.name}: it trains on labelled instances, {config.dataset.name} has labels "
             "of bags alone; expected a method that learns from bags, such as method=dllp_bce"
         )
-    if "noise" in config:
+    if config.noise is not None:
         noise = noise_of(config.noise, table, key)
         assert noise is not None
         check_sensitivity(table, noise)
@@ -151,11 +140,11 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
     except ValueError as error:  # how torch's optimizers refuse a value
         raise InputError(f"optimizer: {error}") from error
     check_constructed(optimizer, "param_groups")
-    if "first_stage" in config.method:
+    if config.method.first_stage is not None:
         method.start_from(build_model(config, small))
 
 
-def check_input(config: DictConfig, table: InstanceTable) -> None:
+def check_input(config: TrainConfig, table: InstanceTable) -> None:
     """Refuse wrong input while a run has no folder; whatever else fails will do so again, and be recorded there.
 
     Raises
@@ -165,8 +154,8 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
     """
     try:
         check_build(config, table)
-        if (key := grouping_key(config)).kind == "prior":
-            prior_of(table, key)
+        if config.grouping_key.kind == "prior":
+            prior_of(table, config.grouping_key)
     except (InputError, OSError):
         raise
     except Exception as error:
@@ -176,17 +165,18 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
 
 
 def build_data(
-    config: DictConfig, table: InstanceTable, *, instance_labels: bool, all_bags: bool = False
+    config: TrainConfig, table: InstanceTable, *, instance_labels: bool, all_bags: bool = False
 ) -> "LLPDataModule":
-    """The data module of the composed grouping key, fold and protocol; with `all_bags` nothing is held out."""
+    """The data module of the config's grouping key, fold and protocol; with `all_bags` nothing is held out."""
     from llp.data.datamodule import LLPDataModule
     from llp.metrics.held_out import LEAST_BAGS
 
-    key = grouping_key(config)
+    key = config.grouping_key
     fold_bags = build_fold(table, key, config.fold)
-    if "noise" in config and (noise := noise_of(config.noise, table, key)):
+    if config.noise is not None and (noise := noise_of(config.noise, table, key)):
         fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
-    bag_order = _bag_order(config, table, fold_bags, instance_labels=instance_labels)
+    name = f"{key.name}_fold={config.fold}"
+    bag_order = _bag_order(config.hardware, table, fold_bags, name, instance_labels=instance_labels)
     data = LLPDataModule(
         table=table,
         key=key,
@@ -197,7 +187,7 @@ def build_data(
         bags_per_batch=config.trainer.bags_per_batch,
         instances_per_batch=config.trainer.instances_per_batch,
         evaluate_every=config.trainer.evaluate_every,
-        test_in_curve=bool(config.protocol.get("test_in_curve")),
+        test_in_curve=bool(config.protocol.test_in_curve),
         instance_labels=instance_labels,
         seed=config.seed,
         num_workers=config.num_workers,
@@ -210,17 +200,16 @@ def build_data(
 
 
 def _bag_order(
-    config: DictConfig, table: InstanceTable, fold_bags: FoldBags, *, instance_labels: bool
+    hardware: Hardware, table: InstanceTable, fold_bags: FoldBags, name: str, *, instance_labels: bool
 ) -> "BagOrder | None":
     """The copy of the table in the bags' order, where minibatches are to be read from one."""
     from llp.data.bag_order import BagOrder
     from llp.training.place import in_bag_order
 
-    hardware = Hardware(**config.hardware)
     if not in_bag_order(hardware, table, instance_labels=instance_labels):
         return None
     try:
-        return BagOrder.of(table, fold_bags, f"{grouping_key(config).name}_fold={config.fold}")
+        return BagOrder.of(table, fold_bags, name)
     except (InputError, OSError) as error:
         if hardware.row_order == "bag":
             raise

@@ -1,5 +1,6 @@
 """Points of a grid that differ in fold and seed alone, composed once, and the tables that they train on."""
 
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.points import Points, as_written, reads_hydra, reads_run
 from llp.data.table import InstanceTable
 from llp.errors import InputError, choice
@@ -33,6 +35,17 @@ class GridCell:
     content: dict[str, Any] | None
     places: dict[int, dict[str, int]] = field(default_factory=dict)
 
+    @functools.cached_property
+    def checked(self) -> TrainConfig:
+        """The config once it is checked.
+
+        Raises
+        ------
+        InputError
+            It cannot run.
+        """
+        return check_config(self.config, TrainConfig)
+
 
 class Tables:
     """The tables that are prepared, each opened once."""
@@ -48,7 +61,7 @@ class Tables:
             self._opened[key] = None
             if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
                 with suppress(InputError, OSError):
-                    self._opened[key] = open_table(cell.config)
+                    self._opened[key] = open_table(cell.checked.dataset, cell.checked.data_dir)
         return self._opened[key]
 
 
@@ -73,7 +86,7 @@ def _content(config: DictConfig) -> dict[str, Any]:
     try:
         content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException:
-        check_config(config)  # says what is wrong
+        check_config(config, TrainConfig)  # says what is wrong
         raise
     assert isinstance(content, dict)
     return {str(name): value for name, value in content.items()}

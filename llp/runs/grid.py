@@ -19,16 +19,17 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import grouping_key
+from llp.config.grouping_keys import key_of
 from llp.config.launchers import check_joblib
 from llp.config.points import Points, compose_grid
+from llp.config.rerun import identity_of
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.benchmark import expand_choices
 from llp.runs.cells import GridCell, Overrides, Tables, cells_of
 from llp.runs.grid_checks import check_builds, check_configs, crowding
-from llp.runs.identity import Run, keeps_weights
+from llp.runs.identity import Run
 from llp.runs.point import Point
 from llp.runs.record import RunRecord
 
@@ -91,13 +92,14 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
 def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> AskedPoint:
     content = None if cell.content is None else cell.content | run
     table = None if content is None else tables.of(cell)
-    place = None if content is None or table is None else Run.of_content(content, table)
-    return AskedPoint(_point(cell, run), place, needs_weights=keeps_weights(cell.config))
+    place = None if content is None or table is None else _run_of(content, table)
+    return AskedPoint(_point(cell, run), place, needs_weights=_keeps_weights(cell.config))
 
 
 def _point(cell: GridCell, run: dict[str, int]) -> Point:
     config = cell.config
-    names = str(config.dataset.name), grouping_key(config).name, str(config.method.name)
+    key: Any = OmegaConf.to_container(config.grouping_key, resolve=True)
+    names = str(config.dataset.name), key_of(key).name, str(config.method.name)
     return Point(*names, run.get("fold", config.fold), run.get("seed", config.seed))
 
 
@@ -194,8 +196,17 @@ def _record(asked: Mapping[str, Sequence[Point]], experiment: str | None) -> Non
         write_asked(Path(outputs_dir), AskedGrid.of(experiment, points))
 
 
+def _run_of(content: dict[str, Any], table: InstanceTable) -> Run:
+    return Run.of(identity_of(content), table, Path(content["outputs_dir"]))
+
+
+def _keeps_weights(content: Mapping[Any, Any]) -> bool:
+    """See `TrainConfig.keeps_weights`: a point that may be finished is not checked."""
+    return bool(content["save_model"] or content["method"].get("keep_model"))
+
+
 def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
     try:
-        return Run.of_content(content, table).finished(keeps_weights(content), warn=False) is not None
+        return _run_of(content, table).finished(_keeps_weights(content), warn=False) is not None
     except InputError:  # of a later version, which the point tells
         return False

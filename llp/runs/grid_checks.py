@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.targets import GIVEN, check_targets
 from llp.machine import cores
 from llp.runs.build import check_input
@@ -21,13 +22,13 @@ def check_configs(cells: Sequence[GridCell]) -> None:
     """
     seen: set[tuple[str, int]] = set()
     for cell in cells:
-        check_config(cell.config)
+        _ = cell.checked
         for run in cell.places.values():
             if new := {name: value for name, value in run.items() if (name, value) not in seen}:
                 seen |= new.items()
                 changed = copy.deepcopy(cell.config)
                 changed.update(new)
-                check_config(changed)
+                check_config(changed, TrainConfig)
 
 
 def check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
@@ -48,9 +49,9 @@ def check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
         seen.add(key)
         table = tables.of(cell)
         if table is None:
-            check_targets(parts)
+            check_targets(cell.checked)
         else:
-            check_input(cell.config, table)
+            check_input(cell.checked, table)
 
 
 def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:

@@ -4,16 +4,16 @@ import importlib.metadata
 import platform
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import torch
-from omegaconf import DictConfig
 
-from llp.config.grouping_keys import grouping_key
+from llp.config.commands import TrainConfig
 from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.data.noise import Promise, noise_of
 from llp.metrics.evaluation import main_metric
+from llp.runs.attempt import Attempt
+from llp.runs.identity import Run
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
 from llp.training.callbacks import monitor_of
 from llp.training.stage import StageResult
@@ -22,38 +22,32 @@ VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", 
 
 
 def run_record(
-    config: DictConfig,
-    identity: dict[str, Any],
-    config_hash: str,
-    *,
+    config: TrainConfig,
+    run: Run,
     data: LLPDataModule,
     stage: StageResult,
     select_by: SelectBy,
     first_stages: list[StageRecord],
-    attempt: int,
-    started: str,
-    seconds: float,
+    attempt: Attempt,
 ) -> RunRecord:
     """Describe a finished run.
 
     Parameters
     ----------
-    config : DictConfig
-        The composed config.
-    identity, config_hash
-        What of it identifies the run, resolved, and the digest of that.
+    config, run
+        The config, and what identifies it.
     data, stage
         On what a method was trained, and what it came to.
     select_by : str
         What has picked the epoch.
     first_stages : list of StageRecord
         The stages that came before, from the run that trained them.
-    attempt, started, seconds
-        See `RunRecord`.
+    attempt : Attempt
+        Which one it was, and since when.
     """
     method = stage.method
-    key, chosen = grouping_key(config), stage.chosen
-    noise = noise_of(config.get("noise"), data.table, key)
+    key, chosen = config.grouping_key, stage.chosen
+    noise = noise_of(config.noise, data.table, key)
     name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
@@ -66,8 +60,8 @@ def run_record(
         protocol=config.protocol.name,
         fold=config.fold,
         seed=config.seed,
-        config=identity,
-        config_hash=config_hash,
+        config=run.config,
+        config_hash=run.hash,
         table=data.table.fingerprint,
         metric=MetricRecord(
             name=name,
@@ -92,9 +86,9 @@ def run_record(
         versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
         device=_device_name(stage.device),
         git_commit=_git_commit(),
-        attempt=attempt,
-        started=started,
-        seconds=seconds,
+        attempt=attempt.number,
+        started=attempt.started,
+        seconds=attempt.seconds,
     )
 
 

@@ -1,7 +1,7 @@
 """One run from its config to its result record: one point of the grid.
 
 `run_one(config)` is a plain function: a command, a launcher's worker, a test or a notebook can call it with a
-composed config. A run's folder is
+checked config (`llp.config.checks.check_config`). A run's folder is
 
     <outputs_dir>/<dataset>/<grouping key>/<method>/fold=<k>/seed=<s>/<hash>/
 
@@ -9,28 +9,24 @@ with `config.yaml`, `run.log`, `metrics.csv`, `checkpoints/` and `result.json`, 
 where it is, the run is finished. A failed run leaves `error.json`.
 """
 
-import errno
 import logging
-import shutil
-import time
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
-from llp.config.checks import check_config
-from llp.config.grouping_keys import grouping_key
+from llp.config.commands import TrainConfig
 from llp.config.own_code import placed_errors
-from llp.config.schema import Hardware
-from llp.config.targets import GIVEN, check_targets
-from llp.data.noise import noise_of
+from llp.config.schema import SelectBy
+from llp.config.targets import check_targets
+from llp.data.noise import Noise, noise_of
 from llp.data.table import InstanceTable
 from llp.files import locked, write_atomically
-from llp.runs.attempt import error_file, log_file, next_attempt, remove_checkpoints, take_over, tidy, work_folder
-from llp.runs.build import build_model, check_input, open_table, resolved
-from llp.runs.identity import Run, describe, keeps_weights
+from llp.runs.attempt import Attempt, error_file, log_file, tidy
+from llp.runs.build import build_model, check_input, open_table
+from llp.runs.identity import Run, describe
 from llp.runs.load import serves
 from llp.runs.record import RunRecord, StageRecord
 from llp.runs.start import CHOSEN, FINAL, refits, selects_by, start
@@ -44,13 +40,13 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
 log = logging.getLogger(__name__)
 
 
-def run_one(config: DictConfig) -> RunRecord:
+def run_one(config: TrainConfig) -> RunRecord:
     """Run one point of the grid, unless it is finished; returns its result record.
 
     Parameters
     ----------
-    config : DictConfig
-        A composed `conf/train.yaml`. Nothing outside `data_dir` and `outputs_dir` is read or written.
+    config : TrainConfig
+        A checked config. Nothing outside `data_dir` and `outputs_dir` is read or written.
 
     Raises
     ------
@@ -60,17 +56,15 @@ def run_one(config: DictConfig) -> RunRecord:
     return _run(config)[0]
 
 
-def _run(config: DictConfig) -> tuple[RunRecord, bool]:
+def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
     """The point's record, and whether another call made it: earlier, or while this one waited."""
-    check_config(config)
-    # the checks go from cheap to dear: options, then the table, then what is built; none makes the run's folder
-    if not (Path(config.data_dir) / config.dataset.table).exists():  # preparing it takes time
-        check_targets(resolved(config, ("dataset", *GIVEN)))
-    with placed_errors(config):
-        table = open_table(config)
-    run = Run.of(config, table)
-    keep = keeps_weights(config)
-    record = None if config.force else run.finished(need_weights=keep, warn=False)  # under the lock it will
+    # the checks go from cheap to dear: the table, then what is built; none makes the run's folder
+    if not (config.data_dir / config.dataset.table).exists():  # preparing it takes time
+        check_targets(config)
+    with placed_errors(config.targets, debug=config.debug):
+        table = open_table(config.dataset, config.data_dir)
+    run = Run.of(config.identity, table, config.outputs_dir)
+    record = None if config.force else run.finished(config.keeps_weights, warn=False)  # under the lock it will
     if record is not None:
         tidy(run.folder)
         log.info("%s: finished before, skipped", describe(run))
@@ -79,128 +73,87 @@ def _run(config: DictConfig) -> tuple[RunRecord, bool]:
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
         # asked again: another one may have finished the run while this one waited
-        record = None if config.force else run.finished(need_weights=keep)
-        reused = record is not None
-        if record is None:
-            with log_file(run.folder / "run.log"), error_file(run.folder / "error.json"), placed_errors(config):
-                record = _train(config, run, table, keep)
-        else:
+        record = None if config.force else run.finished(config.keeps_weights)
+        if record is not None:
             log.info("%s: finished meanwhile", describe(run))
-    return record, reused
+            return record, True
+        with (
+            log_file(run.folder / "run.log"),
+            error_file(run.folder / "error.json"),
+            placed_errors(config.targets, debug=config.debug),
+        ):
+            return _train(config, run, table), False
 
 
-def _train(config: DictConfig, run: Run, table: InstanceTable, keep: bool) -> RunRecord:
+def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
+    """Train, measure and record a run, in its folder."""
     import torch
 
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
     from llp.runs.tracking import track
-    from llp.training.callbacks import monitor_of
-    from llp.training.stage import StageFiles, train_stage
+    from llp.training.plan import Plan, StageFiles
+    from llp.training.stage import train_stage
 
-    started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
-    attempt = next_attempt(run.folder)
-    # beside an earlier result, which stays whole until the new one takes its place
-    work = work_folder(run.folder, run.result_path, anew=config.force)
-    if attempt > 1 and work == run.folder and not any((work / "checkpoints").glob("*.ckpt")):
-        log.info(
-            "%s: begins anew, no checkpoint was written before it was cut off (checkpoint_minutes=%s)",
-            describe(run),
-            config.checkpoint_minutes,
-        )
-    keep = keep or run.weights_path.is_file()  # as the result that this one replaces
-    write_atomically(work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
-    first_stages, first = _first_stage(config, table)
+    attempt = Attempt.at(run.folder, run.result_path, anew=config.force)
+    if attempt.lost:
+        minutes = config.checkpoint_minutes
+        begins = "begins again, no checkpoint was written before it was cut off"
+        log.info("%s: %s (checkpoint_minutes=%s)", describe(run), begins, minutes)
+    keep = config.keeps_weights or run.weights_path.is_file()  # as the result that this one replaces
+    write_atomically(attempt.work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
+    earlier, first = _first_stage(config, table)
     torch.set_num_threads(config.trainer.threads)
     method, data = start(config, table, first, refit=False)
-    select_by = selects_by(config, data)
-    point = [config.dataset.name, grouping_key(config).name, config.method.name]
-    metric_name, better = main_metric(method.label_kind)
-    log.info(
-        "%s: %d bags, %d train and %d test instances",
-        describe(run),
-        len(data.train_bags),
-        len(data.train_bags.rows),
-        len(data.test_rows),
-    )
-    if method.trains and config.protocol.name == "holdout":
-        picking = monitor_of(method, select_by).name
-        log.info("%s: %s over %d held-out bags picks the epoch", describe(run), picking, len(data.held_out_bags))
-    if data.n_left_out_bags:
-        said = "%s: bags overlap: %d that share rows with held-out or test bags are not trained on where these measure"
-        log.info(said, describe(run), data.n_left_out_bags)
-    noise = noise_of(config.get("noise"), table, grouping_key(config))
-    if noise is not None or data.sums_outside:
-        said = "%s: %s; %d sums of train bags are below 0 or above the size, which no labels of 0 and 1 give"
-        log.info(said, describe(run), noise or "no noise is declared", data.sums_outside)
-    if config.trainer.evaluate_every != 1:
-        looks = data.minibatches_per_look, data.minibatches_per_epoch
-        log.info("%s: a look at the model every %d of an epoch's %d minibatches", describe(run), *looks)
-    with track(
-        config.logger,
-        folder=run.folder,
-        run_id=f"{run.hash}-{attempt}",
-        name="-".join([*point, f"fold{config.fold}", f"seed{config.seed}"]),
-        group="-".join(point),
-        tags=[*point, f"fold={config.fold}", f"seed={config.seed}", config.protocol.name],
-        config=run.config,
-        metric=metric_name,
-        better=better,
-    ) as tracker:
+    select_by = selects_by(config.protocol, data)
+    _tell(run, method, data, select_by, noise_of(config.noise, table, data.key))
+    with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracker:
 
         def on_row(row: "Row") -> None:
             log.info("%s: %s", describe(run), _row_line(row))
             tracker.log_epoch(row)
 
-        stage = train_stage(
-            method,
-            data,
-            StageFiles(work / "metrics.csv", work / "checkpoints"),
-            max_epochs=config.trainer.max_epochs,
-            patience=config.trainer.patience,
+        plan = Plan(
+            name=describe(run),
+            trainer=config.trainer,
+            hardware=config.hardware,
             select_by=select_by,
-            hardware=Hardware(**config.hardware),
+            files=StageFiles(attempt.work / "metrics.csv", attempt.work / "checkpoints"),
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
-            name=describe(run),
-            again=(lambda: start(config, table, first, refit=True)) if refits(config) else None,
         )
+        again = partial(start, config, table, first, refit=True) if refits(config.protocol, data.key) else None
+        stage = train_stage(method, data, plan, again)
         if data.test_bags is not None:
-            _write_bags(work / "bags.csv", method, stage, data)
+            _write_bags(attempt.work / "bags.csv", method, stage, data)
         if keep:
-            _keep(work, FINAL, stage.method.model.state_dict())
-            if stage.refitted is not None and method.trains:
-                _keep(work, CHOSEN, stage.chosen.weights)
-        record = run_record(
-            config,
-            run.config,
-            run.hash,
-            data=data,
-            stage=stage,
-            select_by=select_by,
-            first_stages=first_stages,
-            attempt=attempt,
-            started=started,
-            seconds=time.perf_counter() - begin,
-        )
+            _keep(attempt.work / "checkpoints", stage)
+        record = run_record(config, run, data, stage, select_by, earlier, attempt)
         tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
-    if not (work / "config.yaml").is_file():
-        raise FileNotFoundError(errno.ENOENT, "The run's folder was moved or removed while it trained", str(work))
-    # result.json last: cut off before it, the run goes on from its checkpoint; after it, there is only to tidy up
-    take_over(run.folder, work)
-    record.write(run.result_path)
-    remove_checkpoints(run.folder)
-    if work != run.folder:
-        shutil.rmtree(work)
-    metric = record.metric
-    log.info(
-        "%s: %s %s (epoch %d)",
-        describe(run),
-        metric.name,
-        "undefined" if metric.best is None else f"{metric.best:.4f}",
-        metric.best_epoch,
-    )
+    attempt.finish(record, run.result_path)
+    metric, value = record.metric, "undefined" if record.metric.best is None else f"{record.metric.best:.4f}"
+    log.info("%s: %s %s (epoch %d)", describe(run), metric.name, value, metric.best_epoch)
     return record
+
+
+def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy, noise: Noise | None) -> None:
+    """Log on what a run trains, and by what its epoch is chosen."""
+    from llp.training.callbacks import monitor_of
+
+    name, bags = describe(run), data.train_bags
+    log.info("%s: %d bags, %d train and %d test instances", name, len(bags), len(bags.rows), len(data.test_rows))
+    if method.trains and data.protocol == "holdout":
+        picking = monitor_of(method, select_by).name
+        log.info("%s: %s over %d held-out bags picks the epoch", name, picking, len(data.held_out_bags))
+    if data.n_left_out_bags:
+        said = "%s: bags overlap: %d that share rows with held-out or test bags are not trained on where these measure"
+        log.info(said, name, data.n_left_out_bags)
+    if noise is not None or data.sums_outside:
+        said = "%s: %s; %d sums of train bags are below 0 or above the size, which no labels of 0 and 1 give"
+        log.info(said, name, noise or "no noise is declared", data.sums_outside)
+    if data.minibatches_per_look != data.minibatches_per_epoch:
+        looks = data.minibatches_per_look, data.minibatches_per_epoch
+        log.info("%s: a look at the model every %d of an epoch's %d minibatches", name, *looks)
 
 
 def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LLPDataModule") -> None:
@@ -222,10 +175,15 @@ def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LL
     write_atomically(path, lambda temporary: bags.write_csv(temporary))
 
 
-def _keep(work: Path, name: str, weights: dict[str, Any]) -> None:
+def _keep(folder: Path, stage: "StageResult") -> None:
+    """Keep the final model's weights; where it was trained again, those of the chosen epoch beside them."""
     import torch
 
-    write_atomically(work / "checkpoints" / name, lambda path: torch.save(weights, path))
+    kept = {FINAL: stage.method.model.state_dict()}
+    if stage.refitted is not None and stage.method.trains:
+        kept[CHOSEN] = stage.chosen.weights
+    for name, weights in kept.items():
+        write_atomically(folder / name, partial(torch.save, weights))
 
 
 def _row_line(row: "Row") -> str:
@@ -235,20 +193,16 @@ def _row_line(row: "Row") -> str:
     return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
 
 
-def _first_stage(config: DictConfig, table: InstanceTable) -> tuple[list[StageRecord], Path | None]:
+def _first_stage(config: TrainConfig, table: InstanceTable) -> tuple[list[StageRecord], Path | None]:
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
-    if "first_stage" not in config.method:
+    earlier = config.first_stage()
+    if earlier is None:
         return [], None
-    # a run of its own with its own hash: every method that starts from it, and a user who trains it, shares it
-    earlier = config.copy()
-    earlier.method = config.method.first_stage
-    earlier.force = False
-    earlier.save_model = True
-    weights = Run.of(earlier, table).weights_path
-    if weights.is_file():
-        model, names = build_model(earlier, table), (FINAL, CHOSEN) if refits(config) else (FINAL,)
-        if not all(serves(model, weights.with_name(name)) for name in names):
-            weights.unlink()
+    run = Run.of(earlier.identity, table, earlier.outputs_dir)
+    if run.weights_path.is_file():
+        names = (FINAL, CHOSEN) if refits(config.protocol, config.grouping_key) else (FINAL,)
+        model = build_model(earlier, table)
+        if not all(serves(model, run.weights_path.with_name(name)) for name in names):
+            run.weights_path.unlink()
     record, reused = _run(earlier)
-    folder = Run.of(earlier, table).folder
-    return [stage.model_copy(update={"run": str(folder), "reused": reused}) for stage in record.stages], folder
+    return [stage.model_copy(update={"run": str(run.folder), "reused": reused}) for stage in record.stages], run.folder

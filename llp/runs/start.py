@@ -1,16 +1,16 @@
 """What a run trains: a method before its first step, on its data; and whether it is trained anew in the end."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
-
+from llp.config.commands import TrainConfig
+from llp.config.schema import ProtocolConfig, SelectBy
+from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
 from llp.runs.build import build_data, build_method, build_model
 from llp.runs.load import load_weights
 
 if TYPE_CHECKING:
-    from llp.config.schema import SelectBy
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
 
@@ -23,40 +23,36 @@ CUT_BAGS = ("fixed", "prior")
 """Kinds of bags that are cut from sorted rows: neither do their instances share a key, nor are they drawn at random."""
 
 
-def refits(config: DictConfig) -> bool:
+def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
     """Whether the final model is trained anew on all train bags, once the epoch is chosen.
 
     `protocol.refit=auto`: where bags differ by what they are made of, so that each one says something of its own.
     """
-    asked = config.protocol.get("refit")
-    if asked == "auto":
-        return str(config.grouping_key.kind) in ("feature", "given")
-    return bool(asked)
+    return key.kind in ("feature", "given") if protocol.refit == "auto" else bool(protocol.refit)
 
 
-def selects_by(config: DictConfig, data: "LLPDataModule") -> "SelectBy":
+def selects_by(protocol: ProtocolConfig, data: "LLPDataModule") -> SelectBy:
     """What picks the epoch.
 
     `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows and
     do not overlap, the estimate whose picks lost least (docs/suite.md); else the bags' loss.
     """
-    asked: Literal["auto"] | SelectBy = config.protocol.select_by
-    if asked != "auto":
-        return asked
-    apart = config.grouping_key.kind not in CUT_BAGS and not data.bags_overlap
+    if protocol.select_by != "auto":
+        return protocol.select_by
+    apart = data.key.kind not in CUT_BAGS and not data.bags_overlap
     drawn = len(data.held_out_bags) >= ENOUGH_BAGS and apart
     return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
 
 
 def start(
-    config: DictConfig, table: InstanceTable, first: Path | None, *, refit: bool
+    config: TrainConfig, table: InstanceTable, first: Path | None, *, refit: bool
 ) -> tuple["LLPMethod", "LLPDataModule"]:
     """The method before its first step, and its data.
 
     Parameters
     ----------
     config, table
-        The composed config and its dataset's table.
+        The config and its dataset's table.
     first : Path or None
         Folder of the finished first stage that the method starts from.
     refit : bool
@@ -66,6 +62,7 @@ def start(
     method = build_method(config, table)
     if first is not None:
         first_model = build_model(config, table)
-        load_weights(first_model, first, CHOSEN if refits(config) and not refit else FINAL)
+        held_out = refits(config.protocol, config.grouping_key) and not refit
+        load_weights(first_model, first, CHOSEN if held_out else FINAL)
         method.start_from(first_model)
     return method, build_data(config, table, instance_labels=method.sees_instance_labels, all_bags=refit)

@@ -9,12 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from omegaconf import DictConfig
 from pydantic import ValidationError
 
 from llp.config.options import reason
+from llp.config.schema import CSVLogger, WandBLogger, WandBProject
 from llp.errors import InputError, first_line
 from llp.files import read_small, write_atomically
+from llp.runs.identity import Run
 
 if TYPE_CHECKING:  # Lightning takes seconds to import
     from llp.training.callbacks import Row
@@ -43,61 +44,49 @@ class Tracker:
 
 @contextmanager
 def track(
-    logger: DictConfig,
-    *,
-    folder: Path,
-    run_id: str,
-    name: str,
-    group: str,
-    tags: list[str],
-    config: dict[str, Any],
-    metric: str,
-    better: Literal["max", "min"],
+    logger: CSVLogger | WandBLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]
 ) -> Iterator[Tracker]:
     """Follow one run. With `logger=csv` nothing is sent anywhere.
 
     Parameters
     ----------
-    logger : DictConfig
-        The composed `logger` group.
-    folder : Path
-        The run's folder; offline files lie under it.
-    run_id : str
-        Tells the run and the attempt at it, so that a repeated run never appends to an old one; the folder adds digits
-        of its own, as W&B takes no run twice, also not one that was removed here.
-    name, group, tags
-        How it is shown.
-    config : dict
-        The run's resolved configuration, with fold and seed.
-    metric, better
+    logger : CSVLogger or WandBLogger
+        What follows it.
+    run, attempt
+        The run, in whose folder offline files lie, and which attempt at it this is: a repeated run never appends to an
+        old one. The folder adds digits of its own, as W&B takes no run twice, also not one that was removed here.
+    metric : (str, str)
         Name of the run's own metric, and which of its values counts: that of all epochs which is the summary's.
     """
-    if logger.name != "wandb":
+    if isinstance(logger, CSVLogger):
         yield Tracker(None)
         return
+    name, better = metric
+    cell, of_cell = run.point[:3], [f"fold={run.point.fold}", f"seed={run.point.seed}"]
+    tags = [*cell, *of_cell, str(run.config["protocol"]["name"])]
     with open_run(
         logger,
-        folder,
-        id=f"{run_id}-{_unique_part(folder)}",
-        name=name,
-        group=group,
+        run.folder,
+        id=f"{run.hash}-{attempt}-{_unique_part(run.folder)}",
+        name="-".join([*cell, f"fold{run.point.fold}", f"seed{run.point.seed}"]),
+        group="-".join(cell),
         tags=[*(tag[:TAG_LENGTH] for tag in tags), *logger.tags],
         job_type="train",
-        config=config,
-    ) as run:
-        run.define_metric("epoch", hidden=True)
-        run.define_metric("*", step_metric="epoch")
-        run.define_metric(f"test_{metric}", step_metric="epoch", summary=better)
-        yield Tracker(run)
+        config=run.config,
+    ) as tracked:
+        tracked.define_metric("epoch", hidden=True)
+        tracked.define_metric("*", step_metric="epoch")
+        tracked.define_metric(f"test_{name}", step_metric="epoch", summary=better)
+        yield Tracker(tracked)
 
 
 @contextmanager
-def open_run(logger: DictConfig, folder: Path, **shown: Any) -> Iterator[Any]:
+def open_run(logger: WandBProject, folder: Path, **shown: Any) -> Iterator[Any]:
     """A run of W&B that is finished with its outcome.
 
     Parameters
     ----------
-    logger : DictConfig
+    logger : WandBProject
         `project`, `entity` and `mode`.
     folder : Path
         Where offline files lie.

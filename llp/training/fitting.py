@@ -13,13 +13,13 @@ from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from llp import signals
-from llp.config.schema import Hardware
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.training.callbacks import Position, Stop
 from llp.training.chunks import ChunkTraining
 from llp.training.finite import StopUnlessFinite, stopped_unless_finite
 from llp.training.place import device_of, keeps_on
+from llp.training.plan import Plan
 from llp.training.progress import SignOfLife
 from llp.training.resume import ResumeCheckpoint, ResumeFile
 
@@ -40,16 +40,14 @@ class Fitting:
         What is trained, on what.
     callbacks : sequence of Callback
         What this training has of its own.
+    plan : Plan
+        How.
     looks : int
         Looks at the model, each an epoch to Lightning.
     checkpoint : Path
-        Where it writes what it needs to go on, at most every `checkpoint_minutes`.
-    evaluates : bool
-        Whether the model is evaluated at each look.
-    name : str
-        The training in words.
+        Where it writes what it needs to resume.
     shown : str or None
-        The logged value that the sign of life shows.
+        The logged value that the sign of life shows; None where the model is not evaluated at the looks.
 
     Attributes
     ----------
@@ -62,24 +60,22 @@ class Fitting:
         method: LLPMethod,
         data: LLPDataModule,
         callbacks: Sequence[Callback],
+        plan: Plan,
         *,
         looks: int,
-        hardware: Hardware,
         checkpoint: Path,
-        checkpoint_minutes: float,
-        evaluates: bool,
-        name: str,
         shown: str | None = None,
     ) -> None:
+        hardware = plan.hardware
         self._method, self._data, self._checkpoint = method, data, checkpoint
         self._resume_file = ResumeFile()
-        self._sign_of_life = SignOfLife(name, data, shown)
+        self._sign_of_life = SignOfLife(plan.name, data, shown)
         self.device = device_of(hardware)
         if hardware.row_order == "bag" and method.sees_instance_labels:
             alone = f"{type(method).__name__} is trained on single instances"
             log.warning("hardware.row_order=bag has no effect: %s", alone)
         around = [
-            Position(data), StopUnlessFinite(), *callbacks, ResumeCheckpoint(checkpoint, 60 * checkpoint_minutes),
+            Position(data), StopUnlessFinite(), *callbacks, ResumeCheckpoint(checkpoint, 60 * plan.checkpoint_minutes),
             self._sign_of_life, Stop(),
         ]  # fmt: skip
         if keeps_on(self.device, hardware, data, method):
@@ -88,7 +84,7 @@ class Fitting:
             data.pin()
         self._trainer = L.Trainer(
             max_epochs=looks,
-            limit_val_batches=None if evaluates else 0,
+            limit_val_batches=0 if shown is None else None,
             accelerator=self.device.type,
             deterministic=hardware.deterministic,
             devices=1,

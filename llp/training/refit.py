@@ -2,13 +2,12 @@
 
 import logging
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import torch
 
-from llp.config.schema import Hardware
 from llp.data.datamodule import LLPDataModule
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
@@ -16,6 +15,7 @@ from llp.training.callbacks import Row
 from llp.training.evaluation import evaluate
 from llp.training.finite import require_finite
 from llp.training.fitting import Fitting
+from llp.training.plan import Plan
 from llp.training.resume import VERSIONS, read_checkpoint
 
 log = logging.getLogger(__name__)
@@ -90,35 +90,19 @@ class Refitted(NamedTuple):
     instances: int
 
 
-def refit(
-    method: LLPMethod,
-    data: LLPDataModule,
-    checkpoint: Path,
-    *,
-    steps: int,
-    hardware: Hardware,
-    checkpoint_minutes: float,
-    measure: bool,
-    name: str,
-) -> dict[str, float] | None:
+def refit(method: LLPMethod, data: LLPDataModule, plan: Plan, *, steps: int, measure: bool) -> dict[str, float] | None:
     """Train a method for a number of steps on data that hold nothing out.
 
     Parameters
     ----------
     method, data
         What is trained, as it is before its first step, on what.
-    checkpoint : Path
-        Its resume checkpoint.
+    plan : Plan
+        How.
     steps : int
         Optimizer steps.
-    hardware : Hardware
-        Where to compute.
-    checkpoint_minutes : float
-        Least time between two checkpoints.
     measure : bool
         Whether the result is measured on the fold's test rows or test bags.
-    name : str
-        The run in words.
 
     Returns
     -------
@@ -126,18 +110,9 @@ def refit(
         The measures.
     """
     data.stop_after(steps)
-    fitting = Fitting(
-        method,
-        data,
-        [],
-        looks=math.ceil(steps / data.minibatches_per_look),
-        hardware=hardware,
-        checkpoint=checkpoint,
-        checkpoint_minutes=checkpoint_minutes,
-        evaluates=False,
-        name=f"{name} refit",
-    )
-    log.info("%s: refit on all %d train bags, %d steps", name, len(data.train_bags), steps)
+    looks, named = math.ceil(steps / data.minibatches_per_look), replace(plan, name=f"{plan.name} refit")
+    fitting = Fitting(method, data, [], named, looks=looks, checkpoint=plan.files.refit)
+    log.info("%s: refit on all %d train bags, %d steps", plan.name, len(data.train_bags), steps)
     with fitting.guarded():
         if method.trains:
             fitting.fit()

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from llp.runs.run import run_one
 from tests.helpers.commands import TINY, Command
+from tests.helpers.composed import run_one
 from tests.helpers.cutting import untimed_curves, untimed_record, untimed_records
 
 LONG = ("trainer.max_epochs=15", "trainer.patience=15", "checkpoint_minutes=0")

@@ -13,7 +13,7 @@ from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.train_split import Features, TrainSplit
-from llp.runs.build import build_method, build_model
+from tests.helpers.composed import build_method, build_model
 
 register()
 

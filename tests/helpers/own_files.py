@@ -3,6 +3,8 @@
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+from llp.config.checks import check_config
+from llp.config.commands import PrepareConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
@@ -16,7 +18,7 @@ def prepare_files(data_dir, files, *options, name="mine", **given):
     words = [f"{key}={value}" for key, value in {"name": name, "files": f"'{files}'", **given}.items()]
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         config = compose("prepare", ["dataset=files", *words, *options])
-    return InstanceTable.open(prepare_table(config.dataset, data_dir))
+    return InstanceTable.open(prepare_table(check_config(config, PrepareConfig).dataset, data_dir))
 
 
 def values_of(table, recipe, column):

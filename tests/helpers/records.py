@@ -3,10 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
-from llp.runs.build import open_table
-from llp.runs.identity import Run
 from llp.runs.record import MetricRecord, RunRecord, StageRecord
 
 
@@ -92,13 +88,3 @@ def write_folds(outputs_dir: Path, values: list[float], **changes: Any) -> None:
     """Write one finished run per fold."""
     for fold, value in enumerate(values):
         write_run(outputs_dir, value, fold=fold, **changes)
-
-
-def run_of(config: DictConfig) -> Run:
-    """The run of a composed config."""
-    return Run.of(config, open_table(config))
-
-
-def record_of(config: DictConfig) -> RunRecord:
-    """The record of a composed config's finished run."""
-    return RunRecord.read(run_of(config).result_path)

@@ -3,9 +3,9 @@
 import torch
 
 from llp.config.schema import Hardware
-from llp.runs.build import build_data, build_method, build_model, open_table
-from llp.runs.start import selects_by
-from llp.training.stage import StageFiles, train_stage
+from llp.training.plan import Plan, StageFiles
+from llp.training.stage import train_stage
+from tests.helpers.composed import build_data, build_method, build_model, checked, open_table, selects_by
 from tests.helpers.cutting import CutOffError
 
 HOST = {"accelerator": "cpu", "deterministic": False, "features_on": "host", "row_order": "auto"}
@@ -19,20 +19,16 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, **hardware):
     if "first_stage" in config.method:
         method.start_from(build_model(config, table))
     data = build_data(config, table, instance_labels=method.sees_instance_labels)
-    files = StageFiles(folder / "metrics.csv", folder)
-    stage = train_stage(
-        method,
-        data,
-        files,
-        max_epochs=config.trainer.max_epochs,
-        patience=config.trainer.patience,
+    plan = Plan(
+        name="a run",
+        trainer=checked(config).trainer,
         select_by=selects_by(config, data),
         hardware=Hardware(**HOST | hardware),
+        files=StageFiles(folder / "metrics.csv", folder),
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
-        name="a run",
     )
-    return stage, method, data
+    return train_stage(method, data, plan), method, data
 
 
 def untimed(rows):

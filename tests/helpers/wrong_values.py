@@ -6,6 +6,7 @@ import llp.report
 import llp.status  # noqa: F401  # registers its config, as llp.report does
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.hydra_main import store
 from tests.helpers.commands import TINY
 
 # what is written after the options of a tiny run of llp.train: how the line begins that refuses it
@@ -123,6 +124,7 @@ def composed(command, overrides):
     """The config of a command; of a tiny run for `train`."""
     register()
     if command in ("report", "status"):
+        store(command)
         with initialize(version_base="1.3", config_path=None):
             return compose(command, overrides)
     if command == "train":

@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from llp.config.checks import check_config
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
+from tests.helpers.composed import check_config
 from tests.helpers.wrong_values import VALUES, composed
 from tests.robustness.faults import FAULTS
 from tests.robustness.scene import Answer, CannotBeMadeError, Scene

@@ -14,8 +14,8 @@ from llp.data.overlap import split_bags
 from llp.models.dense import dense
 from llp.models.embedding_mlp import EmbeddingMLP
 from llp.models.multi_hot import MultiHot
-from llp.runs.build import build_model
 from llp.seeding import keyed_seed
+from tests.helpers.composed import build_model
 from tests.helpers.every_method import composed
 from tests.helpers.tables import make_table
 

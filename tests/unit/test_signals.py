@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from llp import signals
 from llp.files import locked
-from llp.runs.run import run_one
+from tests.helpers.composed import run_one
 
 SCRIPT = """
 import os, signal, sys

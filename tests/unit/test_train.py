@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from llp.train import _train
-from tests.helpers.records import record_of, run_of
+from llp.train import criterion
+from tests.helpers.composed import record_of, run_of, run_one
 
 pytestmark = pytest.mark.run  # trains
 
@@ -26,17 +26,17 @@ def curve_of(config, name):
 )
 def test_under_holdout_it_is_what_picked_the_epoch(tiny, overrides, column):
     config = tiny("protocol=holdout", *overrides)
-    returned = _train(config)
+    returned = criterion(run_one(config))
     assert returned == pytest.approx(min(curve_of(config, column)))
     assert returned != pytest.approx(record_of(config).metric.best)
-    assert _train(config) == returned  # of the finished run
+    assert criterion(run_one(config)) == returned  # of the finished run
 
 
 def test_under_paper_it_is_the_test_metric(tiny):
     config = tiny()
-    assert _train(config) == record_of(config).metric.best
+    assert criterion(run_one(config)) == record_of(config).metric.best
     assert record_of(config).metric.held_out is None
 
 
 def test_a_method_without_training_has_no_held_out_loss(tiny):
-    assert math.isnan(_train(tiny("protocol=holdout", "method=group_prior")))
+    assert math.isnan(criterion(run_one(tiny("protocol=holdout", "method=group_prior"))))

@@ -1,11 +1,11 @@
 """`dataset=files` in a command that trains: the table is prepared first, and used by its name."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 
 from llp.config.checks import check_config
+from llp.config.commands import PrepareConfig
 from llp.config.grouping_keys import CONF_DIR, read_option
 from llp.datasets.preparation import prepare_table
 
@@ -38,6 +38,6 @@ def prepare_beforehand(words: Sequence[str]) -> list[str]:
     place = [word for word in words if word.startswith("data_dir=")]
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         config = compose("prepare", [GIVEN, *place, *of_files])
-    check_config(config, "prepare")
-    prepare_table(config.dataset, Path(config.data_dir), None, config.errors)
-    return [*(word for word in words if word not in (GIVEN, *of_files)), f"dataset={config.name}"]
+    checked = check_config(config, PrepareConfig)
+    prepare_table(checked.dataset, checked.data_dir, None, checked.errors)
+    return [*(word for word in words if word not in (GIVEN, *of_files)), f"dataset={checked.dataset.name}"]

@@ -10,13 +10,14 @@ from hydra import compose, initialize_config_dir
 from llp.analysis.matrix import evenly_spaced, measure_matrix, read_matrices, remove_matrices_of_other_tables
 from llp.analysis.separation import from_matrix
 from llp.analysis.space import multi_hot_space
-from llp.analyze import analyze, check_analysis, matrix_keys
+from llp.analyze import analyze, matrix_keys
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.bags import Bags, GroupingKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from tests.helpers.commands import TINY
+from tests.helpers.composed import check_config
 
 pytestmark = pytest.mark.run  # measures for seconds
 
@@ -32,7 +33,7 @@ def composed(tmp_path_factory, data_dir):
 
     def compose_with(*overrides):
         with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            return compose("analyze", [*TINY[:3], *SMALL, *places, *overrides])
+            return check_config(compose("analyze", [*TINY[:3], *SMALL, *places, *overrides]), "analyze")
 
     return compose_with
 
@@ -99,12 +100,12 @@ def test_what_cannot_be_measured_is_told(composed):
         "matrix_bags=1": "Invalid matrix_bags=1: expected an integer >= 2",
     }.items():
         with pytest.raises(InputError) as error:
-            check_analysis(composed(wrong))
+            matrix_keys(composed(wrong))
         assert str(error.value).startswith(message)
     with pytest.raises(
         InputError, match="Invalid space='none': expected multi_hot or the folder of a finished run, for"
     ):
-        check_analysis(composed("matrix=C3", "space=none"))
+        matrix_keys(composed("matrix=C3", "space=none"))
     assert [key.low_thresh for key in matrix_keys(composed("matrix=C3"))] == [5]
 
 

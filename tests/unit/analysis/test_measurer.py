@@ -14,7 +14,7 @@ from llp.analysis.separation import squared_euclidean
 from llp.analysis.space import multi_hot_space
 from llp.analysis.table import show_bag_datasets
 from llp.analysis.vector_blocks import Scaled, sum_of_moments
-from llp.analyze import add_clusters, analyze, check_analysis, make_space
+from llp.analyze import add_clusters, check_metric, make_space
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.build_bags import build_all
@@ -22,6 +22,7 @@ from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from tests.helpers.commands import TINY
+from tests.helpers.composed import check_config
 
 N = 900
 VOCAB = {"A": 6, "B": 40, "C": 300}
@@ -194,7 +195,7 @@ def test_name_of_a_dataset_stays_in_the_outputs_folder(tmp_path, data_dir):
         tiny = [one for one in TINY if one.startswith("dataset")]
         config = compose("analyze", [*tiny, *options, f"data_dir={data_dir}", f"outputs_dir={outputs}"])
     with pytest.raises(InputError, match=r"Invalid dataset.name='../../../x': expected a name that a folder can have"):
-        analyze(config)
+        check_config(config, "analyze")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -214,11 +215,8 @@ def test_spaces_that_do_not_fit(table, tmp_path):
 
 
 def test_metric_that_scipy_does_not_know():
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("analyze", ["metric=manhattan"])
     with pytest.raises(InputError, match=r"Invalid metric='manhattan': expected a metric of scipy's cdist: sq"):
-        check_analysis(config)
+        check_metric("manhattan")
 
 
 @pytest.fixture(scope="module")

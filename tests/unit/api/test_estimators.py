@@ -38,11 +38,10 @@ from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.datasets.files.recipe import Recipe
-from llp.runs.identity import Run
-from llp.runs.run import run_one
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
+from tests.helpers.composed import run_of, run_one
 from tests.helpers.own_files import prepare_files
 
 QUICK = {"max_epochs": 2, "learning_rate": 0.01}
@@ -120,8 +119,8 @@ def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame
     classifier = LLPClassifier(method, max_epochs=3, random_state=seed)
     classifier.fit(features(frame), bags=bags, proportions=proportions(pairs))
     np.testing.assert_array_equal(classifier.decision_function(features(frame)), expected)
-    assert Run.of(config, runs.table).finished() is not None
-    assert classifier.record_.metric.best == Run.of(config, runs.table).finished().metric.best
+    assert run_of(config, runs.table).finished() is not None
+    assert classifier.record_.metric.best == run_of(config, runs.table).finished().metric.best
 
 
 def test_probabilities_and_classes(frame, fitted):

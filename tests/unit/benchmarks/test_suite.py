@@ -8,10 +8,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from benchmarks.suite import RATES, at_chosen_rates, chosen_rates, parts_of, read_arguments, searching, swept
-from llp.config.checks import check_config
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, grouping_key, options, read_option
+from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.errors import InputError
+from tests.helpers.composed import check_config, grouping_key
 from tests.helpers.records import record
 
 pytestmark = pytest.mark.run  # composes every point of the grids

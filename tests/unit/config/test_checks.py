@@ -9,13 +9,12 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 import llp.report  # noqa: F401  # registers its config
-from llp.config.checks import check_config
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, grouping_key, options
+from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.points import compose_grid
 from llp.config.targets import check_targets
 from llp.errors import InputError
-from llp.runs.run import run_one
+from tests.helpers.composed import check_config, checked, grouping_key, run_one
 from tests.helpers.wrong_values import VALUES, composed
 
 pytestmark = pytest.mark.run  # composes a config for each of its many cases
@@ -380,8 +379,8 @@ def test_target_that_is_no_function_is_refused(tiny):
         ("llp.models.mlp.MLP", "a subclass of llp.methods.base.LLPMethod, not MLP"),
         ("torch.optim.Adam", "a subclass of llp.methods.base.LLPMethod, not Adam"),
     ):
-        content = OmegaConf.to_container(tiny(f"method._target_={path}"), resolve=True)
-        message = refused(lambda content=content: check_targets(content))
+        config = checked(tiny(f"method._target_={path}"))
+        message = refused(lambda config=config: check_targets(config))
         assert message == f"Invalid method._target_='{path}': expected {expected}"
 
 
@@ -399,8 +398,8 @@ def test_target_of_a_command_line_outside_the_search_path_is_not_even_imported(t
 
 
 def test_what_cannot_be_imported_is_told_by_one_line_alone(tiny, caplog):
-    content = OmegaConf.to_container(tiny("method._target_=llp.methods.such"), resolve=True)
-    refused(lambda: check_targets(content))
+    config = checked(tiny("method._target_=llp.methods.such"))
+    refused(lambda: check_targets(config))
     assert caplog.text == ""
 
 

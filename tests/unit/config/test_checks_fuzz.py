@@ -9,9 +9,9 @@ from hydra.core.global_hydra import GlobalHydra
 from hypothesis import HealthCheck, given, settings
 from omegaconf import OmegaConf
 
-from llp.config.checks import check_config
 from llp.config.targets import check_targets
 from llp.errors import LONGEST_MESSAGE, InputError
+from tests.helpers.composed import check_config, checked
 from tests.helpers.wrong_values import composed
 
 COMMANDS = {
@@ -83,7 +83,7 @@ def accepted_or_refused(case):
     def check():
         check_config(config, command)
         if command == "train":
-            check_targets(OmegaConf.to_container(config, resolve=True))
+            check_targets(checked(config))
 
     assert "\n" not in message_of(check)
 

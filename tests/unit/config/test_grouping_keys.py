@@ -8,10 +8,10 @@ from omegaconf import OmegaConf
 from llp.config.grouping_keys import (
     CONF_DIR,
     GroupingKeySource,
-    grouping_key,
     grouping_key_node,
     read_columns,
 )
+from tests.helpers.composed import grouping_key
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.options import Share, Widths, check_options, check_value, find_target
 from llp.config.targets import METADATA
 from llp.errors import InputError, written
-from llp.runs.build import check_build, open_table
-from llp.runs.run import run_one
+from tests.helpers.composed import check_build, open_table, run_one
 from tests.helpers.tables import make_table
 
 pytestmark = pytest.mark.run  # composes many configs

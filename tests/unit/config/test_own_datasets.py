@@ -15,9 +15,7 @@ from llp.config.own_datasets import literal
 from llp.data.table import read_schema
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
-from llp.runs.build import open_table
-from llp.runs.identity import Run
-from llp.runs.run import run_one
+from tests.helpers.composed import check_config, run_of, run_one
 
 NAMES = ["${oc.env:HOME}", "${x}", r"a\${b}\\"]
 
@@ -44,7 +42,7 @@ def mine(tmp_path, monkeypatch):
     frame = {name: rng.choice(texts, 300) for name in NAMES}
     pl.DataFrame({**frame, "y": rng.integers(0, 2, 300)}).write_csv(tmp_path / "${y}.csv")
     config = composed("prepare", "dataset=files", "name=mine", rf"files='{tmp_path}/\${{y}}.csv'", "label=y")
-    prepare_table(config.dataset, tmp_path / "data")
+    prepare_table(check_config(config, "prepare").dataset, tmp_path / "data")
     return tmp_path
 
 
@@ -56,10 +54,11 @@ def test_columns_of_any_name_train_again_and_are_analyzed(mine):
     assert OmegaConf.to_container(config.dataset.key_columns, resolve=True) == NAMES
     record = run_one(config)
     assert record.config["grouping_key"]["columns"] == ["${x}"]
-    folder = Run.of(config, open_table(config)).folder
+    folder = run_of(config).folder
     again = composed("train", f"from='{folder}'", *places)
-    assert Run.of(again, open_table(again)).folder == folder
-    frame = pl.read_parquet(analyze(composed("analyze", "dataset=mine", "low_thresh=1", *places)) / "analysis.parquet")
+    assert run_of(again).folder == folder
+    analysis = analyze(check_config(composed("analyze", "dataset=mine", "low_thresh=1", *places), "analyze"))
+    frame = pl.read_parquet(analysis / "analysis.parquet")
     assert {*NAMES} <= {*frame["grouping_key"]}
 
 

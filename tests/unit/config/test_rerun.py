@@ -14,12 +14,9 @@ from hydra.types import RunMode
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.rerun import IDENTITY
 from llp.errors import InputError
-from llp.runs.build import open_table, resolved
 from llp.runs.grid import points_to_launch
-from llp.runs.identity import Run
-from llp.runs.run import run_one
+from tests.helpers.composed import checked, open_table, run_of, run_one
 from tests.helpers.cutting import untimed_record
 
 pytestmark = pytest.mark.run
@@ -47,7 +44,7 @@ def places(data_dir, tmp_path):
 def folder(tiny):
     config = tiny("dataset.table=signal_2", *SET)
     record = run_one(config)
-    return Run.of(config, open_table(config)).folder, record
+    return run_of(config, open_table(config)).folder, record
 
 
 def test_a_run_from_its_folder_is_the_same_run_and_gives_the_same_number(folder, places):
@@ -55,7 +52,7 @@ def test_a_run_from_its_folder_is_the_same_run_and_gives_the_same_number(folder,
     assert "=" in str(first)
     for given in (first, first / "config.yaml"):
         config = again(f"from='{given}'", *places)
-        assert Run.of(config, open_table(config)).hash == first.name
+        assert run_of(config, open_table(config)).hash == first.name
     assert untimed_record(run_one(config).model_dump()) == untimed_record(record.model_dump()) | {
         "epochs": [(stage.method, stage.epochs, stage.early_stopped) for stage in record.stages]
     }
@@ -154,7 +151,7 @@ def test_no_class_or_function_that_a_folder_names_is_called(tiny, tmp_path, monk
     pickled.write_bytes(pickle.dumps(Payload(marker)))
     (tmp_path / "payload.py").write_text(f"open({str(marker)!r}, 'w')\nclass Model: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    written = resolved(tiny(*SET), (*IDENTITY, "noise"))
+    written = checked(tiny(*SET)).identity
     for kind in UNPICKLED.values():
         content = copy.deepcopy(written)
         *groups, name = place.split(".")

@@ -12,11 +12,9 @@ from scipy import stats
 from llp.data.bags import Bags
 from llp.data.noise import Noise, check_sensitivity, with_noise
 from llp.errors import InputError
-from llp.runs.build import check_input, open_table
 from llp.runs.record import RunRecord
-from llp.runs.run import run_one
+from tests.helpers.composed import check_input, open_table, run_of, run_one
 from tests.helpers.every_method import batch_of, prepare
-from tests.helpers.records import run_of
 from tests.helpers.tables import make_table
 
 pytestmark = pytest.mark.run  # simulates for seconds

@@ -14,6 +14,7 @@ from hydra.core.hydra_config import HydraConfig
 from llp import prepare
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.preparation import not_prepared
@@ -43,39 +44,50 @@ RAW = {
 }
 
 
+def of(content):
+    """A dataset of some options, as it is handed on; also with a table's name that no config may have."""
+    others = {"label_kind": "binary", "key_columns": [], "learning_rate": 0.1, "patience": 1}
+    dataset = DatasetConfig.model_validate(others | content | {"table": "made"})
+    return dataset.model_copy(update={"table": content.get("table")})
+
+
+def prepare_table(content, *args, **options):
+    return prepare.prepare_table(of(content), *args, **options)
+
+
 def contents(folder):
     return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.iterdir()}
 
 
 def test_an_embedded_dataset_is_prepared_once(tmp_path):
-    folder = prepare.prepare_table(MADE, tmp_path / "data")
+    folder = prepare_table(MADE, tmp_path / "data")
     assert InstanceTable.open(folder).schema.made_by == MADE["prepare"]
     before = contents(folder)
-    assert prepare.prepare_table(MADE, tmp_path / "data") == folder
+    assert prepare_table(MADE, tmp_path / "data") == folder
     assert contents(folder) == before
-    prepare.prepare_table(MADE, tmp_path / "data", force=True)
+    prepare_table(MADE, tmp_path / "data", force=True)
     assert contents(folder) != before
 
 
 def test_a_table_of_other_options_is_not_taken(tmp_path):
-    prepare.prepare_table(MADE, tmp_path)
+    prepare_table(MADE, tmp_path)
     other = MADE | {"prepare": MADE["prepare"] | {"seed": 1}}
     with pytest.raises(InputError, match="holds another table"):
-        prepare.prepare_table(other, tmp_path)
+        prepare_table(other, tmp_path)
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
     for left in (".made.99999.tmp", ".made.99999.raw.tmp"):
         (tmp_path / left).mkdir()
         (tmp_path / left / "label.npy").write_bytes(b"half")
-    prepare.prepare_table(MADE, tmp_path)
+    prepare_table(MADE, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".made.lock", "made"]
 
 
 def test_the_second_of_two_waits_and_finds_the_table(tmp_path, caplog):
     held = FileLock(tmp_path / ".made.lock")
     held.acquire()
-    second = threading.Thread(target=prepare.prepare_table, args=(MADE, tmp_path))
+    second = threading.Thread(target=prepare_table, args=(MADE, tmp_path))
     second.start()
     deadline = time.monotonic() + 30
     while "waiting" not in caplog.text and time.monotonic() < deadline:
@@ -89,27 +101,27 @@ def test_the_second_of_two_waits_and_finds_the_table(tmp_path, caplog):
 
 def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
     with pytest.raises(InputError) as error:
-        prepare.prepare_table(RAW, tmp_path)
+        prepare_table(RAW, tmp_path)
     assert "from somewhere, terms: theirs" in str(error.value)
     assert f"python -m llp.prepare dataset=criteo_ctr raw=PATH data_dir={tmp_path}" in str(error.value)
 
 
 def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
     with pytest.raises(InputError, match="reads no raw file, expected no raw="):
-        prepare.prepare_table(MADE, tmp_path, raw="x.txt")
+        prepare_table(MADE, tmp_path, raw="x.txt")
 
 
 def test_an_unknown_way_with_errors_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"Invalid errors=.ignore.: expected stop or skip, such as errors=stop"):
-        prepare.prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
+        prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
 
 
 @pytest.mark.parametrize("force", ["no", "false", "maybe", 1, None])
 def test_force_is_true_or_false(tmp_path, force):
-    folder = prepare.prepare_table(MADE, tmp_path)
+    folder = prepare_table(MADE, tmp_path)
     before = contents(folder)
     with pytest.raises(InputError, match=f"Invalid force={written(force)}: expected true or false, such as force=true"):
-        prepare.prepare_table(MADE, tmp_path, force=force)
+        prepare_table(MADE, tmp_path, force=force)
     assert contents(folder) == before
 
 
@@ -118,10 +130,10 @@ def test_force_is_true_or_false(tmp_path, force):
 def test_a_table_stays_inside_the_data_folder(tmp_path, name, force):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").write_text("years")
-    prepare.prepare_table(MADE, tmp_path / "data")
+    prepare_table(MADE, tmp_path / "data")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(InputError, match=r"Invalid dataset\.table=.*expected one name"):
-        prepare.prepare_table(MADE | {"table": name}, tmp_path / "data", force=force)
+        prepare_table(MADE | {"table": name}, tmp_path / "data", force=force)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -129,28 +141,28 @@ def test_force_replaces_a_table_and_nothing_else(tmp_path):
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "thesis.tex").write_text("years")
     with pytest.raises(InputError, match=r"made is no prepared table and stays as it is"):
-        prepare.prepare_table(MADE, tmp_path, force=True)
+        prepare_table(MADE, tmp_path, force=True)
     assert (tmp_path / "made" / "thesis.tex").read_text() == "years"
 
 
 def test_what_was_left_beside_a_table_in_place_is_removed_unless_its_process_is_at_work(tmp_path):
-    folder = prepare.prepare_table(MADE, tmp_path)
+    folder = prepare_table(MADE, tmp_path)
     for left in (".made.99999.raw.tmp", ".made.99999.old.tmp", ".made.v2.99999.tmp"):
         (tmp_path / left).mkdir()
     with FileLock(tmp_path / ".made.lock"):
-        prepare.prepare_table(MADE, tmp_path)
+        prepare_table(MADE, tmp_path)
         assert len(list(tmp_path.glob(".made.99999.*"))) == 2
-    assert prepare.prepare_table(MADE, tmp_path) == folder
+    assert prepare_table(MADE, tmp_path) == folder
     assert sorted(path.name for path in tmp_path.iterdir()) == [".made.lock", ".made.v2.99999.tmp", "made"]
 
 
 def test_a_wrong_option_is_told_by_the_name_under_which_it_is_given(tmp_path):
     dataset = MADE | {"rows": -1, "prepare": MADE["prepare"] | {"rows": -1}}
     with pytest.raises(InputError, match=r"Invalid dataset\.rows=-1: expected an integer > 0, such as dataset\.rows="):
-        prepare.prepare_table(dataset, tmp_path)
+        prepare_table(dataset, tmp_path)
     dataset = MADE | {"prepare": MADE["prepare"] | {"rate": 2.0}}
     with pytest.raises(InputError, match=r"Invalid dataset\.prepare\.rate=2.0: expected a number > 0 and < 1, such as"):
-        prepare.prepare_table(dataset, tmp_path)
+        prepare_table(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -160,11 +172,11 @@ def test_a_failed_preparation_leaves_the_old_table_and_nothing_else(tmp_path):
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
     raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
     data = tmp_path / "data"
-    folder = prepare.prepare_table(RAW, data, raw=str(raw))
+    folder = prepare_table(RAW, data, raw=str(raw))
     label = np.array(InstanceTable.open(folder).label)
     raw.write_text(raw.read_text() + "1\t2\n")
     with pytest.raises(InputError, match="line 401"):
-        prepare.prepare_table(RAW, data, raw=[str(raw)], force=True)
+        prepare_table(RAW, data, raw=[str(raw)], force=True)
     np.testing.assert_array_equal(InstanceTable.open(folder, RAW["prepare"]).label, label)
     assert sorted(path.name for path in data.iterdir()) == [".criteo_ctr.lock", "criteo_ctr"]
 
@@ -173,9 +185,9 @@ def test_raw_files_for_a_table_that_is_there_are_not_taken_silently(tmp_path, ca
     raw = tmp_path / "train.txt"
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
     raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
-    folder = prepare.prepare_table(RAW, tmp_path / "data", raw=str(raw))
+    folder = prepare_table(RAW, tmp_path / "data", raw=str(raw))
     before = contents(folder)
-    prepare.prepare_table(RAW, tmp_path / "data", raw="other.txt")
+    prepare_table(RAW, tmp_path / "data", raw="other.txt")
     assert contents(folder) == before
     assert "is there already and stays as it is; force=true" in caplog.text
 
@@ -190,7 +202,7 @@ def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeyp
 
     monkeypatch.setattr(criteo_ctr.TableWriter, "finish", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        prepare.prepare_table(RAW, tmp_path / "data", raw=str(raw))
+        prepare_table(RAW, tmp_path / "data", raw=str(raw))
     assert [path.name for path in (tmp_path / "data").iterdir()] == [".criteo_ctr.lock"]
 
 
@@ -201,10 +213,10 @@ def test_command_that_prepares_finds_the_users_own_yaml_files(tmp_path):
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         HydraConfig.instance().set_config(compose("train", [word], return_hydra_config=True))
     try:
-        told = not_prepared({"name": "mine", "source": "a shop"}, tmp_path / "data" / "mine")
+        told = not_prepared(of(RAW | {"name": "mine", "source": "a shop"}), tmp_path / "data" / "mine")
     finally:
         HydraConfig.instance().cfg = None
     assert shlex.split(told.partition("then run: ")[2]) == [
         "python", "-m", "llp.prepare", "dataset=mine", "raw=PATH", f"data_dir={tmp_path / 'data'}", word,
     ]  # fmt: skip
-    assert "searchpath" not in not_prepared({"name": "mine", "source": "a shop"}, tmp_path / "data" / "mine")
+    assert "searchpath" not in not_prepared(of(RAW | {"name": "mine", "source": "a shop"}), tmp_path / "data" / "mine")

@@ -5,7 +5,7 @@ import torch
 
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
-from llp.runs.build import build_method, build_model
+from tests.helpers.composed import build_method, build_model
 from tests.helpers.every_method import DATASETS, composed
 from tests.helpers.minibatches import make_method
 

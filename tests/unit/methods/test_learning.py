@@ -11,7 +11,7 @@ from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.train_split import Features, TrainSplit
 from llp.metrics.ranking import exact_auc
-from llp.runs.build import build_method
+from tests.helpers.composed import build_method
 from tests.helpers.every_method import DATASETS, TRAINED, composed
 
 pytestmark = pytest.mark.run  # trains

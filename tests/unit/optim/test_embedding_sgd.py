@@ -7,7 +7,7 @@ from llp.errors import InputError
 from llp.models.autoint import AutoInt
 from llp.models.linear import Linear
 from llp.optim.embedding_sgd import EmbeddingSGD
-from llp.runs.build import check_input, open_table
+from tests.helpers.composed import check_input, open_table
 
 
 def small_autoint():

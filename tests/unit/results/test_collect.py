@@ -13,7 +13,7 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
 from llp.runs.record import SCHEMA
-from llp.runs.run import run_one
+from tests.helpers.composed import run_one
 from tests.helpers.hostile import BOMB
 from tests.helpers.records import record, run_folder, stage, write_run
 

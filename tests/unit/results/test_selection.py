@@ -10,9 +10,7 @@ from llp.results.curves import read_columns
 from llp.results.summary import summarize
 from llp.results.tables.selection import lost, selection
 from llp.results.variants import name_variants
-from llp.runs.build import open_table
-from llp.runs.identity import Run
-from llp.runs.run import run_one
+from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.records import write_run
 
 AUC = [0.60, 0.70, 0.697, 0.65]
@@ -93,7 +91,7 @@ def test_a_runs_curve_holds_both_and_its_choice_is_the_same(tiny):
         config = tiny(*words, f"protocol.test_in_curve={option}")
         record = run_one(config)
         columns = ["test_auc", "held_out_loss", "held_out_upm", "held_out_debiased", "held_out_easy_llp"]
-        written.append((record, read_columns(Run.of(config, open_table(config)).folder, columns)))
+        written.append((record, read_columns(run_of(config, open_table(config)).folder, columns)))
     (without, unseen), (record, curve) = written
     assert (record.metric.best_epoch, record.metric.held_out, record.metric.best) == (
         without.metric.best_epoch, without.metric.held_out, without.metric.best,

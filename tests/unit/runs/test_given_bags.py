@@ -15,7 +15,7 @@ from llp.results.summary import summarize
 from llp.results.variants import name_variants
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
-from llp.runs.run import run_one
+from tests.helpers.composed import run_one
 from tests.helpers.own_files import prepare_files
 
 SHORT = ("trainer.max_epochs=3", "hardware.accelerator=cpu", "protocol=holdout", "fold=0")
@@ -170,10 +170,10 @@ def test_bags_that_share_a_row_with_a_held_out_one_are_not_trained_on_and_upm_do
 def test_runs_on_bags_that_overlap_are_others_than_before(home, monkeypatch):
     place = next(path for path in (home.folder / "outputs" / "several").rglob("result.json"))
     record = RunRecord.read(place)
-    content, table = record.config | {"outputs_dir": "x"}, InstanceTable.open(home.data / "several")
-    assert Run.of_content(content, table).hash == record.config_hash
+    table = InstanceTable.open(home.data / "several")
+    assert Run.of(record.config, table, home.data).hash == record.config_hash
     monkeypatch.setattr("llp.runs.identity.most_bags_of_a_row", lambda folder: 1)
-    assert Run.of_content(content, table).hash != record.config_hash
+    assert Run.of(record.config, table, home.data).hash != record.config_hash
 
 
 def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):

@@ -16,8 +16,8 @@ from llp.errors import InputError
 from llp.runs.asked import read_asked
 from llp.runs.grid import asked_points, points_of, points_to_launch
 from llp.runs.point import Point
-from llp.runs.run import run_one
 from tests.helpers.commands import TINY
+from tests.helpers.composed import run_one
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 from hydra import compose, initialize_config_dir
 
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.runs.identity import Run
@@ -22,7 +24,7 @@ CONFIGS = [
     "dataset=flights grouping_key=random_64 method=sim_llp fold=4",
     "dataset=flights grouping_key=fixed_origin_dest_128 method=group_prior",
     "dataset=flights grouping_key=prior_64 grouping_key.column=hour method=upm",
-    "dataset=flights grouping_key=feature grouping_key.columns=[dest,month] grouping_key.low_thresh=7",
+    "dataset=flights grouping_key=feature grouping_key.columns=[month,dest] grouping_key.low_thresh=7",
     "dataset=flights noise=laplace noise.epsilon=0.5 method=dsq",
     "dataset=flights noise=gaussian protocol=holdout protocol.select_by=upm",
     "dataset=flights protocol=holdout protocol.refit=true trainer.evaluate_every=0.25",
@@ -32,9 +34,9 @@ CONFIGS = [
     "dataset=criteo_ctr grouping_key=C1_C2 method=easy_llp model=linear fold=2 seed=12345678901",
     "dataset=criteo_sscl method=genbags model=autoint",
     "dataset=criteo_sscl grouping_key=random_512 method=instance_mse",
-    "dataset=diamonds method=mixbag grouping_key=random_256",
+    "dataset=diamonds method=dllp_mae grouping_key=random_256",
     "dataset=synthetic method=llpfc grouping_key=random_64 dataset.seed=1",
-    "dataset=synthetic_sscl method=ot_llp model=mlp model.hidden=[8,4]",
+    "dataset=synthetic_sscl method=dllp_mse model=mlp model.hidden=[8,4]",
     "dataset=synthetic grouping_key=given grouping_key.n_folds=1 method=rot",
     "dataset=synthetic method=hard_erot_llp trainer.max_epochs=1 protocol=holdout protocol.held_out=0.25",
     "dataset=flights experiment=search method=debiased",
@@ -47,7 +49,8 @@ def hash_of(words):
     register()
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         config = compose("train", words.split())
-    return Run.of(config, TABLE).hash
+    config = check_config(config, TrainConfig)
+    return Run.of(config.identity, TABLE, config.outputs_dir).hash
 
 
 @pytest.mark.parametrize("words", CONFIGS)

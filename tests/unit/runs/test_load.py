@@ -9,10 +9,8 @@ import torch
 import yaml
 
 from llp.errors import InputError
-from llp.runs.build import open_table
-from llp.runs.identity import Run
 from llp.runs.load import load_model
-from llp.runs.run import run_one
+from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.hostile import BOMB
 
 
@@ -41,7 +39,7 @@ def trained(tmp_path_factory, data_dir):
         config = compose("train", [*TINY, *places, "trainer.max_epochs=1", "model=embedding_mlp", "save_model=true"])
     run_one(config)
     table = open_table(config)
-    return Run.of(config, table).folder, table
+    return run_of(config, table).folder, table
 
 
 @pytest.fixture

@@ -9,10 +9,8 @@ import torch
 from llp.data import bag_order
 from llp.data.bag_order import copies_of
 from llp.errors import InputError
-from llp.runs.build import build_data, open_table
-from llp.runs.run import run_one
+from tests.helpers.composed import build_data, open_table, run_of, run_one
 from tests.helpers.cutting import untimed_curves, untimed_record
-from tests.helpers.records import run_of
 
 HOLDOUT = ("protocol=holdout", "protocol.held_out=0.3")
 FEATURE = ("grouping_key=C1_C2", "grouping_key.low_thresh=2", *HOLDOUT)

@@ -18,12 +18,9 @@ import llp.training.callbacks
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import write_atomically
-from llp.runs.build import open_table
-from llp.runs.identity import Run
 from llp.runs.load import load_model
 from llp.runs.record import SCHEMA
-from llp.runs.run import run_one
-from tests.helpers.records import record_of, run_of
+from tests.helpers.composed import build_data, build_method, open_table, record_of, run_of, run_one
 
 
 class CutOffError(Exception):
@@ -91,7 +88,7 @@ def test_another_table_is_another_run(tiny):
     table = open_table(config)
     schema = json.loads((table.folder / "schema.json").read_text()) | {"source": {"bytes": 1}}
     other = InstanceTable(table.folder, type(table.schema)(**schema | {"columns": table.schema.columns}))
-    assert Run.of(config, other).hash != Run.of(config, table).hash
+    assert run_of(config, other).hash != run_of(config, table).hash
 
 
 def test_record_and_files_of_a_finished_run(tiny):
@@ -171,7 +168,6 @@ def test_weights_are_kept_where_asked_and_where_others_start_from_them(tiny):
 
 
 def test_kept_weights_give_the_reported_metric(tiny, tmp_path):
-    from llp.runs.build import build_data, build_method
     from llp.training.evaluation import evaluate
 
     config = tiny("grouping_key=fixed_C1_C2_64", "optimizer.lr=0.01")
@@ -352,7 +348,7 @@ def test_run_that_begins_anew_without_a_checkpoint_says_so(tiny, caplog):
     run_of(tiny()).result_path.unlink()
     assert "begins anew" not in caplog.text
     assert run_one(tiny()).attempt == 2
-    assert "begins anew, no checkpoint was written before it was cut off (checkpoint_minutes=5)" in caplog.text
+    assert "begins again, no checkpoint was written before it was cut off (checkpoint_minutes=5)" in caplog.text
 
 
 def test_record_of_a_later_version_is_not_overwritten(tiny):

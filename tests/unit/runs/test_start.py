@@ -2,9 +2,8 @@
 
 import pytest
 
-from llp.runs.build import build_data, open_table
-from llp.runs.run import run_one
-from llp.runs.start import ENOUGH_BAGS, selects_by
+from llp.runs.start import ENOUGH_BAGS
+from tests.helpers.composed import build_data, open_table, run_one, selects_by
 
 MANY = ("grouping_key=random_4", "protocol.held_out=0.5")
 

@@ -9,8 +9,8 @@ import pytest
 
 import llp.training.callbacks
 from llp.errors import InputError
-from llp.runs.run import run_one
 from llp.runs.tracking import wandb_mode
+from tests.helpers.composed import run_one
 from tests.helpers.wandb_files import runs_in
 
 KEY = "0123456789abcdef0123456789abcdef01234567"

@@ -19,12 +19,12 @@ from llp.datasets import raw_blocks, raw_files, raw_synthetic
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
-from llp.runs.run import run_one
 from llp.scoring.predict import write_scores
 from llp.scoring.raw_rows import RawRows, raw_coder
 from llp.scoring.rows import TableRows
 from llp.scoring.trained import TrainedRuns
 from tests.helpers.commands import Command
+from tests.helpers.composed import checked, run_one
 from tests.helpers.tables import make_table
 
 LABEL = {"criteo_ctr": 1, "criteo_sscl": 2}  # so many leading columns tell the label
@@ -58,7 +58,7 @@ class Scored:
         register()
         with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
             config = compose("train", [f"dataset={dataset}", *words, *places])
-        prepare_table(config.dataset, folder / "data", str(self.raw))
+        prepare_table(checked(config).dataset, folder / "data", str(self.raw))
         run_one(config)
         (self.run,) = (path.parent for path in (folder / "outputs").rglob("result.json"))
         self.runs = TrainedRuns.open([self.run], folder / "data")

@@ -22,13 +22,13 @@ from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.export import main as export_command
-from llp.runs.run import run_one
 from llp.scoring import rows as rows_module
 from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows, TableRows
 from llp.scoring.trained import TrainedRuns, find_runs
+from tests.helpers.composed import run_one
 from tests.helpers.own_files import prepare_files
 
 N = 700

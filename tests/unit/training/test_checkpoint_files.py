@@ -10,18 +10,16 @@ import pytest
 import torch
 
 from llp.errors import InputError
-from llp.runs.build import open_table
-from llp.runs.identity import Run
 from llp.runs.load import load_model
-from llp.runs.run import run_one
 from llp.training import resume
+from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.cutting import CutOffError, moments
 
 LONG = ("trainer.max_epochs=4", "trainer.patience=9", "checkpoint_minutes=0")
 
 
 def folder_of(config):
-    return Run.of(config, open_table(config)).folder
+    return run_of(config, open_table(config)).folder
 
 
 def cut_off(config):

@@ -23,9 +23,9 @@ from llp.data.on_device import ResidentBags, ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.runs.build import build_data, build_method, check_build, open_table
 from llp.training.chunks import ONCE_AN_EPOCH, own_hooks
 from llp.training.place import keeps_on
+from tests.helpers.composed import build_data, build_method, check_build, open_table
 from tests.helpers.cutting import CutOffError
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table

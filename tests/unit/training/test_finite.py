@@ -11,12 +11,10 @@ import torch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
-from llp.runs.build import open_table
-from llp.runs.identity import Run
 from llp.runs.load import load_model
-from llp.runs.run import run_one
 from llp.training import finite
 from tests.helpers.commands import TINY, assert_refused
+from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.every_method import TRAINED, composed
 from tests.helpers.stages import stage_of
 
@@ -24,7 +22,7 @@ WHERE = r"in epoch \d+, after \d+ steps with the learning rate 1e\+38; expected 
 
 
 def folder_of(config):
-    return Run.of(config, open_table(config)).folder
+    return run_of(config, open_table(config)).folder
 
 
 def assert_failed(config):

@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from llp.config.grouping_keys import grouping_key
 from llp.data.build_bags import build_fold
 from llp.data.minibatches import gather_bags
-from llp.runs.build import build_method, open_table
-from llp.runs.identity import Run
-from llp.runs.run import run_one
-from llp.runs.start import refits
 from llp.seeding import keyed_seed
+from tests.helpers.composed import build_method, grouping_key, open_table, refits, run_of, run_one
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 
 REFIT = ("protocol=holdout", "protocol.refit=true", "save_model=true")
 
 
 def folder_of(config):
-    return Run.of(config, open_table(config)).folder
+    return run_of(config, open_table(config)).folder
 
 
 def kept(config, name="best.pt"):

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from llp.runs.run import run_one
+from tests.helpers.composed import run_one
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 from tests.helpers.every_method import TRAINED, composed
 

@@ -16,10 +16,9 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.runs.build import open_table
-from llp.runs.run import run_one
 from llp.training.callbacks import Monitor, write_csv
 from llp.training.evaluation import evaluate
+from tests.helpers.composed import open_table, run_one
 from tests.helpers.stages import same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 

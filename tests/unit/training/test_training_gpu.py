@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from llp.metrics import on_device, ranking
-from llp.runs.run import run_one
+from tests.helpers.composed import run_one
 
 pytestmark = [
     pytest.mark.gpu,

@@ -1,0 +1,80 @@
+"""What takes a checked config, for tests that start from a composed one."""
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from llp.config import checks
+from llp.config.commands import COMMANDS, TrainConfig
+from llp.config.grouping_keys import key_of
+from llp.config.rerun import identity_of
+from llp.config.schema import DatasetConfig
+from llp.data.bags import GroupingKey
+from llp.data.table import InstanceTable
+from llp.runs import build, run, start
+from llp.runs.identity import Run
+from llp.runs.record import RunRecord
+
+
+def check_config(config: DictConfig, command: str = "train") -> Any:
+    return checks.check_config(config, COMMANDS[command])
+
+
+def checked(config: DictConfig) -> TrainConfig:
+    return checks.check_config(config, TrainConfig)
+
+
+def grouping_key(config: DictConfig) -> GroupingKey:
+    content: Any = OmegaConf.to_container(config.grouping_key, resolve=True)
+    return key_of(content)
+
+
+def run_one(config: DictConfig) -> RunRecord:
+    return run.run_one(checked(config))
+
+
+def open_table(config: DictConfig) -> InstanceTable:
+    return build.open_table(checked(config).dataset, Path(config.data_dir))
+
+
+def build_model(config: DictConfig, table: InstanceTable) -> Any:
+    return build.build_model(checked(config), table)
+
+
+def build_method(config: DictConfig, table: InstanceTable) -> Any:
+    return build.build_method(checked(config), table)
+
+
+def build_data(config: DictConfig, table: InstanceTable, **options: Any) -> Any:
+    return build.build_data(checked(config), table, **options)
+
+
+def check_build(config: DictConfig, table: InstanceTable) -> None:
+    build.check_build(checked(config), table)
+
+
+def check_input(config: DictConfig, table: InstanceTable) -> None:
+    build.check_input(checked(config), table)
+
+
+def refits(config: DictConfig) -> bool:
+    return start.refits(checked(config).protocol, checked(config).grouping_key)
+
+
+def selects_by(config: DictConfig, data: Any) -> str:
+    return start.selects_by(checked(config).protocol, data)
+
+
+def run_of(config: DictConfig, table: InstanceTable | None = None) -> Run:
+    """The run of a composed config, whatever its names."""
+    content: Any = OmegaConf.to_container(config, resolve=True)
+    if table is None:
+        dataset = DatasetConfig.model_validate({**content["dataset"], "name": "made"})
+        table = build.open_table(dataset, Path(config.data_dir))
+    return Run.of(identity_of(content), table, Path(config.outputs_dir))
+
+
+def record_of(config: DictConfig) -> RunRecord:
+    """The record of a composed config's finished run."""
+    return RunRecord.read(run_of(config).result_path)
