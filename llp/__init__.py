@@ -1,12 +1,6 @@
 """Learning from label proportions on tabular data: data, bags, methods, grids, reports."""
 
-import os
 from typing import Any
-
-# torch and OpenMP read these once, when they are first imported: large tables lie on huge pages, on which the rows of a
-# minibatch are a third cheaper to reach, and a thread that waits leaves its core to others
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 __version__ = "0.1.0"
 

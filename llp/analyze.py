@@ -5,10 +5,11 @@ in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures.
 where it was.
 """
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 import logging
 import sys

@@ -1,9 +1,10 @@
 """A finished run as files that score elsewhere: `python -m llp.export run=FOLDER out=FOLDER`."""
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 from llp.config.commands import ExportConfig
 from llp.config.hydra_main import command_of

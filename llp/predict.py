@@ -1,9 +1,10 @@
 """Scores of new rows: `python -m llp.predict run=FOLDER files=new.parquet out=scores.parquet`."""
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 from pathlib import Path
 

@@ -1,9 +1,10 @@
 """Raw files to an instance table: `python -m llp.prepare dataset=criteo_ctr raw=/data/train.txt`."""
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 from rich.console import Console
 from rich.table import Table

@@ -1,9 +1,10 @@
 """Train one point of the grid, or with -m every combination: `python -m llp.train -m method=dllp_bce,sim_llp`."""
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 import logging
 import math

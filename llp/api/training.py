@@ -1,9 +1,9 @@
 """One training of the estimators: the same table, config and run as the commands', in a folder that goes away."""
 
 import logging
+import os
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import torch
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import OmegaConf, open_dict
 
 from llp.api.bags import BagLabels
 from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, read_option
+from llp.config.composition import compose
+from llp.config.grouping_keys import read_option
 from llp.config.own_datasets import dataset_node, literal
 from llp.data.given_bags import write_given_bags
 from llp.data.table import InstanceTable, LabelKind
@@ -38,7 +36,7 @@ from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 
 TABLE = "data"
-_composing = threading.Lock()  # Hydra has one state for the process
+_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"  # Lightning sets it with hardware.deterministic
 
 
 class Trained(NamedTuple):
@@ -91,7 +89,7 @@ def train(
         recipe = _write_table(place / TABLE, frame, labels, y, label_kind, options, facts)
         table = InstanceTable.open(place / TABLE)
         given = ["grouping_key=given", "grouping_key.n_folds=1", "fold=0", "save_model=true", "checkpoint_minutes=60"]
-        config = _composed([*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
+        config = compose("train", [*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
         with open_dict(config):
             config.dataset = OmegaConf.create(literal(dataset_node(TABLE, table.schema)))
         checked = check_config(config, TrainConfig)
@@ -143,23 +141,12 @@ def _write_table(
     return recipe
 
 
-def _composed(overrides: list[str]) -> DictConfig:
-    """The config of `llp.train`, composed beside whatever Hydra application is under way in this process."""
-    register()
-    with _composing:
-        under_way = GlobalHydra.instance().hydra
-        GlobalHydra.instance().clear()
-        try:
-            with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-                return compose("train", overrides)
-        finally:
-            GlobalHydra.instance().hydra = under_way
-
-
 @contextmanager
 def _process_as_it_was(verbose: bool) -> Iterator[None]:
-    """Leave torch's threads and generator as they were, and the log: the process is the user's."""
+    """Leave what torch has for the whole process as it was, and the log: the process is the user's."""
     threads, log = torch.get_num_threads(), logging.getLogger("llp")
+    deterministic = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    workspace = os.environ.get(_WORKSPACE)
     level, handler = log.level, logging.StreamHandler(sys.stdout)
     if verbose:
         log.setLevel(logging.INFO)
@@ -169,5 +156,8 @@ def _process_as_it_was(verbose: bool) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(deterministic[0], warn_only=deterministic[1])
+        if workspace is None:
+            os.environ.pop(_WORKSPACE, None)
         log.removeHandler(handler)
         log.setLevel(level)

@@ -11,19 +11,18 @@ import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.types import Override
-from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
 from llp.config.command_line import UnreadableError, parse_words
 from llp.config.commands import check_grid
 from llp.config.edited import ConfigFiles
 from llp.config.explained import explain
-from llp.config.grouping_keys import GroupingKeySearchPath, GroupingKeySource, options, read_columns
+from llp.config.grouping_keys import GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
-from llp.config.own_datasets import OwnDatasetSearchPath, OwnDatasetSource
+from llp.config.sources import Sources, rules_of_hydra_1_3, search_path, with_names
 from llp.config.targets import check_origin, packages_of, targets_in
 from llp.errors import InputError, choice, invalid
 
@@ -54,7 +53,8 @@ class CheckedLoader(ConfigLoaderImpl):
     _composes_points = False
 
     def __init__(self, config_search_path: ConfigSearchPath) -> None:
-        super().__init__(config_search_path)
+        self.config_search_path = with_names(config_search_path)
+        self.repository = Sources(self.config_search_path)
         self._files = ConfigFiles()
 
     def load_configuration(
@@ -211,15 +211,36 @@ class CheckedLoader(ConfigLoaderImpl):
         return ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else self.get_group_options(group)
 
 
+def compose(name: str, overrides: Sequence[str]) -> DictConfig:
+    """Compose `conf/<name>.yaml` as its command would, beside whatever Hydra application is under way in this process.
+
+    Parameters
+    ----------
+    name : str
+        The command.
+    overrides : sequence of str
+        What stands behind it.
+
+    Raises
+    ------
+    CompositionError
+        An override is wrong.
+    """
+    given = [*overrides, f"hydra.job.name={name}", "~hydra/launcher", "~hydra/sweeper"]  # which nothing launches
+    with rules_of_hydra_1_3():
+        config = CheckedLoader(search_path()).load_configuration(name, given, RunMode.RUN, from_shell=False)
+    with open_dict(config):
+        del config["hydra"]
+    return config
+
+
 def install_loader() -> None:
     """Have Hydra compose with `CheckedLoader`; the command and `hydra.compose` alike."""
     setattr(hydra._internal.hydra, "ConfigLoaderImpl", CheckedLoader)  # noqa: B010  # Hydra has no option for it
 
 
 def register() -> None:
-    """Make grouping keys, resolvers and the loader known to Hydra; every command calls it before `hydra.main`."""
-    for plugin in (GroupingKeySource, GroupingKeySearchPath, OwnDatasetSource, OwnDatasetSearchPath):
-        Plugins.instance().register(plugin)
+    """Make resolvers and the loader known to Hydra, for this process: every command calls it before `hydra.main`."""
     forget_namesakes()
     OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
     install_loader()

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from llp.config.own_datasets import literal
@@ -149,14 +147,6 @@ class GroupingKeySource(ConfigSource):
             pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
             names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in BAG_SIZES))
         return sorted(names)
-
-
-class GroupingKeySearchPath(SearchPathPlugin):
-    """Appends the grouping keys to Hydra's search path."""
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """See `SearchPathPlugin`."""
-        search_path.append("llp", f"{GroupingKeySource.scheme()}://")
 
 
 def key_of(node: dict[str, Any]) -> GroupingKey:

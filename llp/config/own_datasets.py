@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from llp.data.table import Schema, read_schema
@@ -106,11 +104,3 @@ class OwnDatasetSource(ConfigSource):
 
     def _name(self, config_path: str) -> str:
         return self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
-
-
-class OwnDatasetSearchPath(SearchPathPlugin):
-    """Appends the own datasets to Hydra's search path."""
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """See `SearchPathPlugin`."""
-        search_path.append("llp", f"{OwnDatasetSource.scheme()}://{data_dir()}")

@@ -19,8 +19,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
-from llp.config.composition import CheckedLoader, register
+from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import CONF_DIR, grouping_key_node, read_columns
+from llp.config.launchers import forget_namesakes
 
 # names of keys that nobody has: what a composition changes in their nodes shows
 _PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983", "prior": "prior_999983"}
@@ -137,7 +138,7 @@ def compose_grid(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> t
     CompositionError
         An argument is wrong.
     """
-    register()
+    forget_namesakes()
     path = create_config_search_path(str(CONF_DIR))
     for folder in config_dirs:
         path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))

@@ -23,12 +23,24 @@ from llp.training.plan import Plan
 from llp.training.progress import SignOfLife
 from llp.training.resume import ResumeCheckpoint, ResumeFile
 
-# Lightning's advice for interactive use says nothing about a run of a grid
-logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-for _message in (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*", ".*srun.*"):
-    warnings.filterwarnings("ignore", _message)
+_ADVICE = (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*", ".*srun.*")
 
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Keep back Lightning's advice for interactive use, which says nothing about a run of a grid."""
+    lightning = logging.getLogger("lightning.pytorch")
+    level = lightning.level
+    with warnings.catch_warnings():
+        for message in _ADVICE:
+            warnings.filterwarnings("ignore", message)
+        lightning.setLevel(logging.WARNING)
+        try:
+            yield
+        finally:
+            lightning.setLevel(level)
 
 
 class Fitting:
@@ -55,6 +67,7 @@ class Fitting:
         Where it is computed.
     """
 
+    @_without_advice()
     def __init__(
         self,
         method: LLPMethod,
@@ -106,6 +119,7 @@ class Fitting:
         with closing(self._sign_of_life), stopped_unless_finite(self._trainer, self._method):
             yield
 
+    @_without_advice()
     def fit(self) -> None:
         """Train, from a checkpoint on where there is one; a run that a signal stops ends with that signal's code."""
         resumes = self._resume_file.open(self._checkpoint, self._method.state_dict())

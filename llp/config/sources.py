@@ -1,0 +1,76 @@
+"""Where a config is read from: YAML files, Hydra's own, and what is made by its name; without Hydra's registers."""
+
+import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hydra import version
+from hydra._internal.config_repository import ConfigRepository
+from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.core_plugins.importlib_resources_config_source import ImportlibResourcesConfigSource
+from hydra._internal.core_plugins.structured_config_source import StructuredConfigSource
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.config_search_path import ConfigSearchPath, SearchPathElement
+from hydra.plugins.config_source import ConfigSource
+
+from llp.config.grouping_keys import CONF_DIR, GroupingKeySource
+from llp.config.own_datasets import OwnDatasetSource, data_dir
+
+SOURCES: dict[str, type[ConfigSource]] = {
+    source.scheme(): source
+    for source in (
+        FileConfigSource,
+        ImportlibResourcesConfigSource,
+        StructuredConfigSource,
+        GroupingKeySource,
+        OwnDatasetSource,
+    )
+}
+
+
+class Sources(ConfigRepository):
+    """Hydra's repository of configs, whose sources are known without the plugins of the process."""
+
+    def initialize_sources(self, config_search_path: ConfigSearchPath) -> None:
+        """Open the sources of a search path."""
+        self.sources = []
+        for element in config_search_path.get_path():
+            scheme = self._get_scheme(element.path)
+            kind = SOURCES.get(scheme) or SourcesRegistry.instance().resolve(scheme)
+            self.sources.append(kind(element.provider, element.path))
+
+
+def search_path() -> ConfigSearchPath:
+    """The search path of a composition outside a command."""
+    path = ConfigSearchPathImpl()
+    for provider, place in (("hydra", "pkg://hydra.conf"), ("main", str(CONF_DIR)), ("schema", "structured://")):
+        path.append(provider, place)
+    return path
+
+
+def with_names(path: ConfigSearchPath) -> ConfigSearchPath:
+    """A search path with what is made by its name, grouping keys and own datasets, behind the groups' files if any."""
+    path = copy.deepcopy(path)
+    made = (f"{GroupingKeySource.scheme()}://", f"{OwnDatasetSource.scheme()}://{data_dir()}")
+    elements = path.get_path()
+    for i in [i for i, one in enumerate(elements) if one.provider == "main"]:
+        elements[i + 1 : i + 1] = [SearchPathElement("llp", place) for place in made]
+    return path
+
+
+_composing = threading.Lock()
+
+
+@contextmanager
+def rules_of_hydra_1_3() -> Iterator[None]:
+    """Compose by the rules of Hydra 1.3, which are one for the process, and leave those of its application."""
+    with _composing:
+        rules = version.VersionBase.instance()
+        found = rules.version_base
+        version.setbase("1.3")
+        try:
+            yield
+        finally:
+            rules.version_base = found
