@@ -2,13 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import TypeVar
 
 from omegaconf import DictConfig
 
 from llp.config.commands import AnalyzeConfig, TrainConfig, name_of
 from llp.config.grouping_keys import options, read_option
-from llp.config.schema import ConfigGroup, DatasetConfig, ProtocolConfig
+from llp.config.schema import AnyConfig, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.bags import GroupingKey
 from llp.data.noise import LARGEST_SCALE, Noise
@@ -16,10 +15,8 @@ from llp.data.prior import check_scores
 from llp.data.table import LabelKind
 from llp.errors import InputError, choice, invalid, missing, plain
 
-Config = TypeVar("Config", bound=ConfigGroup)
 
-
-def check_config(config: DictConfig, model: type[Config]) -> Config:
+def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
     """Parse a composed config, and refuse one that cannot run before any work.
 
     Parameters

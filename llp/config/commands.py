@@ -11,7 +11,7 @@ from llp.config.schema import (
     DatasetConfig,
     Folder,
     Hardware,
-    Key,
+    KeyGroup,
     MethodConfig,
     ModelConfig,
     NoiseOnSums,
@@ -32,7 +32,7 @@ class TrainConfig(ConfigGroup):
     """`conf/train.yaml`: a run."""
 
     dataset: DatasetConfig
-    grouping_key: Key
+    grouping_key: KeyGroup
     method: MethodConfig
     model: ModelConfig
     optimizer: OptimizerConfig
@@ -114,7 +114,7 @@ class AnalyzeConfig(ConfigGroup):
     """`conf/analyze.yaml`."""
 
     dataset: DatasetConfig
-    grouping_key: Key
+    grouping_key: KeyGroup
     model: Any  # a dataset names its default one; it plays no part here
     key_size: Literal[1, 2, 3]
     low_thresh: PositiveInt

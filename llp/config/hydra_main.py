@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -15,12 +15,10 @@ from llp.config.command_line import make_parsable
 from llp.config.commands import name_of
 from llp.config.composition import install_loader, register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.schema import ConfigGroup
+from llp.config.schema import AnyConfig
 from llp.errors import InputError
 
 START_OVER = ("prepare", "predict", "export")  # commands of which nothing is kept when they are cut off
-
-Config = TypeVar("Config", bound=ConfigGroup)
 
 
 def store(name: str) -> None:
@@ -29,8 +27,8 @@ def store(name: str) -> None:
 
 
 def command_of(
-    model: type[Config], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
-) -> Callable[[Callable[[Config], Any]], Callable[[], None]]:
+    model: type[AnyConfig], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
+) -> Callable[[Callable[[AnyConfig], Any]], Callable[[], None]]:
     """Make a command's main function of a function that takes its checked config.
 
     Wrong input ends the command with one line, before any work.
@@ -46,7 +44,7 @@ def command_of(
     """
     name = name_of(model)
 
-    def decorate(work: Callable[[Config], Any]) -> Callable[[], None]:
+    def decorate(work: Callable[[AnyConfig], Any]) -> Callable[[], None]:
         @functools.wraps(work)
         def checked(config: DictConfig) -> Any:
             with launched(), told_in_a_line():

@@ -7,7 +7,7 @@ Options of a `_target_` are checked by its own type hints (`llp.config.options`)
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic_core import CoreSchema, core_schema
@@ -55,6 +55,9 @@ class ConfigGroup(BaseModel):
     """A config group: other options than those that it names are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+AnyConfig = TypeVar("AnyConfig", bound=ConfigGroup)
 
 
 class TargetConfig(ConfigGroup):
@@ -151,7 +154,7 @@ def _key_of(options: ConfigGroup) -> GroupingKey:
 
 KeyOptions = Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
 """`conf/grouping_key`."""
-Key = Annotated[GroupingKey, Parsed(KeyOptions, _key_of)]
+KeyGroup = Annotated[GroupingKey, Parsed(KeyOptions, _key_of)]
 
 
 class MethodConfig(TargetConfig):

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
@@ -17,15 +17,14 @@ from llp.config.expected import JsonSchema, example_of, in_words
 from llp.config.grouping_keys import options
 from llp.config.options import check_depth, check_size, nearest, unknown_option, wrong_value
 from llp.config.rerun import IDENTITY, OPTION, identity_of
-from llp.config.schema import ConfigGroup, DatasetConfig
+from llp.config.schema import AnyConfig, DatasetConfig
 from llp.errors import InputError, choice, invalid, missing, plain
 from llp.files import YAML_DEPTH
 
 Plain = dict[str, Any]
-Config = TypeVar("Config", bound=ConfigGroup)
 
 
-def validate(config: DictConfig, model: type[Config]) -> Config:
+def validate(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
     """Hold a composed config against its command's model.
 
     Parameters
