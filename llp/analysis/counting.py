@@ -88,19 +88,19 @@ def count_groups(
 
 
 Counted = tuple[int, NDArray[np.int64], NDArray[np.float64]]
-Key = NDArray[np.uint32 | np.uint64]
+JoinedCodes = NDArray[np.uint32 | np.uint64]
 
 
-def _join(columns: Sequence[CodeColumn], space: int) -> Key:
+def _join(columns: Sequence[CodeColumn], space: int) -> JoinedCodes:
     """One integer per row for its values, in the narrowest type that holds `space` values."""
-    key: Key = columns[0].codes.astype(np.uint32 if space <= 2**32 else np.uint64)
+    key: JoinedCodes = columns[0].codes.astype(np.uint32 if space <= 2**32 else np.uint64)
     for column in columns[1:]:
         key *= key.dtype.type(column.vocab_size)
         key += column.codes.astype(key.dtype)
     return key
 
 
-def _count_binary(key: Key, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
+def _count_binary(key: JoinedCodes, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
     key <<= key.dtype.type(1)
     key |= label.astype(key.dtype)  # one more binary digit: no look-up of labels after the sort
     if space <= DIRECT_LIMIT:
@@ -118,12 +118,12 @@ def _count_binary(key: Key, space: int, label: NDArray[np.float32], smallest: in
     return len(keep), size, positive.astype(np.float64)
 
 
-def _run_ends(ordered: Key) -> NDArray[np.int64]:
+def _run_ends(ordered: JoinedCodes) -> NDArray[np.int64]:
     """Position after the last element of each run of equal values."""
     return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
 
 
-def _ones_at_the_end(key: Key, end: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ones_at_the_end(key: JoinedCodes, end: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the keys with last digit 1 in each run that ends at `end` with `size` elements."""
     last = key[end - 1] | key.dtype.type(1)
     first_positive = np.searchsorted(key, last, side="left")
@@ -131,7 +131,7 @@ def _ones_at_the_end(key: Key, end: NDArray[np.int64], size: NDArray[np.int64]) 
     return positive
 
 
-def _count_real(key: Key, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
+def _count_real(key: JoinedCodes, space: int, label: NDArray[np.float32], smallest: int) -> Counted:
     if space <= DIRECT_LIMIT:
         size: NDArray[np.int64] = np.bincount(key, minlength=space)
         keep = size >= max(smallest, 1)

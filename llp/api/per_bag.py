@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from llp.errors import InputError
 
-Numbers = NDArray[np.float64]
+BagNumbers = NDArray[np.float64]
 
 
-def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64], rows: Any = None) -> Numbers:
+def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64], rows: Any = None) -> BagNumbers:
     """Numbers (K,) of bags.
 
     A mapping is read by bag id, and so is a Series whose index holds the ids. Anything else is read by position: a
@@ -47,7 +47,7 @@ def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]
     return found
 
 
-def _of_series(series: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64], rows: Any) -> Numbers:
+def _of_series(series: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64], rows: Any) -> BagNumbers:
     """Numbers (K,) of a pandas Series: its index may hold the bags' ids, be that of the instances, or neither."""
     labels, wanted = texts(series.index), set(texts(ids))
     has_ids, of_instances = wanted <= set(labels), len(labels) == len(number)
@@ -71,7 +71,7 @@ def _of_series(series: Any, name: str, ids: NDArray[Any], number: NDArray[np.int
     return _by_id(series, name, ids)
 
 
-def _by_id(values: Any, name: str, ids: NDArray[Any]) -> Numbers:
+def _by_id(values: Any, name: str, ids: NDArray[Any]) -> BagNumbers:
     """Numbers (K,) by the ids that they are named by; those of other bags are left out."""
     place = {text: i for i, text in enumerate(texts(ids))}
     named = [(place[text], value) for key, value in values.items() if (text := _text(key)) in place]
@@ -86,7 +86,7 @@ def _by_id(values: Any, name: str, ids: NDArray[Any]) -> Numbers:
     return found
 
 
-def _by_position(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> Numbers:
+def _by_position(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> BagNumbers:
     """Numbers (K,) of an array of n or of K."""
     numbers = _numbers(values, name)
     if numbers.shape == ids.shape == number.shape and not _same(numbers, numbers[number]):
@@ -105,7 +105,7 @@ def _by_position(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.i
     return numbers
 
 
-def _of_instances(values: Numbers, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> Numbers:
+def _of_instances(values: BagNumbers, name: str, ids: NDArray[Any], number: NDArray[np.int64]) -> BagNumbers:
     first = np.empty(len(ids))
     first[number[::-1]] = values[::-1]
     if not _same(first[number], values):
@@ -114,7 +114,7 @@ def _of_instances(values: Numbers, name: str, ids: NDArray[Any], number: NDArray
     return first
 
 
-def _is_constant(values: Numbers, number: NDArray[np.int64]) -> bool:
+def _is_constant(values: BagNumbers, number: NDArray[np.int64]) -> bool:
     """Whether the numbers (n,) of the instances of a bag are the same."""
     of_bag = np.empty(number.max() + 1)
     of_bag[number] = values
@@ -125,7 +125,7 @@ def _same(a: Any, b: Any) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
-def _numbers(values: Any, name: str) -> Numbers:
+def _numbers(values: Any, name: str) -> BagNumbers:
     try:
         return np.asarray(values, np.float64)
     except (ValueError, TypeError) as error:
