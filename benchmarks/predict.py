@@ -19,6 +19,7 @@ import polars as pl
 
 from benchmarks.measuring import Measured, show_measured
 from llp.datasets.files.recipe import Recipe
+from llp.datasets.reading.find import find_files
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
 
@@ -69,7 +70,7 @@ def stages(run: Path, path: Path, data_dir: Path) -> dict[str, float]:
     """Processor seconds a row of the parts of scoring a file: reading, coding, the model."""
     runs = TrainedRuns.open([run], data_dir)
     times = [time.process_time()]
-    blocks = list(FilesRows([path], Recipe.load(runs.table.folder), lambda n: None).blocks())
+    blocks = list(FilesRows(find_files([str(path)]), Recipe.load(runs.table.folder), lambda n: None).blocks())
     times.append(time.process_time())
     encoded = [block() for block in blocks]
     times.append(time.process_time())

@@ -20,8 +20,8 @@ def main(config: PredictConfig) -> None:
     """Score the rows that `files` or `dataset` names, and say how many."""
     import torch
 
-    from llp.datasets.files.content import find_files
     from llp.datasets.files.recipe import Recipe
+    from llp.datasets.reading.find import find_files
     from llp.runs.build import open_table
     from llp.scoring.predict import check_not_read, check_out, write_scores
     from llp.scoring.raw_rows import RawRows, raw_coder
@@ -49,10 +49,10 @@ def main(config: PredictConfig) -> None:
             written = write_scores(runs, raw, out, lambda n: None)
             raw.tell_outside()
         else:
-            paths = find_files(config.files, option="files")
-            check_not_read(out, paths)
-            task = progress.add_task("score", total=sum(path.stat().st_size for path in paths))
-            read = FilesRows(paths, Recipe.load(runs.table.folder), lambda n: progress.advance(task, n))
+            found = find_files(config.files, option="files")
+            check_not_read(out, [file.path for file in found])
+            task = progress.add_task("score", total=sum(file.path.stat().st_size for file in found))
+            read = FilesRows(found, Recipe.load(runs.table.folder), lambda n: progress.advance(task, n))
             written = write_scores(runs, read, out, lambda n: None)
             read.unknown.tell()
     rate = written.rows / written.seconds

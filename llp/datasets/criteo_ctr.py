@@ -20,10 +20,12 @@ from rich.progress import Progress
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
-from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, CodedLines, eight_digits, encode, from_eight_digits, natural_log_squared
 from llp.datasets.published import compare
-from llp.datasets.staging import Coded, Staged, count_categories, facts_of, progress_bars, scratch, stage, write_coded
+from llp.datasets.reading.dialect import Field
+from llp.datasets.reading.layout import Layout
+from llp.datasets.reading.stage import Staged
+from llp.datasets.staging import Coded, count_categories, facts_of, progress_bars, scratch, stage, write_coded
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]
@@ -139,7 +141,7 @@ def _keep(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _numbers(staged: Staged) -> Numbers:
     filled, columns = pl.col(NUMBERS).fill_null(MISSING), pl.col(NUMBERS)
-    lazy = pl.scan_ipc(staged.parts)
+    lazy = staged.lazy
     low, high, missing = (
         lazy.select(what).collect(engine="streaming").to_numpy()[0].astype(np.int64)
         for what in (filled.min(), filled.max(), columns.null_count())
@@ -149,7 +151,7 @@ def _numbers(staged: Staged) -> Numbers:
 
 def _coded(parts: list[Path], coder: CtrCoder) -> Coded:
     """Codes (m, 39) and labels (m,) of some parts."""
-    frame = pl.scan_ipc(parts).collect()
+    frame = pl.scan_ipc(parts, glob=False).collect()
     return coder.encode(frame), frame["label"].to_numpy()
 
 

@@ -20,10 +20,12 @@ from rich.progress import Progress
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
-from llp.datasets.dialect import Field, Layout
 from llp.datasets.encode import Category, CodedLines, encode, log2_squared
 from llp.datasets.published import compare
-from llp.datasets.staging import Coded, Staged, count_categories, facts_of, progress_bars, scratch, stage, write_coded
+from llp.datasets.reading.dialect import Field
+from llp.datasets.reading.layout import Layout
+from llp.datasets.reading.stage import Staged
+from llp.datasets.staging import Coded, count_categories, facts_of, progress_bars, scratch, stage, write_coded
 
 RAW_LABEL = "sales_amount_in_euro"
 RAW_NUMBERS = {
@@ -178,7 +180,7 @@ def _keep(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(staged: Staged) -> dict[str, Number]:
-    frame = pl.scan_ipc(staged.parts).select("Y", *RAW_NUMBERS.values()).collect()
+    frame = staged.lazy.select("Y", *RAW_NUMBERS.values()).collect()
     found = {}
     for name in frame.columns:
         values = frame[name].drop_nulls().to_numpy()
@@ -189,7 +191,7 @@ def _numbers(staged: Staged) -> dict[str, Number]:
 
 def _coded(parts: list[Path], coder: SsclCoder, label_mean: float) -> Coded:
     """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
-    frame = pl.scan_ipc(parts).collect()
+    frame = pl.scan_ipc(parts, glob=False).collect()
     return coder.encode(frame), _filled(frame["Y"], label_mean, coder.transform)
 
 

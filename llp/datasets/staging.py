@@ -4,7 +4,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,46 +15,20 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from llp.data.table_place import temporary_folder
 from llp.data.table_writer import TableWriter
-from llp.datasets.dialect import Dialect, Layout, other_file
 from llp.datasets.encode import Category, CodedLines, category
 from llp.datasets.ordered_map import ordered_map
-from llp.datasets.raw_blocks import Block, RawFiles
-from llp.datasets.raw_lines import BadLines, parse, with_dialects
-from llp.datasets.raw_paths import find_files
+from llp.datasets.reading.files import Block, Files
+from llp.datasets.reading.find import find_files
+from llp.datasets.reading.layout import Layout, other_file
+from llp.datasets.reading.lines import all_blocks, parse
+from llp.datasets.reading.records import BadLines
+from llp.datasets.reading.stage import Parsed, Staged, write_parts
 from llp.errors import InputError
 from llp.machine import cores
 
 log = logging.getLogger(__name__)
 
-PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed anew
-
 Coded = tuple[CodedLines, NDArray[np.floating]]  # the lines of some parts, and their labels (m,)
-
-
-@dataclass(frozen=True)
-class Staged:
-    """Lines that were read: Arrow files in the lines' order, and what is known of them.
-
-    Attributes
-    ----------
-    parts : list of Path
-        The files.
-    rows : int
-        Rows in all of them.
-    bad_lines : BadLines
-        Lines that were left out.
-    source : dict
-        Names, bytes and checksum of the raw files.
-    """
-
-    parts: list[Path]
-    rows: int
-    bad_lines: BadLines
-    source: dict[str, Any]
-
-    def groups(self) -> list[list[Path]]:
-        """The files in groups, in order, each of a size to be coded at once."""
-        return [self.parts[i : i + PARTS_AT_ONCE] for i in range(0, len(self.parts), PARTS_AT_ONCE)]
 
 
 @contextmanager
@@ -114,24 +88,21 @@ def stage(
         A file is missing, empty, damaged, or of another dataset; a line is wrong and `errors` is 'stop'.
     """
     task = progress.add_task("read", total=None, detail="")
-    files = RawFiles(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
+    files = Files(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
     progress.update(task, total=files.total_bytes)
+    lines, bad_lines = 0, BadLines(errors)
 
-    def convert(found: tuple[Block, Dialect]) -> tuple[Path, int, int, list[str]]:
-        block, dialect = found
-        frame, messages = parse(block, dialect, layout)
-        part = folder / f"{block.number:06}.arrow"
-        kept = keep(frame)
-        kept.write_ipc(part, compression="uncompressed")  # Parquet takes five times as long
-        return part, frame.height, kept.height, messages
+    def parsed(block: Block) -> Parsed:
+        frame, messages = parse(block, layout)
+        return Parsed(keep(frame), block.file, frame.height, messages)
 
-    parts: list[Path] = []
-    lines, rows, bad_lines = 0, 0, BadLines(errors)
-    for part, height, kept, messages in ordered_map(convert, with_dialects(files.blocks(), layout), threads=cores()):
-        bad_lines.add(messages)
-        parts.append(part)
-        lines, rows = lines + height, rows + kept
-        progress.update(task, detail=f"{rows:,} rows")
+    def add(found: Parsed) -> None:
+        nonlocal lines
+        bad_lines.add(found.messages)
+        lines += found.records
+
+    blocks = (partial(parsed, block) for block in all_blocks(files, layout))
+    parts, rows = write_parts(blocks, add, folder=folder, progress=progress, task=task)
     if bad_lines.count:
         log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
     if lines == 0:
@@ -155,7 +126,7 @@ def count_categories(
     task = progress.add_task("count", total=len(names), detail="")
     found = {}
     for name in names:
-        values = pl.scan_ipc(staged.parts).select(pl.col(name).alias("value"))
+        values = staged.lazy.select(pl.col(name).alias("value"))
         counts = values.group_by("value").len().collect(engine="streaming")
         found[name] = category(counts, rare_at_most=rare_at_most, missing_is_value=missing_is_value)
         progress.update(task, advance=1, detail=f"{name}: {counts.height:,} values")

@@ -11,11 +11,12 @@ import polars as pl
 
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, criteo_sscl
-from llp.datasets.dialect import Dialect, Layout, other_file
 from llp.datasets.encode import CodedLines
-from llp.datasets.raw_blocks import Block, RawFiles
-from llp.datasets.raw_lines import BadLines, parse, with_dialects
-from llp.datasets.raw_paths import find_files
+from llp.datasets.reading.files import Block, Files
+from llp.datasets.reading.find import find_files
+from llp.datasets.reading.layout import Layout, other_file
+from llp.datasets.reading.lines import all_blocks, parse
+from llp.datasets.reading.records import BadLines
 from llp.errors import InputError
 from llp.scoring.rows import EncodedRows
 
@@ -70,7 +71,7 @@ class RawRows:
         self._layout = coder.layout.of_new_rows()
         found = find_files(names, option="files")
         self.paths: list[Path] = [file.path for file in found]
-        self._files = RawFiles(found, on_read, lambda text: other_file(text, self._layout))
+        self._files = Files(found, on_read, lambda text: other_file(text, self._layout))
         self._bad_lines = BadLines("stop", may_skip=False)
         self._outside: list[int] = []
         self.id_schema = pl.Schema()
@@ -89,14 +90,13 @@ class RawRows:
             A file is empty, damaged or of another dataset, or there is no line; of a wrong line when it is coded.
         """
         total = 0
-        for block, dialect in with_dialects(self._files.blocks(), self._layout):
-            header = dialect.header if block.first_line == 1 else 0
-            lines = block.text.count(b"\n") - header
+        for block in all_blocks(self._files, self._layout):
+            lines = block.records.count(b"\n")
             total += lines
-            if block.first_line == 1 and not header:
-                self._tell_order(block.file, dialect)
+            if block.first_line == 1 and block.dialect.header is None:
+                self._tell_order(block)
             if lines:
-                yield partial(self._encoded, block, dialect)
+                yield partial(self._encoded, block)
         if total == 0:
             raise InputError(
                 f"Invalid files={','.join(self._names)}: expected lines of {self._layout.dataset}, but there are only "
@@ -111,14 +111,14 @@ class RawRows:
                 f"{outside:,}",
             )
 
-    def _tell_order(self, file: str, dialect: Dialect) -> None:
-        fields, without = dialect.fields, " and ".join(self._layout.label)
+    def _tell_order(self, block: Block) -> None:
+        fields, without = block.dialect.fields, " and ".join(self._layout.label)
         if len(fields) < len(self._layout.fields):
             first, last = fields[0].name, fields[-1].name
-            log.info("%s: its %d columns are %s to %s, without %s", file, len(fields), first, last, without)
+            log.info("%s: its %d columns are %s to %s, without %s", block.file, len(fields), first, last, without)
 
-    def _encoded(self, block: Block, dialect: Dialect) -> EncodedRows:
-        frame, messages = parse(block, dialect, self._layout)
+    def _encoded(self, block: Block) -> EncodedRows:
+        frame, messages = parse(block, self._layout)
         self._bad_lines.add(messages)
         lines = self._coder.encode(frame.select(self._coder.features))
         self._outside.append(lines.outside)

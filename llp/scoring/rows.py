@@ -5,7 +5,6 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -13,10 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.table import InstanceTable
-from llp.datasets.files.content import OwnFiles
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.recipe import Recipe
-from llp.datasets.raw_lines import BadLines
+from llp.datasets.reading.files import Files
+from llp.datasets.reading.find import DataFile
+from llp.datasets.reading.records import BadLines
+from llp.datasets.reading.stage import place
 from llp.errors import InputError
 from llp.scoring.unknown import Unknown
 
@@ -76,7 +77,7 @@ class FilesRows:
 
     Parameters
     ----------
-    paths : list of Path
+    files : list of DataFile
         The files.
     recipe : Recipe
         How the table's rows were encoded.
@@ -89,15 +90,15 @@ class FilesRows:
         What the model does not know of the rows that were encoded.
     """
 
-    def __init__(self, paths: list[Path], recipe: Recipe, on_read: Callable[[int], None]) -> None:
+    def __init__(self, files: list[DataFile], recipe: Recipe, on_read: Callable[[int], None]) -> None:
         self._recipe = recipe
         self._coder = recipe.coder()
         self.unknown = Unknown(recipe)
-        self.files = OwnFiles(paths, on_read)
         self.id_schema = pl.Schema()
         self._reader = FilesReader(
-            self.files, recipe.options.reading, BadLines("stop", may_skip=False), self._wanted, self._absent, raw=True
-        )
+            Files(files, on_read), recipe.options.reading, BadLines("stop", may_skip=False), self._wanted,
+            ignored=recipe.options.roles.ignore, may_lack=recipe.options.roles.label, raw=True,
+        )  # fmt: skip
         frames = _with_header(self._reader.frames())
         first = next(frames)
         self._frames = itertools.chain([first], frames)
@@ -105,16 +106,12 @@ class FilesRows:
         if id_column in first.columns:
             self.id_schema = first.select(id_column).schema
 
-    @property
-    def _absent(self) -> str | None:
-        return self._recipe.options.roles.label
-
-    def _wanted(self, columns: list[str]) -> list[str]:
+    def _wanted(self, file: str, columns: list[str]) -> list[str]:
         recipe = self._recipe
         missing = [name for name in recipe.raw_columns if name not in columns]
         if missing:
             raise InputError(
-                f"{self.files.paths[0]} has no column {', '.join(map(repr, missing))}, which the model needs; it has "
+                f"{file} has no column {', '.join(map(repr, missing))}, which the model needs; it has "
                 f"{', '.join(columns)}"
             )
         roles = recipe.options.roles
@@ -136,7 +133,7 @@ class FilesRows:
             first += frame.height
 
     def _encoded(self, frame: pl.DataFrame, first: int) -> EncodedRows:
-        codes, numbers, unknown = self._coder.encode(frame, lambda row: self._reader.place(first + row))
+        codes, numbers, unknown = self._coder.encode(frame, lambda row: place(self._reader.starts, first + row))
         self.unknown.add(unknown, frame.height)
         return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
 

@@ -31,7 +31,6 @@ FILES = {
     "weights.csv": ROWS.replace("price", "w", 1).replace(",0.5,", ",heavy,"),
     "below.csv": ROWS.replace(",0.5,", ",-0.5,"),
     "weightless.csv": re.sub(r",[0-9.]+,b", ",0,b", ROWS),
-    "carriage.csv": ROWS.replace("\n", "\r"),
     "words_of_bags.csv": "bag,label_sum\n" + "".join(f"b{i},many\n" for i in range(6)),
     "twice_bags.csv": "bag,label_sum\n" + "".join(f"b{i % 6},5\n" for i in range(7)),
     "no_sums.csv": "bag,clicks\n" + "".join(f"b{i},5\n" for i in range(6)),
@@ -117,10 +116,16 @@ COMMANDS = {
         ["files=good.csv", "label=bought", "test_files=other.csv"],
         r"^other.csv has no column 'price', which good.csv has; it has shop, cost, bag, bought$",
     ),
-    "carriage returns alone": (
-        ["files=carriage.csv", "label=bought"],
-        r"^carriage.csv holds a carriage return without its line feed: expected text whose records end in line feeds$",
+    "a file twice": (
+        ["files=[good.csv,./good.csv]", "label=bought"],
+        r"names good\.csv twice .*; expected each",
     ),
+    "the test rows among the train rows": (
+        ["files=good.csv", "label=bought", "test_files=good.csv"],
+        r"^Invalid test_files: it names good\.csv, which files= names too",
+    ),
+    "no file at all": (["files=[]", "label=bought"], r"^Invalid files=\[\]: expected the path of a file, a folder"),
+    "an empty name": (["files=''", "label=bought"], r"^Invalid files=: expected the path of a file, a folder"),
     "a weight that is no number": (
         ["files=weights.csv", "label=bought", "weight_column=w"],
         r"^Invalid weight_column=w: 1 of its values in files are no numbers from 0, such as 'heavy'$",

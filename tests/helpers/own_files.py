@@ -8,8 +8,9 @@ from llp.config.commands import PrepareConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from llp.datasets.files.options import Coding, Reading, Roles
+from llp.datasets.files.options import Coding, Roles
 from llp.datasets.preparation import prepare_table
+from llp.datasets.reading.options import Reading
 
 
 def prepare_files(data_dir, files, *options, name="mine", **given):

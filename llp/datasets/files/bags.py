@@ -6,18 +6,19 @@ The second file has a row per bag: the bag's id in the column of the same name, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from llp.data.table import LabelKind
-from llp.datasets.files.content import OwnFiles, find_files
-from llp.datasets.files.options import Reading
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.values import BETWEEN_BAGS, number, raw_number, text
-from llp.datasets.raw_lines import BadLines
+from llp.datasets.reading.files import Files
+from llp.datasets.reading.find import find_files
+from llp.datasets.reading.options import Reading
+from llp.datasets.reading.records import BadLines
 from llp.errors import InputError
 
 LABELS = ("label_sum", "label_mean")
@@ -65,10 +66,10 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     InputError
         They lack a column, name a bag twice, or hold something else than numbers.
     """
-    files = OwnFiles(find_files(names, option="bags"), lambda n: None)
+    files = Files(find_files(names, option="bags"), lambda n: None)
     as_written = reading.model_copy(update={"columns": None, "header": "auto"})
     stop = BadLines("stop", may_skip=False)
-    reader = FilesReader(files, as_written, stop, lambda columns: _columns(columns, bag_column, files.paths[0]))
+    reader = FilesReader(files, as_written, stop, partial(_columns, bag_column=bag_column))
     frame = pl.concat(reader.frames())
     (label,) = (name for name in LABELS if name in frame.columns)
     size = number(SIZE, frame.schema[SIZE], reading) if SIZE in frame.columns else pl.lit(None, pl.Float64)
@@ -79,13 +80,13 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     )
     for name in [label, *([SIZE] if SIZE in frame.columns else [])]:
         if wrong := stated.filter(pl.col(name).is_null())["id"].to_list():
-            raise InputError(f"{files.paths[0]}: {name} of bag {wrong[0]!r} is no number{_further(wrong)}")
+            raise InputError(f"{reader.first}: {name} of bag {wrong[0]!r} is no number{_further(wrong)}")
     if twice := stated.filter(pl.col("id").is_duplicated())["id"].unique().sort().to_list():
-        raise InputError(f"{files.paths[0]}: bag {twice[0]!r} stands twice{_further(twice)}; write one row per bag")
+        raise InputError(f"{reader.first}: bag {twice[0]!r} stands twice{_further(twice)}; write one row per bag")
     return StatedBags(stated, label)
 
 
-def _columns(columns: list[str], bag_column: str, path: Path) -> list[str]:
+def _columns(path: str, columns: list[str], bag_column: str) -> list[str]:
     if bag_column not in columns:
         raise InputError(f"{path} has no column {bag_column!r}, which bag_column= names; it has {', '.join(columns)}")
     labels = [name for name in LABELS if name in columns]

@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict
 from llp.data.table import Column
 from llp.datasets.encode import vocabulary
 from llp.datasets.files.kinds import RawColumn
-from llp.datasets.files.options import Coding, DatePart, FilesOptions, Reading
+from llp.datasets.files.options import Coding, DatePart, FilesOptions
 from llp.datasets.files.values import date, date_part, number, number_text, text
+from llp.datasets.reading.options import Reading
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from llp.datasets.files.options import Reading
 from llp.datasets.files.values import number
+from llp.datasets.reading.options import Reading
 
 log = logging.getLogger(__name__)
 

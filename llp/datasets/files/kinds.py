@@ -13,8 +13,9 @@ import polars as pl
 from rich.table import Table
 
 from llp.datasets.files.ids import may_be_ids
-from llp.datasets.files.options import DECIMALS, THOUSANDS, Coding, FilesOptions, Reading, Roles
+from llp.datasets.files.options import Coding, FilesOptions, Roles
 from llp.datasets.files.values import MOST, date, grouped, number, raw_number
+from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
 from llp.errors import InputError
 
 ColumnKind = Literal["categorical", "numeric", "date"]
@@ -38,7 +39,7 @@ class RawColumn(NamedTuple):
 
 
 def check_names(columns: Sequence[str], roles: Roles) -> None:
-    """Refuse options that name columns which are not there.
+    """Refuse options that name columns which are not there, and names of columns that mean several in polars.
 
     Raises
     ------
@@ -46,9 +47,14 @@ def check_names(columns: Sequence[str], roles: Roles) -> None:
         Says which.
     """
     for option, name in roles.named:
-        if name not in columns:
+        if name not in columns and option != "ignore":  # other files may have that one
             raise InputError(f"Invalid {option}={name}: the files have no such column; they have {', '.join(columns)}")
-    if len(roles.not_features) == len(columns):
+    for name in set(columns) - set(roles.ignore):
+        if name == "*" or "\0" in name or (name.startswith("^") and name.endswith("$")):
+            raise InputError(
+                f"column {name!r} has a name that means other columns: rename it, or write ignore=['{name}']"
+            )
+    if not set(columns) - set(roles.not_features):
         raise InputError(
             "no column is left for the features: every one is the label, ignored, an id, a weight or a bag"
         )

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import polars as pl
 
 from llp.data.table import LabelKind
-from llp.datasets.files.options import Reading, Roles
+from llp.datasets.files.options import Roles
 from llp.datasets.files.values import canonical, number, text
+from llp.datasets.reading.options import Reading
 from llp.errors import InputError
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,7 @@ blocks, whatever the number of rows (and four bytes a row where rows name their 
 """
 
 import logging
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,20 +20,21 @@ from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
 from llp.datasets.files.ids import tell_ids
-from llp.datasets.files.kinds import RawColumn, check_names, find_kinds, kinds_table
+from llp.datasets.files.kinds import RawColumn, find_kinds, kinds_table
 from llp.datasets.files.label import Label, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
-from llp.datasets.files.stage import StagedFiles, stage_files
+from llp.datasets.files.stage import stage_files
 from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.weights import check_weights
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
+from llp.datasets.reading.find import check_each_once, find_files
+from llp.datasets.reading.stage import Staged
 from llp.datasets.staging import progress_bars, scratch
 from llp.errors import InputError, invalid
 
 log = logging.getLogger(__name__)
 
-PANDAS_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0")
 
 FilesGiven = str | list[str]
 
@@ -96,42 +96,42 @@ def prepare(
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
     check_date_format(options.coding.date_format)
     of_rows = _roles_of(options.roles, bags_given=bags is not None, test_given=test_files is not None)
+    found = {
+        option: find_files(_listed(names), option=option)
+        for option, names in (("files", files), ("test_files", test_files))
+        if names is not None
+    }
+    check_each_once(found)
     with scratch(folder) as parts, progress_bars() as progress:
-        staged = {
-            option: stage_files(
-                _listed(names), option, options.reading, _chooser(of_rows[option], options.roles),
-                errors=errors, folder=parts / option, progress=progress,
-            )
-            for option, names in (("files", files), ("test_files", test_files))
-            if names is not None
-        }  # fmt: skip
+        staged = stage_files(found, of_rows, options, errors=errors, folder=parts, progress=progress)
         train = staged["files"]
         for option, one in staged.items():
-            _check_columns(one, option, train, options)
+            if options.roles.weight_column is not None:
+                check_weights(one.lazy, options.roles.weight_column, option, options.reading)
         label = _label(staged, options, bags_given=bags is not None)
-        raw_columns = find_kinds(train.lazy, options, train.reader.place)
+        raw_columns = find_kinds(train.lazy, options, train.place)
         progress.console.print(kinds_table(raw_columns, train.rows))
         tell_ids([one.name for one in raw_columns if one.maybe_ids])
         _tell_no_date(raw_columns, options.coding.date_format)
         features, vocabularies = fit_features(train.lazy, plan_features(raw_columns, options.coding), options)
         _tell_rare(vocabularies, options.coding.rare_threshold)
         recipe = Recipe(options, label, features, vocabularies)
-        found, kind = None, None if label is None else label.kind
+        of_bags, kind = None, None if label is None else label.kind
         noise: dict[str, float] = {} if epsilon is None else {"epsilon": epsilon}
         if options.roles.bag_column is not None:
-            found, kind, stated = _bags(train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags)
-            noise |= _check_sums(found, kind, stated, epsilon)
+            of_bags, kind, stated = _bags(train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags)
+            noise |= _check_sums(of_bags, kind, stated, epsilon)
         assert kind is not None
         written = {
             option: Part(
                 one,
                 recipe,
                 option == "test_files" or bags is None,
-                None if found is None or option == "test_files" else found["id"],
+                None if of_bags is None or option == "test_files" else of_bags["id"],
             )
             for option, one in staged.items()
         }
-        write_table(folder, made_by, written, kind, found, raw_columns, noise, progress)
+        write_table(folder, made_by, written, kind, of_bags, raw_columns, noise, progress)
 
 
 def _listed(files: FilesGiven) -> list[str]:
@@ -160,35 +160,7 @@ def _roles_of(roles: Roles, *, bags_given: bool, test_given: bool) -> dict[str, 
     }
 
 
-def _chooser(own: Roles, roles: Roles) -> Callable[[list[str]], list[str]]:
-    """What of a file's columns is read: not the ignored ones, pandas' index, nor what plays no part in this file."""
-    left_out = {*roles.ignore, *(set(roles.not_features) - set(own.not_features))}
-    named = {*roles.not_features, *roles.categorical, *roles.numeric, *roles.dates}
-
-    def choose(columns: list[str]) -> list[str]:
-        check_names(columns, own)
-        index = [name for name in columns if PANDAS_INDEX.fullmatch(name) and name not in named]
-        if index:
-            log.warning("%s is an index that pandas wrote: left out; numeric=[%s] takes it in", index[0], index[0])
-        return [name for name in columns if name not in left_out and name not in index]
-
-    return choose
-
-
-def _check_columns(staged: StagedFiles, option: str, train: StagedFiles, options: FilesOptions) -> None:
-    """Refuse files that lack a feature, and weights that do not weigh."""
-    reader = staged.reader
-    features = [name for name in train.reader.wanted if name not in options.roles.not_features]
-    if missing := [name for name in features if name not in reader.wanted]:
-        raise InputError(
-            f"{reader.files.paths[0]} has no column {missing[0]!r}, which {train.reader.files.paths[0]} has; it has "
-            f"{', '.join(reader.columns)}"
-        )
-    if options.roles.weight_column is not None:
-        check_weights(staged.lazy, options.roles.weight_column, option, options.reading)
-
-
-def _label(staged: Mapping[str, StagedFiles], options: FilesOptions, *, bags_given: bool) -> Label | None:
+def _label(staged: Mapping[str, Staged], options: FilesOptions, *, bags_given: bool) -> Label | None:
     """The label of the files that have one."""
     if options.roles.label is None:
         return None
@@ -212,7 +184,7 @@ def _tell_no_date(raw_columns: Sequence[RawColumn], date_format: str) -> None:
 
 
 def _bags(
-    train: StagedFiles, recipe: Recipe, bags: FilesGiven | None, kind: LabelKind | None, *, sizes: Sizes,
+    train: Staged, recipe: Recipe, bags: FilesGiven | None, kind: LabelKind | None, *, sizes: Sizes,
     unmatched: Unmatched,
 ) -> tuple[pl.DataFrame, LabelKind, str]:  # fmt: skip
     """Id, size and label sum of the bags of the train rows, the kind of the labels, and by what the sums are stated."""

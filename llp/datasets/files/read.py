@@ -4,25 +4,32 @@ Text (CSV, TSV, ARFF) comes as strings; Parquet and Arrow files bring their type
 spaces around it and null where a value is missing, numbers, dates. Memory holds a few blocks, whatever the rows.
 """
 
-import itertools
-from collections.abc import Callable, Iterator
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial, reduce
+from itertools import chain
 
 import polars as pl
 
 from llp.data.table_writer import CHUNK_ROWS
-from llp.datasets.files.arff import quote_of, read_head
-from llp.datasets.files.content import OwnFiles
-from llp.datasets.files.options import Reading
-from llp.datasets.files.text import TextDialect, detect, parse
-from llp.datasets.files.text_blocks import blocks, utf8, without_comments
+from llp.datasets.files.typed import common_types, damaged, scan, typed_format
 from llp.datasets.ordered_map import ordered_map
-from llp.datasets.raw_lines import BadLines
+from llp.datasets.reading.arff import quote_of, read_head
+from llp.datasets.reading.dialect import Dialect, Field
+from llp.datasets.reading.files import Block, Files, Opened
+from llp.datasets.reading.find import DataFile
+from llp.datasets.reading.options import Reading
+from llp.datasets.reading.records import BadLines, detect, parse
+from llp.datasets.reading.stage import Parsed
+from llp.datasets.reading.texts import text_of, whole_records, without_comments
+from llp.datasets.reading.unpack import Content
 from llp.errors import InputError
 from llp.machine import cores
 
-PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
+log = logging.getLogger(__name__)
+
 ARFF_COMMENT = "%"
 RAW_ROWS = 2**16  # of a frame: those that are scored at once
 
@@ -33,36 +40,50 @@ class FilesReader:
 
     Attributes
     ----------
-    files : OwnFiles
+    files : Files
         The files.
     reading : Reading
         How text files are written.
     bad_lines : BadLines
         What a wrong record does, and how many there were.
     choose : callable
-        Given the names of the first file's columns, says which of them are read.
+        Given the first text's name and its columns, says which of them are read.
+    ignored : tuple of str
+        Columns that only some of the files may have.
     may_lack : str or None
         A column that a file without a header may lack, as new rows lack their label.
     raw : bool
         Whether the frames hold what stands in the files, instead of being `normalised`; they have no checksum then.
     columns, wanted : list of str
-        Names of the first file's columns, and of those that are read; once it is opened.
-    repeated_headers : int
-        Headers that stood among the records, and were left out.
-    starts : list of (Path, int)
-        The files that were begun, each with how many rows were read before it.
+        Names of the first text's columns, and of those that are read; once it is opened.
+    starts : list of (str, int)
+        The texts that were begun, each with how many rows were read before it.
+    first : str
+        The first text's name.
+    seen : set of str
+        Names of all texts' columns.
     """
 
-    files: OwnFiles
+    files: Files
     reading: Reading
     bad_lines: BadLines
-    choose: Callable[[list[str]], list[str]]
+    choose: Callable[[str, list[str]], list[str]]
+    ignored: tuple[str, ...] = ()
     may_lack: str | None = None
     raw: bool = False
     columns: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
-    repeated_headers: int = 0
-    starts: list[tuple[Path, int]] = field(default_factory=list)
+    first: str = ""
+    seen: set[str] = field(default_factory=set)
+    starts: list[tuple[str, int]] = field(default_factory=list)
+    _records: Counter[str] = field(default_factory=Counter)
+    _texts: dict[str, None] = field(default_factory=dict)
+    _headers: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def repeated_headers(self) -> int:
+        """Headers that stood among the records, and were left out."""
+        return sum(found - 1 for found in self._headers.values() if found)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """All records in order, in frames of the first file's columns.
@@ -72,100 +93,106 @@ class FilesReader:
         InputError
             A file is empty, damaged, of an unknown format, or has other columns than the first.
         """
-        rows = 0
-        for path in self.files.paths:
-            self.starts.append((path, rows))
-            for frame in self._file(path):
-                rows += frame.height
-                yield frame
-            if rows == self.starts[-1][1]:
-                raise InputError(f"{path} holds no record.")
+        for parsed in ordered_map(lambda parse: parse(), self.blocks(), threads=cores()):
+            self.add(parsed)
+            if parsed.frame.height:
+                yield parsed.frame
+        self.finish()
 
-    def place(self, row: int) -> str:
-        """Name the file that a row of the frames, from 0, is of, and which of its records it is."""
-        path, start = next(one for one in reversed(self.starts) if one[1] <= row)
-        return f"{path}, record {row - start + 1}"
+    def blocks(self) -> Iterator[Callable[[], Parsed]]:
+        """Functions that parse the blocks of all files, perhaps in threads; `add` takes in what they return.
 
-    def _file(self, path: Path) -> Iterator[pl.DataFrame]:
-        with path.open("rb") as file:
-            magic = file.read(6)
-        if magic.startswith((PARQUET, ARROW)):
-            yield from self._typed(path, parquet=magic.startswith(PARQUET))
-            return
-        if magic.startswith(FEATHER_1):
-            raise InputError(f"{path} is a Feather file of version 1: write it as Arrow (Feather version 2) or Parquet")
-        yield from self._text(path)
+        Raises
+        ------
+        InputError
+            See `frames`.
+        """
+        types = common_types(
+            [file for file in self.files.files if file.is_data and typed_format(file.path)], self.ignored
+        )
+        for file in self.files:
+            if typed_format(file.path):
+                yield from self._typed(file, types)
+                continue
+            for block in self.files.blocks(file, self._opened):
+                self._same_columns(block.file, block.dialect.columns, file)
+                yield partial(self._text, block, file)
 
-    def _typed(self, path: Path, *, parquet: bool) -> Iterator[pl.DataFrame]:
+    def add(self, parsed: Parsed) -> None:
+        """Take in what was found in a block."""
+        self.bad_lines.add(parsed.messages)
+        if parsed.file not in self._records:
+            self.starts.append((parsed.file, self._records.total()))
+        self._records[parsed.file] += parsed.records
+        self._headers[parsed.file] += parsed.headers
+
+    def finish(self) -> None:
+        """Refuse files without a record, once all are read; those of a folder may have none."""
+        named = {str(file.path) for file in self.files.files if file.named}
+        for name in self._texts:
+            if self._records[name] == 0 and (not self._records.total() or name in named):
+                raise InputError(f"{name} holds no record.")
+
+    def _typed(self, file: DataFile, types: Mapping[str, pl.DataType]) -> Iterator[Callable[[], Parsed]]:
+        path, name = file.path, str(file.path)
         if not self.raw:
-            for _ in self.files.content(path):  # for the checksum and the progress
-                pass
+            self.files.read_whole(file)
         try:
-            lazy = (pl.scan_parquet if parquet else pl.scan_ipc)(path, glob=False)
-            self._same_columns(path, lazy.collect_schema().names())
-            kept = lazy.select(self.wanted)
+            lazy = scan(path)
+            self._same_columns(name, lazy.collect_schema().names(), file)
+            kept = lazy.select(pl.col([one for one in self.wanted if one in types]))
             rows = lazy.select(pl.len()).collect().item()
             at_once = RAW_ROWS if self.raw else CHUNK_ROWS
             for frame in kept.collect_batches(chunk_size=at_once, maintain_order=True):
-                yield self._finished(frame)
+                yield partial(self._finished, frame.cast({one: types[one] for one in frame.columns}), file, name, [])
                 if self.raw:
-                    self.files.tell(path.stat().st_size * frame.height // rows)
+                    self.files.tell(file, path.stat().st_size * frame.height // rows)
         except pl.exceptions.PolarsError as error:
-            raise InputError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.") from None
+            raise damaged(path, error) from None
 
-    def _text(self, path: Path) -> Iterator[pl.DataFrame]:
-        reading = self.reading
-        content = utf8(path, self.files.content(path), reading.encoding)
-        first_line = 1
-        if _name_without_compression(path).endswith(".arff"):
-            columns, first_line, rest = read_head(path, content)
-            dialect = TextDialect(columns, ",", quote_of(rest), None)
-            content = without_comments(itertools.chain([rest], content), ARFF_COMMENT, dialect.quote)
-            texts = blocks(path, content, dialect.quote)
-        else:
-            quote = None if reading.quote == "none" else reading.quote
-            texts = blocks(path, without_comments(content, reading.comment, quote), quote)
-            first = next(texts, b"")
-            dialect = detect(path, first, reading, self.may_lack)
-            texts = itertools.chain([first], texts)
-        self._same_columns(path, list(dialect.columns))
+    def _opened(self, content: Content) -> Opened:
+        """A text with what tells how it is written: an ARFF file's head, or its first lines."""
+        name, reading = content.name, self.reading
+        text = text_of(content, reading.encoding, arff=True)
+        if _name_without_compression(name).endswith(".arff"):
+            columns, first_line, rest = read_head(name, text)
+            quote = quote_of(rest)
+            data = without_comments(chain([rest], text), ARFF_COMMENT, quote)
+            dialect = Dialect(b",", tuple(map(Field, columns)), None, quote)
+            return Opened(whole_records(name, data, quote), lambda text: dialect, first_line)
+        own_quote = None if reading.quote == "none" else reading.quote
+        records = whole_records(name, without_comments(text, reading.comment, own_quote), own_quote)
+        return Opened(records, lambda text: detect(name, text, reading, self.may_lack))
 
-        def numbered() -> Iterator[tuple[int, bytes]]:
-            line = first_line
-            for text in texts:
-                yield line, text
-                line += text.count(b"\n")
+    def _text(self, block: Block, file: DataFile) -> Parsed:
+        frame, headers, messages = parse(block)
+        return self._finished(frame, file, block.file, messages, headers)
 
-        def parsed(block: tuple[int, bytes]) -> tuple[pl.DataFrame, int, list[str]]:
-            frame, headers, messages = parse(path, block[1], block[0], dialect)
-            return self._finished(frame.select(self.wanted)), headers, messages
+    def _finished(
+        self, frame: pl.DataFrame, file: DataFile, name: str, messages: list[str], headers: int = 0
+    ) -> Parsed:
+        of_folders = {column: value for column, value in file.partition.items() if column not in frame.columns}
+        frame = frame.with_columns(pl.lit(value, pl.String).alias(column) for column, value in of_folders.items())
+        frame = frame.select(pl.col(self.wanted))
+        return Parsed(frame if self.raw else normalised(frame, self.reading), name, frame.height, messages, headers)
 
-        in_file = 0
-        for frame, headers, messages in ordered_map(parsed, numbered(), threads=cores()):
-            in_file += headers
-            self.bad_lines.add(messages)
-            if frame.height:
-                yield frame
-        self.repeated_headers += max(0, in_file - 1)
-
-    def _finished(self, frame: pl.DataFrame) -> pl.DataFrame:
-        return frame if self.raw else normalised(frame, self.reading)
-
-    def _same_columns(self, path: Path, names: list[str]) -> None:
+    def _same_columns(self, name: str, in_file: Sequence[str], file: DataFile) -> None:
+        names = [*in_file, *(column for column in file.partition if column not in in_file)]
         if not self.columns:
-            self.columns, self.wanted = names, self.choose(names)
-        first = self.files.paths[0]
-        if missing := [name for name in self.wanted if name not in names]:
-            raise InputError(f"{path} has no column {missing[0]!r}, which {first} has; it has {', '.join(names)}")
-        if further := [name for name in names if name not in self.columns]:
-            raise InputError(f"{path} has the column {further[0]!r}, which {first} lacks")
+            self.first, self.columns, self.wanted = name, names, self.choose(name, names)
+            if file.partition:
+                log.info("columns of the folders' names: %s", ", ".join(file.partition))
+        self.seen.update(names)
+        self._texts[name] = None
+        first = self.first
+        if missing := [one for one in self.wanted if one not in names]:
+            raise InputError(f"{name} has no column {missing[0]!r}, which {first} has; it has {', '.join(names)}")
+        if further := [one for one in names if one not in self.columns and one not in self.ignored]:
+            raise InputError(f"{name} has the column {further[0]!r}, which {first} lacks")
 
 
-def _name_without_compression(path: Path) -> str:
-    name = path.name.lower()
-    for ending in (".gz", ".zst", ".zip"):
-        name = name.removesuffix(ending)
-    return name
+def _name_without_compression(name: str) -> str:
+    return reduce(str.removesuffix, (".gz", ".zst", ".zip"), name.lower())
 
 
 def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:

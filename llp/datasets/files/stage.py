@@ -1,91 +1,75 @@
-"""Own files read once into Arrow files beside the table's place, from which columns are read again."""
+"""The rows of own files, read once into Arrow files: those of `files` and those of `test_files`."""
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import polars as pl
 from rich.progress import Progress
 
-from llp.datasets.files.content import OwnFiles, find_files
-from llp.datasets.files.options import Reading
+from llp.datasets.files.kinds import check_names
+from llp.datasets.files.options import FilesOptions, Roles
 from llp.datasets.files.read import FilesReader
-from llp.datasets.raw_lines import BadLines
-from llp.datasets.staging import PARTS_AT_ONCE
+from llp.datasets.reading.files import Files
+from llp.datasets.reading.find import DataFile
+from llp.datasets.reading.records import BadLines
+from llp.datasets.reading.stage import Staged, write_parts
 from llp.errors import InputError
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class StagedFiles:
-    """Files that were read: Arrow files in the rows' order, and what is known of them."""
-
-    parts: list[Path]
-    rows: int
-    reader: FilesReader
-
-    @property
-    def lazy(self) -> pl.LazyFrame:
-        """All rows."""
-        return pl.scan_ipc(self.parts, glob=False)
-
-    def groups(self) -> list[list[Path]]:
-        """The Arrow files in groups, each of a size to be coded at once."""
-        return [self.parts[i : i + PARTS_AT_ONCE] for i in range(0, len(self.parts), PARTS_AT_ONCE)]
+PANDAS_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0")
 
 
 def stage_files(
-    names: Sequence[str],
-    option: str,
-    reading: Reading,
-    choose: Callable[[list[str]], list[str]],
-    *,
-    errors: Literal["stop", "skip"],
-    folder: Path,
-    progress: Progress,
-) -> StagedFiles:
-    """Read files into Arrow files.
+    found: Mapping[str, Sequence[DataFile]], of_rows: Mapping[str, Roles], options: FilesOptions, *,
+    errors: Literal["stop", "skip"], folder: Path, progress: Progress,
+) -> dict[str, Staged]:  # fmt: skip
+    """The rows of each option's files, read into Arrow files.
 
     Raises
     ------
     InputError
-        See `FilesReader.frames`; or `choose` refuses the columns.
+        A file is damaged, empty or has other columns than the others, or an option names a column that none has.
     """
-    task = progress.add_task(f"read {option}", total=None, detail="")
-    files = OwnFiles(find_files(names, option=option), lambda n: progress.advance(task, n))
-    progress.update(task, total=files.total_bytes)
+    staged: dict[str, Staged] = {}
+    readers: list[FilesReader] = []
+    known: dict[tuple[object, ...], str] = {}
+    for option, of_option in found.items():
+        task = progress.add_task(f"read {option}", total=None, detail="")
+        files = Files(of_option, partial(progress.advance, task), known=known)
+        progress.update(task, total=files.total_bytes)
+        choose = partial(_chosen, own=of_rows[option], roles=options.roles, train=readers[0] if readers else None)
+        bad_lines = BadLines(errors)
+        reader = FilesReader(files, options.reading, bad_lines, choose, ignored=options.roles.ignore)
+        (folder / option).mkdir()
+        parts, rows = write_parts(reader.blocks(), reader.add, folder=folder / option, progress=progress, task=task)
+        reader.finish()
+        if bad_lines.count:
+            log.warning("%d record(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
+        if reader.repeated_headers:
+            log.warning("%d repeated header(s) left out", reader.repeated_headers)
+        staged[option] = Staged(parts, rows, bad_lines, files.source(), reader.repeated_headers, reader.starts)
+        readers.append(reader)
+    seen = set[str]().union(*(reader.seen for reader in readers))
+    for name in options.roles.ignore:
+        if name not in seen:
+            has = ", ".join(readers[0].columns)
+            raise InputError(f"Invalid ignore={name}: the files have no such column; they have {has}")
+    return staged
 
-    reader = FilesReader(files, reading, BadLines(errors), choose)
-    folder.mkdir()
-    parts: list[Path] = []
-    rows, kinds = 0, pl.Schema()
-    for frame in reader.frames():
-        part = folder / f"{len(parts):06}.arrow"
-        kinds = kinds or frame.schema
-        _same_kinds(frame, kinds).write_ipc(part, compression="uncompressed")
-        parts.append(part)
-        rows += frame.height
-        progress.update(task, detail=f"{rows:,} rows")
-    if reader.bad_lines.count:
-        log.warning("%d record(s) left out, such as: %s", reader.bad_lines.count, "; ".join(reader.bad_lines.shown))
-    if reader.repeated_headers:
-        log.warning("%d repeated header(s) left out", reader.repeated_headers)
-    return StagedFiles(parts, rows, reader)
 
-
-def _same_kinds(frame: pl.DataFrame, kinds: pl.Schema) -> pl.DataFrame:
-    """The frame with the first one's types.
-
-    Raises
-    ------
-    InputError
-        A column of another file holds something else.
-    """
-    for name, kind in kinds.items():
-        found = frame.schema[name]
-        if found != kind and not (found.is_numeric() and kind == pl.Float64):
-            raise InputError(f"column {name!r} is {kind} in the first file and {found} in another: write them alike")
-    return frame.cast(kinds)
+def _chosen(name: str, columns: list[str], own: Roles, roles: Roles, train: FilesReader | None) -> list[str]:
+    """Columns of a file that are read: not the ignored ones, pandas' index, nor what plays no part in this file."""
+    check_names(columns, own)
+    named = {name for _, name in roles.named}
+    index = [one for one in columns if PANDAS_INDEX.fullmatch(one) and one not in named]
+    if index:
+        log.warning("%s is an index that pandas wrote: left out; numeric=[%s] takes it in", index[0], index[0])
+    left_out = {*roles.ignore, *(set(roles.not_features) - set(own.not_features))}
+    features = [] if train is None else [one for one in train.wanted if one not in roles.not_features]
+    if train is not None and (missing := [one for one in features if one not in columns]):
+        raise InputError(f"{name} has no column {missing[0]!r}, which {train.first} has; it has {', '.join(columns)}")
+    return [one for one in columns if one not in left_out and one not in index]

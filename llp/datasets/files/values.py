@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from llp.datasets.files.options import DECIMALS, THOUSANDS, DatePart, Reading
+from llp.datasets.files.options import DatePart
+from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
 from llp.errors import first_line, invalid
 
 ISO = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from llp.datasets.files.options import Reading
 from llp.datasets.files.values import number
+from llp.datasets.reading.options import Reading
 from llp.errors import InputError
 
 

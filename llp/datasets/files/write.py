@@ -17,13 +17,13 @@ from llp.data.table_writer import TableWriter
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.recipe import FORMAT_VERSION, Recipe
-from llp.datasets.files.stage import StagedFiles
 from llp.datasets.files.values import bags_of, number
 from llp.datasets.ordered_map import ordered_map
+from llp.datasets.reading.stage import Staged
 from llp.errors import InputError
 from llp.machine import cores
 
-LABEL, BAG_NUMBERS = "label of the row", "bags of the row"  # names of made columns: no file's
+LABEL, BAG_NUMBERS = "\0label", "\0bags"  # names of made columns: no file's has a zero byte
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -34,7 +34,7 @@ class Part:
 
     Attributes
     ----------
-    staged : StagedFiles
+    staged : Staged
         The rows.
     recipe : Recipe
         How they are encoded.
@@ -45,7 +45,7 @@ class Part:
         bag.
     """
 
-    staged: StagedFiles
+    staged: Staged
     recipe: Recipe
     labelled: bool
     bag_ids: pl.Series | None
@@ -88,7 +88,7 @@ class Part:
             return int(n)
         assert self.recipe.label is not None
         column, everything = self.recipe.label.column, self.staged.rows
-        if self.bag_ids is None and n < everything and self.staged.reader.bad_lines.errors == "stop":
+        if self.bag_ids is None and n < everything and self.staged.bad_lines.errors == "stop":
             raise InputError(
                 f"{everything - n} of the {everything} rows of {option} have no label in {column!r}, or one that is no "
                 "number; correct them, or leave them out with errors=skip"
@@ -163,7 +163,7 @@ def write_table(
         aggregates_only = not parts["files"].labelled
         writer.finish(
             made_by=made_by,
-            source={option: part.staged.reader.files.source() for option, part in parts.items()},
+            source={option: part.staged.source for option, part in parts.items()},
             facts=_facts(parts, raw_columns, bags, rows=rows) | noise | _label_mean(label_sum, rows, aggregates_only),
             test_rows=counted.get("test_files", 0),
             given_bags=0 if bags is None else bags.height,
@@ -197,9 +197,9 @@ def _facts(
     facts = {
         "coding_version": FORMAT_VERSION,  # the same rows coded in another way are another table
         "missing_share": {one.name: one.missing / staged[0].rows for one in raw_columns},
-        "lines_left_out": sum(one.reader.bad_lines.count for one in staged),
+        "lines_left_out": sum(one.bad_lines.count for one in staged),
         "rows_left_out": sum(one.rows for one in staged) - rows,
-        "repeated_headers": sum(one.reader.repeated_headers for one in staged),
+        "repeated_headers": sum(one.repeated_headers for one in staged),
     }
     if bags is not None:
         size, label_sum = bags["size"].to_numpy(), bags["label_sum"].to_numpy()

@@ -38,6 +38,7 @@ from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.datasets.files.recipe import Recipe
+from llp.datasets.reading.find import DataFile
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
@@ -112,7 +113,7 @@ def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame
     run_one(config)
     (folder,) = {path.parent for path in (tmp_path / "outputs").rglob("best.pt")}
     runs = TrainedRuns.open([folder.parent], tmp_path / "data")
-    source = FilesRows([tmp_path / "rows.csv"], Recipe.load(runs.table.folder), lambda n: None)
+    source = FilesRows([DataFile(tmp_path / "rows.csv", named=True)], Recipe.load(runs.table.folder), lambda n: None)
     write_scores(runs, source, tmp_path / "scores.parquet", lambda n: None)
     expected = pl.read_parquet(tmp_path / "scores.parquet")["log_odds"].to_numpy()
 

@@ -8,8 +8,9 @@ import pytest
 import zstandard
 
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files, raw_synthetic, scoring_model, staging
+from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic, scoring_model
 from llp.datasets.published import compare, published_sizes
+from llp.datasets.reading import stage, texts, unpack
 from llp.errors import InputError
 
 pytestmark = pytest.mark.run  # prepares data
@@ -119,10 +120,10 @@ def test_several_files_are_one_dataset(prepared, train, tmp_path):
 
 def test_blocks_and_threads_do_not_change_a_code(prepared, train, monkeypatch):
     whole = prepared(train, name="whole")
-    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 50_000)
-    monkeypatch.setattr(raw_files, "READ_BYTES", 7_001)
+    monkeypatch.setattr(texts, "BLOCK_BYTES", 50_000)
+    monkeypatch.setattr(unpack, "READ_BYTES", 7_001)
     same(prepared(train), whole)
-    monkeypatch.setattr(staging, "cores", lambda: 1)
+    monkeypatch.setattr(stage, "cores", lambda: 1)
     same(prepared(train), whole)
 
 

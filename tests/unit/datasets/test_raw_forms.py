@@ -14,7 +14,8 @@ import pytest
 import zstandard
 
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_synthetic
+from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
+from llp.datasets.reading import texts
 from llp.errors import InputError
 from tests.helpers.tables import same_content
 
@@ -139,6 +140,9 @@ READ = {
         r.text(NAMES, separator="\t", rows=[[f'"{i}"', *row] for i, row in enumerate(r.quoted(r.rows), 1)])
     ),
     "every value quoted": lambda r: r.file(r.text(rows=[[f'"{v}"' for v in row] for row in r.rows])),
+    "UTF-16 with its mark": lambda r: r.file(r.content.decode().encode("utf-16")),
+    "UTF-16 the other way round": lambda r: r.file(b"\xfe\xff" + r.content.decode().encode("utf-16-be")),
+    "UTF-32 with its mark": lambda r: r.file(r.content.decode().encode("utf-32")),
     "a blank last line": lambda r: r.file(r.content + b"\n"),
     "many blank last lines": lambda r: r.file(r.content + b"\n" * 5000),
     "Windows' line ends and blank last lines": lambda r: r.file(r.text(separator="\t", end="\r\n") + b"\r\n\r\n"),
@@ -325,13 +329,13 @@ REFUSED = {
     ),
     "a folder without data": (
         lambda r: r.in_folder({"readme.txt": b"x", "part": b""}),
-        r"no data among the raw files: .*part \(empty\), .*readme\.txt \(no data by its name\)",
+        r"no data among the files: .*part \(empty\), .*readme\.txt \(no data by its name\)",
     ),
     "a folder with something else": (
         lambda r: r.in_folder({"train.txt": r.content, "x.txt": b"a\tb\n"}),
         r"x\.txt, line 1, column 3: 2 tab-separated",
     ),
-    "an empty zip": (lambda r: r.file(r.members({}, "zip")), r"no data among the raw files: an empty archive"),
+    "an empty zip": (lambda r: r.file(r.members({}, "zip")), r"no data among the files: an empty archive"),
     "an empty tar": (lambda r: r.file(r.members({})), r"is a binary file, not a text of lines"),
     "an empty name": (lambda r: "", r"Invalid raw=: expected the path"),
     "a name with a zero byte": (lambda r: "a\0b", r"no such file"),
@@ -341,7 +345,6 @@ REFUSED = {
     "a device": (lambda r: "/dev/zero", r"is a pipe or a device"),
     "nothing but a BOM": (lambda r: r.file(b"\xef\xbb\xbf"), r"train\.txt is empty"),
     "nothing but blank lines": (lambda r: r.file(b"\r\n\n\n"), r"train\.txt is empty"),
-    "UTF-16": (lambda r: r.file(r.content.decode().encode("utf-16")), r"is text in UTF-16, .*iconv -f UTF-16"),
     "zero bytes": (lambda r: r.file(bytes(5000)), r"is a binary file, not a text of lines: write it as CSV"),
     "Parquet": (lambda r: r.file(b"PAR1\x15\x04"), r"is a Parquet file, not a text of lines: write it as CSV"),
     "Arrow in gzip": (lambda r: r.file(gzip.compress(b"ARROW1\0\0")), r"is an Arrow file"),
@@ -493,8 +496,8 @@ def test_a_folder_beside_files_is_said_to_be_left_out(raw, plain, tmp_path, capl
 
 
 def test_a_line_without_end_is_refused(raw, tmp_path, monkeypatch):
-    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 2**10)
-    monkeypatch.setattr(raw_blocks, "LINE_BYTES", 2**20)
+    monkeypatch.setattr(texts, "BLOCK_BYTES", 2**10)
+    monkeypatch.setattr(texts, "RECORD_BYTES", 2**20)
     with pytest.raises(InputError, match="holds a line of more than 1 MiB: it is no text of lines"):
         prepare(tmp_path / "table", raw.file(raw.content + b"1" * 2**22))
 

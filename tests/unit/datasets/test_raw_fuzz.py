@@ -15,7 +15,8 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 
-from llp.datasets import criteo_ctr, criteo_sscl, raw_blocks, raw_files
+from llp.datasets import criteo_ctr, criteo_sscl
+from llp.datasets.reading import texts, unpack
 from llp.datasets.staging import progress_bars, stage
 from llp.errors import InputError
 
@@ -120,8 +121,8 @@ def check(name, content, text):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_any_bytes_are_read_or_refused(name, monkeypatch):
-    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 600)
-    monkeypatch.setattr(raw_files, "READ_BYTES", 250)
+    monkeypatch.setattr(texts, "BLOCK_BYTES", 600)
+    monkeypatch.setattr(unpack, "READ_BYTES", 250)
 
     @settings(max_examples=60, deadline=None)
     @given(files(name))
@@ -135,8 +136,8 @@ def test_any_bytes_are_read_or_refused(name, monkeypatch):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_any_bytes_are_read_or_refused_for_minutes(name, monkeypatch):
-    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 600)
-    monkeypatch.setattr(raw_files, "READ_BYTES", 250)
+    monkeypatch.setattr(texts, "BLOCK_BYTES", 600)
+    monkeypatch.setattr(unpack, "READ_BYTES", 250)
 
     @settings(max_examples=4000, deadline=None)  # about two minutes on a quiet machine
     @given(files(name))

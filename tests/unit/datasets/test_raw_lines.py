@@ -4,9 +4,10 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given, settings
 
-from llp.datasets import raw_lines
-from llp.datasets.dialect import Dialect, Field, Layout
-from llp.datasets.raw_blocks import Block
+from llp.datasets.reading.dialect import Dialect, Field
+from llp.datasets.reading.files import Block
+from llp.datasets.reading.layout import Layout
+from llp.datasets.reading.lines import parse
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -28,7 +29,7 @@ def layout_of(fields):
 def verdicts(lines, dialect):
     """The rows that are read from lines in one block, and the numbers of the lines that are not."""
     text = b"".join(line + b"\n" for line in lines)
-    frame, messages = raw_lines.parse(Block(0, "f", 1, text), dialect, layout_of(dialect.fields))
+    frame, messages = parse(Block("f", 1, text, dialect), layout_of(dialect.fields))
     bad = [int(message.split("line ")[1].split(",")[0]) - 1 for message in messages]
     assert frame.height + len(bad) == len(lines)
     return frame.rows(), bad
@@ -79,7 +80,7 @@ def lines(separator):
 @pytest.mark.parametrize("separator", [b"\t", b",", b";", b"|"])
 def test_each_value_fits_or_not_the_same_in_a_clean_block_and_in_a_bad_one(separator):
     """Polars reads clean blocks, Python decides where one is not clean: they must agree."""
-    dialect = Dialect(separator, FIELDS, 0)
+    dialect = Dialect(separator, FIELDS, None)
     bad_line = b"no line of this format"
     for place in range(len(FIELDS)):
         for value in (v for v in NUMBERS + HEXES + TEXTS if separator not in v):
@@ -91,7 +92,7 @@ def test_each_value_fits_or_not_the_same_in_a_clean_block_and_in_a_bad_one(separ
 
 def check_neighbours(separator, found, order, cuts):
     """Lines alone, in any order and cut into any blocks have the same fate and the same values."""
-    dialect = Dialect(separator, FIELDS, 0)
+    dialect = Dialect(separator, FIELDS, None)
     alone = [verdicts([line], dialect)[0] for line in found]
     rows, bad = verdicts(found, dialect)
     assert rows == [row for one in alone for row in one]

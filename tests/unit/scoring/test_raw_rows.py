@@ -15,9 +15,10 @@ from llp import predict
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from llp.datasets import raw_blocks, raw_files, raw_synthetic
+from llp.datasets import raw_synthetic
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.preparation import prepare_table
+from llp.datasets.reading import texts, unpack
 from llp.errors import InputError
 from llp.scoring.predict import write_scores
 from llp.scoring.raw_rows import RawRows, raw_coder
@@ -98,8 +99,8 @@ def scored(request):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(raw_blocks, "BLOCK_BYTES", 50_000)
-    monkeypatch.setattr(raw_files, "READ_BYTES", 10_000)
+    monkeypatch.setattr(texts, "BLOCK_BYTES", 50_000)
+    monkeypatch.setattr(unpack, "READ_BYTES", 10_000)
 
 
 @pytest.fixture

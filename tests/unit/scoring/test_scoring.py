@@ -20,6 +20,7 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.files.recipe import Recipe
+from llp.datasets.reading.find import DataFile
 from llp.errors import InputError
 from llp.export import main as export_command
 from llp.scoring import rows as rows_module
@@ -75,7 +76,9 @@ class Home:
         runs = TrainedRuns.open(folders, self.data)
         source = TableRows(runs.table)
         if files is not None:
-            source = FilesRows(files, Recipe.load(runs.table.folder), lambda n: None)
+            source = FilesRows(
+                [DataFile(file, named=True) for file in files], Recipe.load(runs.table.folder), lambda n: None
+            )
         written = write_scores(runs, source, self.folder / out, lambda n: None)
         frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}[out.split(".")[1]](
             self.folder / out
@@ -309,7 +312,11 @@ def test_files_of_another_form_than_in_training_score_alike(home, caplog):
 
 def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, caplog):
     caplog.set_level("INFO", logger="llp")
-    source = FilesRows([home.folder / "mine.csv"], Recipe.load(TrainedRuns.open([run], home.data).table.folder), print)
+    source = FilesRows(
+        [DataFile(home.folder / "mine.csv", named=True)],
+        Recipe.load(TrainedRuns.open([run], home.data).table.folder),
+        print,
+    )
     frame = rows(200, seed=6).with_columns(
         shop=pl.Series([f"shop {i % 7}" if i % 5 else "elsewhere" for i in range(200)]),
         day=pl.Series([f"2024-0{1 + i % 9}-15" for i in range(200)]),
@@ -317,7 +324,7 @@ def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, c
     for name, told in (("some", frame), ("none", frame.with_columns(shop=pl.lit("x"), price=pl.lit(None, pl.Float64)))):
         told.write_csv(home.folder / f"{name}.csv")
         caplog.clear()
-        source = FilesRows([home.folder / f"{name}.csv"], source._recipe, lambda n: None)
+        source = FilesRows([DataFile(home.folder / f"{name}.csv", named=True)], source._recipe, lambda n: None)
         write_scores(TrainedRuns.open([run], home.data), source, home.folder / "told.csv", lambda n: None)
         source.unknown.tell()
         count, missing = (40, 5) if name == "some" else (200, 200)

@@ -14,11 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llp.config.own_datasets import dataset_node
-from llp.datasets.files import text_blocks
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.features import Feature
 from llp.datasets.files.recipe import Recipe
-from llp.datasets.files.text import TextDialect, parse
+from llp.datasets.reading import texts
+from llp.datasets.reading.dialect import Dialect, Field
+from llp.datasets.reading.files import Block
+from llp.datasets.reading.records import parse
+from llp.datasets.reading.unpack import Content
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files, values_of
 
@@ -70,6 +73,8 @@ SHAPES = {
     "windows.csv": (b"\xef\xbb\xbf" + as_csv().replace(b"\n", b"\r\n"), []),
     "latin.csv": (as_csv(FRAME).decode().replace("e f", "é f").encode("latin-1"), ["encoding=latin-1"]),
     "utf16.csv": (as_csv().decode().encode("utf-16"), ["encoding=utf-16"]),
+    "utf16_unsaid.csv": (as_csv().decode().encode("utf-16"), []),
+    "carriage_returns.csv": (as_csv().replace(b"\n", b"\r"), []),
     "no_header.csv": (as_csv(include_header=False), ["columns=[shop,price,clicked]"]),
     "comments.csv": (b"# it's \"made by hand\n" + as_csv().replace(b"\ne f,", b"\n# odd,\n\ne f,"), ["comment='#'"]),
     "no_last_feed.csv": (as_csv().removesuffix(b"\n"), []),
@@ -142,11 +147,11 @@ def test_blocks_hold_whole_records_wherever_the_file_is_cut(rows, read, block):
     frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row").with_row_index("row")
     content = frame.write_csv(quote_style="non_numeric").encode()
     pieces = (content[i : i + read] for i in range(0, len(content), read))
-    dialect = TextDialect(("row", "x", "y"), ",", '"', ("row", "x", "y"))
+    dialect = Dialect(b",", tuple(map(Field, ("row", "x", "y"))), ("row", "x", "y"), '"')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        texts = list(text_blocks.blocks("mine.csv", text_blocks.utf8("mine.csv", pieces, "utf-8"), '"'))
-    parsed = [parse("mine.csv", text, 1, dialect) for text in texts]
+        patch.setattr(texts, "BLOCK_BYTES", block)
+        found = list(texts.whole_records("mine.csv", texts.text_of(Content("mine.csv", pieces)), '"'))
+    parsed = [parse(Block("mine.csv", 1, text, dialect)) for text in found]
     assert all(messages == [] for _, _, messages in parsed)
     found = pl.concat([part for part, _, _ in parsed]).fill_null("")
     assert found.rows() == [(str(row), x, y) for row, x, y in frame.rows()]

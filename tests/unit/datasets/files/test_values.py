@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-
 from llp.datasets.files.content import OwnFiles
+from llp.datasets.raw_lines import BadLines
+
 from llp.datasets.files.features import fit_features, plan_features
 from llp.datasets.files.kinds import find_kinds
 from llp.datasets.files.options import check_files_options
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.values import date, number_text, text
-from llp.datasets.raw_lines import BadLines
 from tests.helpers.own_files import default_options
 
 pytestmark = pytest.mark.run  # prepares data

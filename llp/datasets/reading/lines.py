@@ -6,19 +6,20 @@ lines with nulls, and an empty field is legal.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from llp.datasets.dialect import NUMBER, Dialect, Field, Kind, Layout, detect
-from llp.datasets.raw_blocks import Block
-from llp.errors import InputError
+from llp.datasets.reading.dialect import Dialect, Field, Kind
+from llp.datasets.reading.files import Block, Files, Opened
+from llp.datasets.reading.layout import NUMBER, Layout, detect
+from llp.datasets.reading.records import read_clean
+from llp.datasets.reading.texts import text_of, whole_records
+from llp.datasets.reading.unpack import Content
 
-SHOWN = 5  # bad lines that are reported one by one
 FEW = 1024  # lines that are looked at one by one
 LEAST = -100_000  # a number has a code, and so has every one between it and 0
 MOST = 2.0**63  # what 64 bits hold
@@ -58,65 +59,30 @@ QUOTED = {
 }
 
 
-@dataclass
-class BadLines:
-    """What to do about wrong lines, and how many there were.
-
-    Attributes
-    ----------
-    errors : {'stop', 'skip'}
-        End with the first one, or count them.
-    may_skip : bool
-        Whether the user has the choice of `errors`.
-    count : int
-        How many were left out.
-    shown : list of str
-        The first of them: file, line, column and reason.
-    """
-
-    errors: Literal["stop", "skip"]
-    may_skip: bool = True
-    count: int = 0
-    shown: list[str] = field(default_factory=list)
-
-    def add(self, messages: Sequence[str]) -> None:
-        """Take in the bad lines of a block.
-
-        Raises
-        ------
-        InputError
-            There is one, and `errors` is 'stop'.
-        """
-        if messages and self.errors == "stop":
-            instead = ", or leave such lines out with errors=skip" if self.may_skip else ""
-            raise InputError(f"{messages[0]}. Correct the file{instead}.")
-        self.count += len(messages)
-        self.shown += messages[: SHOWN - len(self.shown)]
-
-
-def with_dialects(blocks: Iterable[Block], layout: Layout) -> Iterator[tuple[Block, Dialect]]:
-    """Blocks of files, each with the dialect of its file.
+def all_blocks(files: Files, layout: Layout) -> Iterator[Block]:
+    """All lines of files in a format.
 
     Raises
     ------
     InputError
-        A file is of another dataset.
+        A file is empty, damaged, no text, or of another dataset.
     """
-    dialect = None
-    for block in blocks:
-        if dialect is None or block.first_line == 1:
-            dialect = detect(block.file, block.text, layout)
-        yield block, dialect
+
+    def opened(content: Content) -> Opened:
+        lines = whole_records(content.name, text_of(content))
+        return Opened(lines, lambda text: detect(content.name, text, layout))
+
+    for file in files:
+        yield from files.blocks(file, opened)
 
 
-def parse(block: Block, dialect: Dialect, layout: Layout) -> tuple[pl.DataFrame, list[str]]:
+def parse(block: Block, layout: Layout) -> tuple[pl.DataFrame, list[str]]:
     """A block's columns, but those that a file may lack, and a message for each of its wrong lines.
 
     Numbers come as Float64, hexadecimal digits as UInt32, text as String; an empty field is null.
     """
-    text, first = block.text, block.first_line
-    if dialect.header and first == 1:
-        text, first = text[text.index(b"\n") + 1 :], 2
+    text, dialect = block.records, block.dialect
+    first = block.first_line + (text is not block.text)
     if b'"' in text:
         text = QUOTED[dialect.separator].sub(rb"\1", text)
     frames, messages = _sift(text, first, block.file, dialect)
@@ -127,18 +93,8 @@ def parse(block: Block, dialect: Dialect, layout: Layout) -> tuple[pl.DataFrame,
 
 def _parse_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:
     """The columns of a text without any flaw; None for another one."""
-    schema = {f.name: pl.Float64 if f.kind in NUMBERS else pl.String for f in dialect.fields}
-    if not text:
-        return _digits(pl.DataFrame(schema=schema), text, dialect)
-    content = np.frombuffer(text, np.uint8)
-    separators = np.count_nonzero(content == ord(dialect.separator))
-    if separators != (len(dialect.fields) - 1) * np.count_nonzero(content == ord("\n")) or b"\r" in text:
-        return None
-    try:  # a line with too many columns fails here, so none has too few
-        frame = pl.read_csv(
-            text, has_header=False, separator=dialect.separator.decode(), quote_char=None, schema=schema
-        )
-    except (pl.exceptions.PolarsError, UnicodeDecodeError):
+    frame = None if b"\r" in text else read_clean(text, dialect)
+    if frame is None:
         return None
     checks = [_fits(f) for f in dialect.fields if f.kind in NUMBERS]
     return _digits(frame, text, dialect) if frame.select(pl.all_horizontal(checks)).to_series().all() else None

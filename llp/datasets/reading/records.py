@@ -7,46 +7,62 @@ with nulls), goes through Python's `csv`, which says which line is wrong.
 import csv
 import io
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from llp.datasets.files.options import SEPARATORS, Reading
-from llp.datasets.files.text_blocks import inside_quotes, without_blank_lines
+from llp.datasets.reading.dialect import Dialect, Field
+from llp.datasets.reading.files import Block
+from llp.datasets.reading.options import SEPARATORS, Reading
+from llp.datasets.reading.texts import inside_quotes, without_blank_lines
 from llp.errors import InputError
 
 SNIFFED = ("\t", ";", "|", ",")  # in this order: text may hold commas, but seldom one of the others in every line
 SAMPLE_LINES = 100
+SHOWN = 5  # bad lines that are reported one by one
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 
-@dataclass(frozen=True)
-class TextDialect:
-    """How one text file is written.
+@dataclass
+class BadLines:
+    """What to do about wrong lines, and how many there were.
 
     Attributes
     ----------
-    columns : tuple of str
-        Names of its columns, in order.
-    separator : str
-        One character.
-    quote : str or None
-        The character around fields that hold separators.
-    header : tuple of str or None
-        The fields of its first line, where that is a header; the line is left out wherever it comes again.
+    errors : {'stop', 'skip'}
+        End with the first one, or count them.
+    may_skip : bool
+        Whether the user has the choice of `errors`.
+    count : int
+        How many were left out.
+    shown : list of str
+        The first of them: file, line, column and reason.
     """
 
-    columns: tuple[str, ...]
-    separator: str
-    quote: str | None
-    header: tuple[str, ...] | None
+    errors: Literal["stop", "skip"]
+    may_skip: bool = True
+    count: int = 0
+    shown: list[str] = field(default_factory=list)
+
+    def add(self, messages: Sequence[str]) -> None:
+        """Take in the bad lines of a block.
+
+        Raises
+        ------
+        InputError
+            There is one, and `errors` is 'stop'.
+        """
+        if messages and self.errors == "stop":
+            instead = ", or leave such lines out with errors=skip" if self.may_skip else ""
+            raise InputError(f"{messages[0]}. Correct the file{instead}.")
+        self.count += len(messages)
+        self.shown += messages[: SHOWN - len(self.shown)]
 
 
-def detect(path: Path, text: bytes, reading: Reading, may_lack: str | None = None) -> TextDialect:
+def detect(path: str, text: bytes, reading: Reading, may_lack: str | None = None) -> Dialect:
     """The dialect of a file from its first block and from what the user said; it may lack one of the columns given.
 
     Raises
@@ -60,7 +76,7 @@ def detect(path: Path, text: bytes, reading: Reading, may_lack: str | None = Non
         raise InputError(f"{path} is empty.")
     try:
         separator = _separator(path, lines, reading, quote)
-        first = tuple(field.strip() for field in _fields(lines[0], separator, quote))
+        first = tuple(value.strip() for value in _fields(lines[0], separator, quote))
     except csv.Error as error:
         raise _no_records(path, error) from None
     header = _header(path, first, reading)
@@ -75,10 +91,10 @@ def detect(path: Path, text: bytes, reading: Reading, may_lack: str | None = Non
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
         raise InputError(f"{path}: the column name {twice[0]!r} stands twice; name all columns with columns=[A,B,...]")
-    return TextDialect(columns, separator, quote, header)
+    return Dialect(separator.encode(), tuple(map(Field, columns)), header, quote)
 
 
-def _separator(path: Path, lines: list[str], reading: Reading, quote: str | None) -> str:
+def _separator(path: str, lines: list[str], reading: Reading, quote: str | None) -> str:
     if reading.separator != "auto":
         return SEPARATORS.get(reading.separator, reading.separator)
     counts = {one: {len(_fields(line, one, quote)) for line in lines} for one in SNIFFED}
@@ -101,14 +117,14 @@ def _records(lines: Iterable[str], separator: str, quote: str | None) -> Any:
     return csv.reader(lines, delimiter=separator, quotechar=quote)
 
 
-def _no_records(path: Path, error: csv.Error) -> InputError:
-    what = f"a field of more than {csv.field_size_limit():,} signs"
+def _no_records(path: str, error: csv.Error) -> InputError:
+    what = f"a field of more than {csv.field_size_limit():,} characters"
     if "new-line" in str(error):
-        what = "a carriage return without its line feed"
+        what = "a carriage return inside a record"
     return InputError(f"{path} holds {what}: expected text whose records end in line feeds")
 
 
-def _header(path: Path, first: tuple[str, ...], reading: Reading) -> tuple[str, ...] | None:
+def _header(path: str, first: tuple[str, ...], reading: Reading) -> tuple[str, ...] | None:
     """The first line's fields, where it is a header."""
     if reading.header is False:
         return None
@@ -117,7 +133,7 @@ def _header(path: Path, first: tuple[str, ...], reading: Reading) -> tuple[str, 
     if reading.columns:
         same = [a.lower() == b.lower() for a, b in zip(first, reading.columns, strict=False)]
         return first if len(first) == len(reading.columns) and all(same) else None
-    numbers = [field for field in first if NUMBER.fullmatch(field)]
+    numbers = [value for value in first if NUMBER.fullmatch(value)]
     if numbers or "" in first:
         what = f"the number {numbers[0]}" if numbers else "an empty field"
         raise InputError(
@@ -127,24 +143,24 @@ def _header(path: Path, first: tuple[str, ...], reading: Reading) -> tuple[str, 
     return first
 
 
-def parse(path: Path, text: bytes, first_line: int, dialect: TextDialect) -> tuple[pl.DataFrame, int, list[str]]:
+def parse(block: Block) -> tuple[pl.DataFrame, int, list[str]]:
     """A block's records as strings, how many headers stood among them, and a message for each one that is wrong."""
-    frame = _parse_clean(without_blank_lines(text, dialect.quote), dialect)
-    messages: list[str] = []
+    dialect, messages = block.dialect, list[str]()
+    frame = read_clean(without_blank_lines(block.text, dialect.quote), dialect)
     if frame is None:
-        frame, messages = _one_by_one(path, text, first_line, dialect)
+        frame, messages = _one_by_one(block)
     if dialect.header is None:
         return frame, 0, messages
     same = [
-        pl.col(column).str.strip_chars() == name for column, name in zip(dialect.columns, dialect.header, strict=True)
+        pl.col([name]).str.strip_chars() == word for name, word in zip(dialect.columns, dialect.header, strict=True)
     ]
     kept = frame.filter(~pl.all_horizontal(same).fill_null(False))
     return kept, frame.height - kept.height, messages
 
 
-def _parse_clean(text: bytes, dialect: TextDialect) -> pl.DataFrame | None:
-    """The records of a text without any flaw; None for another one."""
-    schema = dict.fromkeys(dialect.columns, pl.String)
+def read_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:
+    """The records of a text of which each has all columns, numbers as Float64; None for another text."""
+    schema = {name: pl.Float64 if kind in ("0/1", "whole", "number") else pl.String for name, kind in dialect.fields}
     if not text:
         return pl.DataFrame(schema=schema)
     content, inside = np.frombuffer(text, np.uint8), inside_quotes(text, dialect.quote)
@@ -152,16 +168,16 @@ def _parse_clean(text: bytes, dialect: TextDialect) -> pl.DataFrame | None:
     separators = np.count_nonzero(outside == ord(dialect.separator))
     if separators != (len(schema) - 1) * np.count_nonzero(outside == ord("\n")):
         return None
+    separator = dialect.separator.decode()
     try:  # a record with too many fields fails here, so none has too few
-        return pl.read_csv(
-            text, has_header=False, separator=dialect.separator, quote_char=dialect.quote, schema=schema,
-        )  # fmt: skip
+        return pl.read_csv(text, has_header=False, separator=separator, quote_char=dialect.quote, schema=schema)
     except (pl.exceptions.PolarsError, UnicodeDecodeError):
         return None
 
 
-def _one_by_one(path: Path, text: bytes, first_line: int, dialect: TextDialect) -> tuple[pl.DataFrame, list[str]]:
+def _one_by_one(block: Block) -> tuple[pl.DataFrame, list[str]]:
     """The records with the right number of fields, and where the others are."""
+    path, first_line, text, dialect = block
     try:
         lines = io.StringIO(text.decode(), newline="")
     except UnicodeDecodeError as error:
@@ -169,10 +185,10 @@ def _one_by_one(path: Path, text: bytes, first_line: int, dialect: TextDialect) 
         raise InputError(
             f"{path}, line {line}: no text in UTF-8; name its encoding, such as encoding=latin-1"
         ) from None
-    reader = _records(lines, dialect.separator, dialect.quote)
+    reader = _records(lines, dialect.separator.decode(), dialect.quote)
     good: list[list[str]] = []
     messages: list[str] = []
-    wanted, line = len(dialect.columns), first_line
+    wanted, line = len(dialect.fields), first_line
     try:
         for fields in reader:
             if len(fields) == wanted:

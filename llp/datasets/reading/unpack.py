@@ -1,7 +1,7 @@
-"""Raw files opened: plain, compressed (gzip, Zstandard, bzip2, xz) or in an archive (tar, zip).
+"""Files opened: plain, compressed (gzip, Zstandard, bzip2, xz) or in an archive (tar, zip).
 
 A file is recognised by its first bytes, whatever its name, and unpacked as it is read: in constant memory, and
-without a copy on disk. What is no text (Parquet, a web page, ...) is refused with what it is and what to do.
+without a copy on disk.
 """
 
 import errno
@@ -26,30 +26,8 @@ HEAD_BYTES = 512  # that tell what a file is
 LAYERS = 4  # a gzip file in a tar archive in a gzip file has three
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-UTF8_MARK = b"\xef\xbb\xbf"
 AS_TEXT = "write it as CSV"
 UNPACK = "unpack it"
-FOREIGN = (  # first bytes, what they are, what to do
-    (rb"PAR1", "a Parquet file", AS_TEXT),
-    (rb"ARROW1|FEA1", "an Arrow file", AS_TEXT),
-    (rb"ORC", "an ORC file", AS_TEXT),
-    (rb"Obj\x01", "an Avro file", AS_TEXT),
-    (rb"\x89HDF", "an HDF5 file", AS_TEXT),
-    (rb"\x93NUMPY", "a NumPy file", AS_TEXT),
-    (rb"SQLite format 3", "an SQLite database", AS_TEXT),
-    (rb"\xd0\xcf\x11\xe0", "an Office file", AS_TEXT),
-    (rb"(?i)\s*@relation", "an ARFF file", AS_TEXT),
-    (rb"\s*[\[{]", "a JSON file", AS_TEXT),
-    (rb"7z\xbc\xaf", "a 7z archive", UNPACK),
-    (rb"Rar!", "a RAR archive", UNPACK),
-    (rb"\x1f\x9d", "a file of compress (.Z)", UNPACK),
-    (rb"\x04\x22\x4d\x18", "an LZ4 file", UNPACK),
-    (rb"\xff\x06\x00\x00sNaPpY", "a Snappy file", UNPACK),
-    (rb"%PDF", "a PDF file", "name the data file instead"),
-    (rb"(?i)\s*<(!doctype|html|\?xml)", "a web page", "download the data again, perhaps after signing in"),
-    (rb"version https://git-lfs", "a pointer of Git LFS", "run `git lfs pull`"),
-    (rb"\xff\xfe|\xfe\xff", "text in UTF-16", "write it in UTF-8, as with `iconv -f UTF-16 -t UTF-8`"),
-)
 
 
 class Content(NamedTuple):
@@ -94,27 +72,6 @@ def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
         yield from _unpacked(str(path), pieces, LAYERS)
         for _ in pieces:  # what fills an archive's last block
             pass
-
-
-def text_of(content: Content) -> Iterator[bytes]:
-    """The bytes of a text, without a mark of UTF-8.
-
-    Raises
-    ------
-    InputError
-        It is no text; as soon as it is read.
-    """
-    name, pieces = content
-    head = next(pieces, b"")
-    if head.startswith(ZIP):
-        raise InputError(f"{name} is a zip file inside another file: {UNPACK} first.")
-    for magic, what, remedy in FOREIGN:
-        if re.match(magic, head):
-            raise InputError(f"{name} is {what}, not a text of lines: {remedy}.")
-    if b"\0" in head[:HEAD_BYTES]:
-        raise InputError(f"{name} is a binary file, not a text of lines: {AS_TEXT}.")
-    yield head.removeprefix(UTF8_MARK)
-    yield from pieces
 
 
 def _read(file: BinaryIO, on_read: Callable[[bytes], None]) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from llp.errors import InputError
 
@@ -10,7 +9,7 @@ ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.+)"
 LONGEST_HEAD = 2**24
 
 
-def read_head(path: Path, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int, bytes]:
+def read_head(name: str, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int, bytes]:
     """Names of an ARFF file's columns, the number of its first line of data, and what was read of the data.
 
     Parameters
@@ -28,9 +27,9 @@ def read_head(path: Path, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int
     while found is None:
         piece = next(pieces, None)
         if piece is None or len(text) > LONGEST_HEAD:
-            raise InputError(f"{path} is no ARFF file: it has no line @data")
+            raise InputError(f"{name} is no ARFF file: it has no line @data")
         text += piece
-        found = re.search(rb"(?im)^[ \t]*@data[ \t]*\n", text)
+        found = re.search(rb"(?im)^[ \t]*@data[ \t]*\r?\n", text)
     names = []
     for number, line in enumerate(text[: found.start()].decode(errors="replace").split("\n"), start=1):
         stripped = line.strip()
@@ -38,11 +37,11 @@ def read_head(path: Path, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int
             continue
         match = ATTRIBUTE.match(stripped)
         if match is None:
-            raise InputError(f"{path}, line {number}: {stripped!r} is no attribute of ARFF (@attribute NAME TYPE)")
+            raise InputError(f"{name}, line {number}: {stripped!r} is no attribute of ARFF (@attribute NAME TYPE)")
         names.append(_unquoted(match[1]))
     data = text[found.end() :]
     if data.lstrip().startswith(b"{"):
-        raise InputError(f"{path} is a sparse ARFF file: write it as a dense one, or as Parquet")
+        raise InputError(f"{name} is a sparse ARFF file: write it as a dense one, or as Parquet")
     return tuple(names), text[: found.end()].count(b"\n") + 1, data
 
 

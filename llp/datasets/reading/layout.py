@@ -9,24 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, Self
+from typing import Self
 
+from llp.datasets.reading.dialect import Dialect, Field
 from llp.errors import InputError
-
-Kind = Literal["0/1", "whole", "hex", "number", "text"]
 
 SEPARATORS = {b"\t": "tab", b",": "comma", b";": "semicolon", b"|": "bar"}
 SAMPLE = 100  # lines that tell a file's separator
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")  # as polars reads one
 ROW_NUMBER = re.compile(r"|id|rowid|index|rownumbers?|rownames?|unnamed0?|level0")  # names of such a column
 BY_PLACE = re.compile(r"(c|col|column|field|f|v|x|)(\d+)")  # names that only count the columns
-
-
-class Field(NamedTuple):
-    """A column of a raw format: its name and what fits in it."""
-
-    name: str
-    kind: Kind
 
 
 ROW = "(row)"
@@ -99,14 +91,6 @@ class Layout:
         return replace(new, others={n: what for n, what in self.others.items() if n not in new.orders})
 
 
-class Dialect(NamedTuple):
-    """How one file is written: its separator, the columns in its order, the lines of its header (0 or 1)."""
-
-    separator: bytes
-    fields: tuple[Field, ...]
-    header: int
-
-
 def detect(file: str, text: bytes, layout: Layout) -> Dialect:
     """The dialect of a file from its first lines.
 
@@ -119,7 +103,7 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
     for separator in SEPARATORS:
         order = orders.get(len(_split(lines[0], separator)))
         if order and _counts_columns(file, lines[0], separator, layout):
-            return Dialect(separator, order, header=1)
+            return Dialect(separator, order, header=tuple(_split(lines[0], separator)))
         names = _columns(lines[0], separator, layout) if _is_header(lines[0], separator, layout) else []
         if len(names) in orders or any(name in layout.names for name in names):
             _check_names(file, names, layout)
@@ -127,13 +111,13 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
             if counts[len(names)] > counts[len(names) - 1]:
                 names = ["", *names]  # R leaves the column of the rows' names unnamed
             fields = (layout.names.get(name, Field(f"(row {i})", "text")) for i, name in enumerate(names))
-            return Dialect(separator, tuple(fields), header=1)
+            return Dialect(separator, tuple(fields), header=tuple(_split(lines[0], separator)))
     for separator in SEPARATORS:
         _check_no_header(file, lines, separator, layout)
         counts = Counter(line.count(separator) + 1 for line in lines)
         width = max(orders, key=lambda n: counts[n])
         if counts[width]:
-            return Dialect(separator, orders[width], header=0)
+            return Dialect(separator, orders[width], header=None)
     separator, found = max(((s, lines[0].count(s) + 1) for s in SEPARATORS), key=lambda pair: pair[1])
     other = f"; that is how {layout.others[found]} looks" if found in layout.others else ""
     raise InputError(
@@ -145,6 +129,8 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
 def other_file(text: bytes, layout: Layout) -> str | None:
     """What known other file this is, by its first line: one with fewer columns, or with a header without the label."""
     line = text.partition(b"\n")[0]
+    if line.lower().startswith(b"id,predicted"):
+        return "an example of Kaggle's submissions"
     for separator in SEPARATORS:
         names = set(_columns(line, separator, layout))
         if set(layout.names) - names - set(layout.may_lack) == {layout.fields[0].name}:

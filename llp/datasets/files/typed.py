@@ -1,0 +1,78 @@
+"""Parquet and Arrow files: which they are, and one type for a column of all of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from llp.datasets.reading.find import DataFile
+from llp.errors import InputError
+
+PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
+
+
+def typed_format(path: Path) -> bytes | None:
+    """The first bytes of a Parquet or an Arrow file; None for any other one."""
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic.startswith(FEATHER_1):
+        raise InputError(f"{path} is a Feather file of version 1: write it as Arrow (Feather version 2) or Parquet")
+    return next((one for one in (PARQUET, ARROW) if magic.startswith(one)), None)
+
+
+def scan(path: Path) -> pl.LazyFrame:
+    """Its rows, without columns of its folders' names."""
+    if typed_format(path) == PARQUET:
+        return pl.scan_parquet(path, hive_partitioning=False, glob=False)
+    return pl.scan_ipc(path, hive_partitioning=False, glob=False)
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """The error for a file that polars cannot read."""
+    return InputError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.")
+
+
+def common_types(files: Sequence[DataFile], ignored: Sequence[str]) -> dict[str, pl.DataType]:
+    """By column that is not ignored, one type for all files: what is integer in one and float in another is float.
+
+    Raises
+    ------
+    InputError
+        A file is damaged, or a column holds things that have no common type.
+    """
+    found: dict[str, pl.DataType] = {}
+    for file in files:
+        try:
+            schema = scan(file.path).collect_schema()
+        except pl.exceptions.PolarsError as error:
+            raise damaged(file.path, error) from None
+        for name, kind in ((name, kind) for name, kind in schema.items() if name not in ignored):
+            common = _common(found.setdefault(name, kind), kind)
+            if common is None:
+                raise InputError(
+                    f"column {name!r} is {found[name]} in one file and {kind} in {file.path}: write them alike"
+                )
+            found[name] = common
+    return found
+
+
+def _common(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+    """A type that holds the values of both; None where they are of different families."""
+    families: list[Callable[[pl.DataType], bool]] = [
+        lambda kind: kind.is_numeric(),
+        lambda kind: kind in (pl.Date, pl.Datetime),
+        lambda kind: kind in (pl.String, pl.Categorical, pl.Enum),
+    ]
+    if one == other or other == pl.Null:
+        return one
+    if one == pl.Null:
+        return other
+    if not any(family(one) and family(other) for family in families):
+        return None
+    if families[2](one):
+        return pl.String()
+    try:
+        both = [pl.DataFrame(schema={"x": kind}) for kind in (one, other)]
+        return pl.concat(both, how="vertical_relaxed").schema["x"]
+    except pl.exceptions.PolarsError:
+        return None

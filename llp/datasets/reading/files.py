@@ -1,0 +1,188 @@
+"""Files as a stream of blocks of whole records, each with how its text is written."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from llp.datasets.reading.dialect import Dialect
+from llp.datasets.reading.find import DataFile, is_beside
+from llp.datasets.reading.unpack import Content, contents, printable
+from llp.errors import InputError
+
+log = logging.getLogger(__name__)
+
+
+class Block(NamedTuple):
+    """Whole records of a text.
+
+    Attributes
+    ----------
+    file : str
+        The text's name.
+    first_line : int
+        Number of the block's first line in it, from 1.
+    text : bytes
+        The records, each with its line feed.
+    dialect : Dialect
+        How the text is written.
+    """
+
+    file: str
+    first_line: int
+    text: bytes
+    dialect: Dialect
+
+    @property
+    def records(self) -> bytes:
+        """The text without the header that the file may begin with."""
+        begins = self.first_line == 1 and self.dialect.header is not None
+        return self.text[self.text.index(b"\n") + 1 :] if begins else self.text
+
+
+class Opened(NamedTuple):
+    """A text that was opened: its blocks of whole records, and what tells from the first how they are written."""
+
+    blocks: Iterator[bytes]
+    detect: Callable[[bytes], Dialect]
+    first_line: int = 1
+
+
+class Files:
+    """Several files, read once from end to end.
+
+    What the user did not name (files of a folder, a glob or an archive) is left out when it is no data: a readme, an
+    empty file, or a file that `other` knows.
+
+    Parameters
+    ----------
+    files : sequence of DataFile
+        The files, in order.
+    on_read : callable
+        Is told how many bytes were read from disk.
+    other : callable
+        Given a text's first lines, says what known other file this is, or None.
+    known : dict
+        Of other files that were read before, what they hold.
+
+    Attributes
+    ----------
+    files : list of DataFile
+        The files.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[DataFile],
+        on_read: Callable[[int], None],
+        other: Callable[[bytes], str | None] = lambda text: None,
+        known: dict[tuple[object, ...], str] | None = None,
+    ) -> None:
+        self.files = list(files)
+        self._on_read = on_read
+        self._other = other
+        self._checksum = hashlib.sha256()
+        self._read: list[Path] = []
+        self._known = {} if known is None else known
+        self._left_out: list[str] = []
+
+    @property
+    def total_bytes(self) -> int:
+        """Size on disk, compressed where the files are."""
+        return sum(file.path.stat().st_size for file in self.files)
+
+    def source(self) -> dict[str, Any]:
+        """Names, bytes and checksum (of the files as they lie, in order) for a table's schema; once all is read."""
+        names = [printable(path.name) for path in self._read]
+        total = sum(path.stat().st_size for path in self._read)
+        return {"files": names, "bytes": total, "sha256": self._checksum.hexdigest()}
+
+    def __iter__(self) -> Iterator[DataFile]:
+        """The files that are data by their names; in the end it is said what was left out.
+
+        Raises
+        ------
+        InputError
+            Nothing is left to be read.
+        """
+        for file in self.files:
+            if file.is_data:
+                yield file
+            else:
+                self._left_out.append(f"{file.path} (no data by its name)")
+        if not self._read:
+            raise InputError(f"no data among the files: {', '.join(self._left_out) or 'an empty archive'}.")
+        if self._left_out:
+            log.warning("%d file(s) left out: %s", len(self._left_out), ", ".join(self._left_out))
+
+    def blocks(self, file: DataFile, opened: Callable[[Content], Opened]) -> Iterator[Block]:
+        """All records of a file, unpacked, in blocks; none of what is left out.
+
+        Raises
+        ------
+        InputError
+            It is empty, cut off, damaged or no text, or holds what another file holds.
+        """
+        before, read = self._checksum.copy(), False
+        for content in contents(file.path, self._take):
+            for block in self._text(file, content, opened):
+                yield block
+                read = True
+        if read:
+            self._read.append(file.path)
+        else:
+            self._checksum = before
+
+    def read_whole(self, file: DataFile) -> None:
+        """Take in a file's bytes, for the checksum and the progress, that something else reads.
+
+        Raises
+        ------
+        InputError
+            It holds what another file holds.
+        """
+        first, last, size = b"", b"", 0
+        for content in contents(file.path, self._take):
+            for piece in content.pieces:
+                first, last, size = first or piece, piece, size + len(piece)
+        self._check_new(str(file.path), file, first, last, size)
+        self._read.append(file.path)
+
+    def tell(self, file: DataFile, n_bytes: int) -> None:
+        """Count bytes of a file as read that were read by something else."""
+        if file.path not in self._read[-1:]:
+            self._read.append(file.path)
+        self._on_read(n_bytes)
+
+    def _take(self, piece: bytes) -> None:
+        self._checksum.update(piece)
+        self._on_read(len(piece))
+
+    def _text(self, file: DataFile, text: Content, opened: Callable[[Content], Opened]) -> Iterator[Block]:
+        named = file.named and text.name == str(file.path)
+        if not named and is_beside(Path(text.name.rpartition(":")[2]).name) and text.name != str(file.path):
+            self._left_out.append(f"{text.name} (no data by its name)")
+            return
+        blocks, detect, line = opened(text)
+        first = next(blocks, b"")
+        if not first and named:
+            raise InputError(f"{text.name} is empty.")
+        other = "empty" if not first else None if named else self._other(first)
+        if other:
+            self._left_out.append(f"{text.name} ({other})")
+            return
+        dialect = detect(first)
+        size, last = 0, first
+        for block in chain([first], blocks):
+            yield Block(text.name, line, block, dialect)
+            line, size, last = line + block.count(b"\n"), size + len(block), block
+        self._check_new(text.name, file, first, last, size)
+
+    def _check_new(self, name: str, file: DataFile, first: bytes, last: bytes, size: int) -> None:
+        """Refuse a text that came before, in folders of the same partition."""
+        key = (size, hash(first), hash(last), *file.partition.items())
+        twice = self._known.setdefault(key, name)
+        if twice != name:
+            raise InputError(f"{name} holds the same lines as {twice}: name one of them alone.")

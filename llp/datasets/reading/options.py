@@ -1,0 +1,77 @@
+"""How text files are written, as the user says it."""
+
+import codecs
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import Field as Constraint
+
+DECIMALS = {"point": r"\.", "comma": ","}  # patterns
+THOUSANDS = {"comma": ",", "point": r"\.", "space": "[ \u00a0\u202f]", "apostrophe": "['\u2019]"}
+
+SEPARATORS = {"tab": "\t", "semicolon": ";", "pipe": "|", "comma": ",", "space": " ", "\\t": "\t"}
+
+
+def _as_text(value: Any) -> Any:
+    """What YAML reads as a number or a truth value is a text here: positive=1, columns=[1,2]."""
+    return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | float) else value
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) or value is None else [value]
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Names = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+
+
+def _text_encoding(name: str) -> str:
+    """A codec's name, unless the codec is unknown or none from bytes to text, as rot13 and base64 are."""
+    try:
+        if codecs.lookup(name)._is_text_encoding:
+            return name
+    except (LookupError, ValueError):
+        pass
+    raise ValueError("expected a text encoding")
+
+
+class Options(BaseModel):
+    """Options that are checked, of which none is unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Reading(Options):
+    """How text files are written; Parquet, Arrow and ARFF files say it themselves.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        Names of the columns of files without a header (or instead of theirs).
+    header : bool or 'auto'
+        Whether the first line names the columns; `auto`: unless `columns` names others.
+    separator : str
+        One character, or auto, comma, semicolon, tab, pipe, space.
+    quote : str
+        The character around fields that hold separators; none.
+    decimal : {'point', 'comma'}
+        What stands before the decimals of a number.
+    thousands : {'none', 'comma', 'point', 'space', 'apostrophe'}
+        What stands between the thousands of a number, each of three digits.
+    encoding : str
+        A Python codec.
+    comment : str or None
+        What lines that are to be left out begin with.
+    missing : tuple of str
+        Texts that mean a missing value, beside the empty one.
+    """
+
+    columns: Names | None
+    header: bool | Literal["auto"]
+    separator: Annotated[str, Constraint(pattern=r"^(auto|comma|semicolon|tab|pipe|space|[\x01-\x09\x0b-\x7f]|\\t)$")]
+    quote: Annotated[str, Constraint(pattern=r"^(none|[\x01-\x09\x0b-\x7f])$")]
+    decimal: Literal["point", "comma"]
+    thousands: Literal["none", "comma", "point", "space", "apostrophe"]
+    encoding: Annotated[str, AfterValidator(_text_encoding)]
+    comment: Annotated[str, Constraint(min_length=1)] | None
+    missing: Names

@@ -1,0 +1,138 @@
+"""What was read, in Arrow files: parsed and written in threads, in order, and read again column by column."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from rich.progress import Progress, TaskID
+
+from llp.datasets.ordered_map import ordered_map
+from llp.datasets.reading.records import BadLines
+from llp.errors import InputError
+from llp.machine import cores
+
+PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed again
+
+
+class Parsed(NamedTuple):
+    """A block that was parsed.
+
+    Attributes
+    ----------
+    frame : pl.DataFrame
+        The rows that are kept.
+    file : str
+        Where they stand.
+    records : int
+        How many fit, kept or not.
+    messages : list of str
+        What is wrong with the others.
+    headers : int
+        How many headers stood among them.
+    """
+
+    frame: pl.DataFrame
+    file: str
+    records: int
+    messages: list[str]
+    headers: int = 0
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Records that were read: Arrow files in the records' order, and what is known of them.
+
+    Attributes
+    ----------
+    parts : list of Path
+        The files.
+    rows : int
+        Rows in all of them.
+    bad_lines : BadLines
+        Records that were left out.
+    source : dict
+        Names, bytes and checksum of the raw files.
+    repeated_headers : int
+        Headers that stood among the records, and were left out.
+    starts : list of (str, int)
+        The texts, each with how many rows stand before it.
+    """
+
+    parts: list[Path]
+    rows: int
+    bad_lines: BadLines
+    source: dict[str, Any]
+    repeated_headers: int = 0
+    starts: list[tuple[str, int]] = field(default_factory=list)
+
+    def place(self, row: int) -> str:
+        """Name the file that a row, from 0, is of, and which of its records it is."""
+        return place(self.starts, row)
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """All rows."""
+        return pl.scan_ipc(self.parts, glob=False)
+
+    def groups(self) -> list[list[Path]]:
+        """The files in groups, in order, each of a size to be coded at once."""
+        return [self.parts[i : i + PARTS_AT_ONCE] for i in range(0, len(self.parts), PARTS_AT_ONCE)]
+
+
+def place(starts: Sequence[tuple[str, int]], row: int) -> str:
+    """Name the text that a row, from 0, is of, given where the texts start, and which of its records it is."""
+    name, start = next(one for one in reversed(starts) if one[1] <= row)
+    return f"{name}, record {row - start + 1}"
+
+
+def write_parts(
+    blocks: Iterable[Callable[[], Parsed]],
+    add: Callable[[Parsed], None],
+    *,
+    folder: Path,
+    progress: Progress,
+    task: TaskID,
+) -> tuple[list[Path], int]:
+    """Parse blocks and write them into Arrow files; returns the files and the number of rows.
+
+    Parameters
+    ----------
+    blocks : iterable of callable
+        Functions that parse the blocks: they are called in threads.
+    add : callable
+        Takes in what was found in each block, in order.
+    folder : Path
+        Where the files go.
+
+    Raises
+    ------
+    InputError
+        A column holds something else in one block than in another; or `add` refuses a block.
+    """
+
+    def write(numbered: tuple[int, Callable[[], Parsed]]) -> tuple[Path, Parsed]:
+        number, parse = numbered
+        parsed = parse()
+        part = folder / f"{number:06}.arrow"
+        if parsed.frame.height:
+            parsed.frame.write_ipc(part, compression="uncompressed")  # Parquet takes five times as long
+        return part, parsed
+
+    parts: list[Path] = []
+    rows, kinds = 0, pl.Schema()
+    for part, parsed in ordered_map(write, enumerate(blocks), threads=cores()):
+        add(parsed)
+        if not parsed.frame.height:
+            continue
+        kinds = kinds or parsed.frame.schema
+        for name, kind in parsed.frame.schema.items():
+            if kinds[name] != kind:
+                raise InputError(
+                    f"column {name!r} is {kinds[name]} in one file and {kind} in {parsed.file}: write alike"
+                )
+        parts.append(part)
+        rows += parsed.frame.height
+        progress.update(task, detail=f"{rows:,} rows")
+    return parts, rows

@@ -1,0 +1,195 @@
+"""Own files as other programs leave them: folders of Spark and Hive, archives of a Mac, parts whose types differ."""
+
+import io
+import os
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+
+from llp.datasets.files.recipe import Recipe
+from llp.errors import InputError
+from tests.helpers.own_files import prepare_files, values_of
+
+pytestmark = pytest.mark.run  # prepares data
+
+N = 60
+FRAME = pl.DataFrame(
+    {"shop": [f"s{i % 3}" for i in range(N)], "price": np.arange(N) / 8, "y": [i % 2 for i in range(N)]}
+)
+HALVES = FRAME[: N // 2], FRAME[N // 2 :]
+
+
+def csv(frame):
+    return frame.write_csv().encode()
+
+
+def zipped(members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def write(folder, contents):
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            (folder / name).write_bytes(content)
+        else:
+            content.write_parquet(folder / name)
+    return folder
+
+
+def prepare(tmp_path, files, *options, name="mine", **given):
+    given = {"label": "y", "rare_threshold": 0} | given
+    table = prepare_files(tmp_path / "data", files, *options, name=name, **given)
+    return table, Recipe.load(table.folder)
+
+
+FOLDERS = {
+    "Spark's CSV": {
+        "_SUCCESS": b"",
+        "._SUCCESS.crc": b"crc",
+        ".part-00000.csv.crc": b"crc",
+        "part-00000.csv": csv(HALVES[0]),
+        "part-00001.csv": csv(HALVES[1]),
+        "part-00002.csv": csv(FRAME[:0]),
+    },
+    "Spark's Parquet": {
+        "_SUCCESS": b"",
+        "_committed_1": b"{}",
+        "part-00000.parquet": HALVES[0],
+        "part-00001.parquet": HALVES[1],
+    },
+    "a zip of a Mac": {
+        "mine.zip": zipped({"mine.csv": csv(FRAME), "__MACOSX/._mine.csv": b"\0\5", ".DS_Store": b"\0\0"})
+    },
+    "a zip of several parts": {"mine.zip": zipped({"a/1.csv": csv(HALVES[0]), "a/2.csv": csv(HALVES[1])})},
+    "a download": {"readme.md": b"# Shops", "SHA256SUMS": b"ab  mine.csv", "mine.csv": csv(FRAME)},
+}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_lies_beside_the_data_is_left_out(tmp_path, folder):
+    table, recipe = prepare(tmp_path, write(tmp_path / "in", FOLDERS[folder]))
+    assert values_of(table, recipe, "shop") == FRAME["shop"].to_list()
+    assert table.label.tolist() == FRAME["y"].to_list()
+    assert table.schema.facts["repeated_headers"] == 0
+
+
+def test_a_header_in_each_part_of_an_archive_is_none_that_comes_again(tmp_path):
+    table, _ = prepare(tmp_path, write(tmp_path / "in", FOLDERS["a zip of several parts"]) / "mine.zip")
+    assert table.n_rows == N
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("given", ["folder", "glob of folders", "glob of files"])
+def test_the_folders_of_hive_are_columns(tmp_path, kind, given):
+    parts = [HALVES[0], HALVES[1][:10], HALVES[1][10:]]
+    folders = ["day=2026-01-01/town=a%2Fb", "day=2026-01-02/town=c", "day=2026-01-02/town=__HIVE_DEFAULT_PARTITION__"]
+    contents = {f"{folder}/part-0.{kind}": csv(part) if kind == "csv" else part
+                for folder, part in zip(folders, parts, strict=True)}  # fmt: skip
+    root = write(tmp_path / "in", contents)
+    files = {"folder": root, "glob of folders": f"{root}/day=*", "glob of files": f"{root}/*/*/*.{kind}"}[given]
+    table, recipe = prepare(tmp_path, files, date_parts="[day]")
+    rows = sorted(zip(values_of(table, recipe, "day.day"), values_of(table, recipe, "town"), strict=True), key=str)
+    expected = [("1", "a/b")] * 30 + [("2", "c")] * 10 + [("2", None)] * 20
+    assert rows == sorted(expected, key=str)
+
+
+def test_equal_parts_of_two_days_are_different_rows(tmp_path):
+    root = write(tmp_path / "in", {f"day={day}/1.csv": csv(FRAME) for day in (1, 2)})
+    assert prepare(tmp_path, root)[0].n_rows == 2 * N
+
+
+def test_a_column_that_is_integer_in_one_part_and_float_in_another(tmp_path):
+    whole = FRAME.with_columns(pl.col("price").cast(pl.Int64))
+    for name, parts in {"integer first": [whole[:30], FRAME[30:]], "float first": [FRAME[30:], whole[:30]]}.items():
+        root = write(tmp_path / name, {f"{i}.parquet": part for i, part in enumerate(parts)})
+        table, _ = prepare(tmp_path, root, name=name.replace(" ", "_"), numeric_as="standardised")
+        price = pl.concat([part.cast({"price": pl.Float64}) for part in parts])["price"].to_numpy()
+        np.testing.assert_allclose(table.numeric[:, 0], (price - price.mean()) / price.std(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_column_without_a_value_in_one_part(tmp_path):
+    empty = FRAME[30:].with_columns(pl.lit(None).alias("price"))
+    table, _ = prepare(tmp_path, write(tmp_path / "in", {"0.parquet": empty, "1.parquet": FRAME[:30]}))
+    assert table.codes("price.bins")[:30].tolist() == [0] * 30
+
+
+def test_a_column_that_is_text_in_one_part_and_a_number_in_another_is_refused(tmp_path):
+    text = FRAME[30:].with_columns(pl.col("price").cast(pl.String))
+    root = write(tmp_path / "in", {"0.parquet": FRAME[:30], "1.parquet": text})
+    with pytest.raises(InputError, match=r"^column 'price' is Float64 in one file and String in .*1\.parquet: write"):
+        prepare(tmp_path, root)
+
+
+@pytest.mark.parametrize("has", ["files", "test_files", "the second of files"])
+def test_an_ignored_column_may_be_in_some_of_the_files_alone(tmp_path, has):
+    more = FRAME.with_columns(pl.lit("x").alias("note"))
+    root = write(tmp_path / "in", {
+        "1.csv": csv(more[:20] if has == "files" else FRAME[:20]),
+        "2.csv": csv(more[20:40] if has != "test_files" else FRAME[20:40]),
+        "3.csv": csv(more[40:] if has == "test_files" else FRAME[40:]),
+    })  # fmt: skip
+    table, _ = prepare(tmp_path, f"{root}/[12].csv", "ignore=[note]", test_files=f"'{root}/3.csv'")
+    assert (table.n_rows, table.schema.test_rows) == (N, 20)
+    with pytest.raises(InputError, match=r"^Invalid ignore=nota: the files have no such column; they have shop"):
+        prepare(tmp_path, f"{root}/[12].csv", "ignore=[note,nota]", name="typo", test_files=f"'{root}/3.csv'")
+
+
+def listed(*paths):
+    return "[" + ",".join(f"'{path}'" for path in paths) + "]"
+
+
+TWICE = {
+    "by one name": lambda root: [root / "a.csv", root / "a.csv"],
+    "by a link": lambda root: [root / "a.csv", root / "link.csv"],
+    "by its folder": lambda root: [root / "a.csv", root],
+    "by a glob": lambda root: [root / "a.csv", f"{root}/a*.csv"],
+    "a copy": lambda root: [root / "a.csv", root / "copy.txt"],
+    "a packed copy": lambda root: [root / "a.csv", root / "a.zip"],
+}
+
+
+@pytest.mark.parametrize("way", TWICE)
+@pytest.mark.parametrize("kind", [csv, lambda frame: frame])
+def test_the_same_rows_twice_are_refused(tmp_path, way, kind):
+    root = write(tmp_path / "in", {"a.csv": kind(FRAME)})
+    (root / "copy.txt").write_bytes((root / "a.csv").read_bytes())
+    if way == "a packed copy":
+        write(root, {"a.csv": csv(FRAME), "a.zip": zipped({"b.csv": csv(FRAME)})})
+    os.symlink(root / "a.csv", root / "link.csv")
+    first, second = TWICE[way](root)
+    with pytest.raises(InputError, match=r"twice|holds the same lines as"):
+        prepare_files(tmp_path / "data", "", f"files={listed(first, second)}", label="y")
+    with pytest.raises(InputError, match=r"which files= names too|twice|holds the same lines as"):
+        prepare(tmp_path, first, test_files=f"'{second}'")
+    assert not (tmp_path / "data" / "mine").exists()
+
+
+@pytest.mark.parametrize("name", ["label of the row", "bags of the row", "row of the sample", "value", "id", "label"])
+def test_a_column_of_any_name_keeps_its_values(tmp_path, name):
+    frame = FRAME.rename({"shop": name}).with_columns(bag=pl.int_range(N) // 6)
+    table, recipe = prepare(tmp_path, write(tmp_path / "in", {"a.csv": csv(frame)}), bag_column="bag")
+    assert values_of(table, recipe, name) == FRAME["shop"].to_list()
+
+
+@pytest.mark.parametrize("name", ["*", "^price.*$", "\0"])
+def test_a_name_that_means_other_columns_is_refused_and_may_be_ignored(tmp_path, name):
+    root = write(tmp_path / "in", {"a.parquet": pl.DataFrame(FRAME.to_dict() | {name: [1] * N})})
+    with pytest.raises(InputError, match=r"has a name that means other columns: rename it, or write ignore="):
+        prepare(tmp_path, root)
+    if name != "\0":
+        assert prepare(tmp_path, root, f"ignore=['{name}']")[0].n_rows == N
+
+
+def test_folders_in_a_folder_are_said_to_be_left_out_or_asked_for(tmp_path, caplog):
+    root = write(tmp_path / "in", {"a.csv": csv(FRAME), "old/b.csv": csv(FRAME)})
+    assert prepare(tmp_path, f"{root}/*")[0].n_rows == N
+    assert "the folder old in it is not read" in caplog.text
+    with pytest.raises(InputError, match=r"it holds no file, but folders; expected files=.*/old$"):
+        prepare(tmp_path, f"{root}/o*", name="folders")
