@@ -55,6 +55,8 @@ def test_search_on_held_out_bags(search, tmp_path):
         lr, reduction = trial.params["optimizer.lr"], trial.params["method.reduction"]
         reached = [records.pop((lr, reduction, fold)).metric.held_out for fold in (0, 1)]
         assert trial.value == pytest.approx(sum(reached) / 2)
+        # what trials are compared by on the way: a sum would grow with the folds, and the first one's be the least
+        assert trial.intermediate_values == pytest.approx({0: reached[0], 1: sum(reached) / 2})
     assert records == {}
     [best] = tmp_path.rglob("best.yaml")
     assert OmegaConf.load(best).held_out == pytest.approx(min(trial.value for trial in trials))

@@ -171,6 +171,18 @@ def test_equal_embedded_points_leave_no_rounding():
     np.testing.assert_allclose(separations.inter, squared(embedding[0], embedding[1]))
 
 
+def test_rounding_makes_no_separation_negative():
+    """Bags of one and the same point lie at distance 0 from each other; what rounding leaves has no sign."""
+    for seed in range(20):
+        block = Embedded(np.zeros(12, np.int64), np.random.default_rng(seed).normal(size=(1, 16)))
+        rows, offsets = np.arange(12), offsets_of([3, 4, 5])
+        separations = squared_euclidean(block.moments(rows, offsets))
+        matrix = squared_euclidean_matrix([block], rows, offsets)
+        for found in (*separations, matrix):
+            assert (found >= 0).all()
+            np.testing.assert_allclose(found, 0, atol=1e-12)
+
+
 def test_large_numbers_keep_their_digits():
     """Time stamps: squared norms of 1e18 must not swallow distances of a few seconds."""
     values = 1.3e9 + np.array([0.0, 2.0, 10.0, 12.0])

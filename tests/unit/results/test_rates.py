@@ -108,3 +108,22 @@ def test_report_shows_the_chosen_rates_runs_alone(outputs, capsys):
     printed = capsys.readouterr().out
     assert "learning rate 0.001, of 2, by the held-out loss: upm on flights, random_64 (0.55 over 1 run)" in printed
     assert "0.70" not in printed
+
+
+def test_of_rates_that_are_equally_good_the_least_stays(tmp_path):
+    """As a number: by their texts 0.001 comes first."""
+    for method, best_epoch, held_out in (("upm", 1, 0.5), ("group_prior", -1, None)):
+        for rate in (1e-3, 1e-5, 1e-2):
+            write(tmp_path, rate, 0.6, held_out, method=method, best_epoch=best_epoch)
+    kept, [chosen] = at_held_out_rates(collect(tmp_path))
+    assert chosen.rate == "1e-05"
+    assert {kept.configs[number]["optimizer.lr"] for number in kept.runs["config"]} == {"1e-05"}
+    assert sorted(kept.runs["method"]) == ["group_prior", "upm"]
+
+
+def test_of_folds_that_equally_many_rates_share_the_first_compares(tmp_path):
+    for rate, folds in ((1e-4, (0,)), (1e-3, (0, 1)), (1e-2, (1,))):
+        for fold in folds:
+            write(tmp_path, rate, 0.6, {1e-4: 0.5, 1e-3: 0.4, 1e-2: 0.1}[rate], fold=fold)
+    _, [chosen] = at_held_out_rates(collect(tmp_path))
+    assert (chosen.rate, chosen.n_rates, chosen.beside) == ("0.001", 2, ("0.01",))

@@ -89,6 +89,11 @@ def test_mean_ranks_apart_by_the_critical_difference_are_told_apart():
     assert cliques([1.0, 2.0, 2.5], 1.0) == [(1, 2)]
 
 
+def test_no_group_is_drawn_inside_another_one():
+    assert cliques([1.0, 1.2, 1.4, 3.0], 1.0) == [(0, 2)]
+    assert cliques([1.0, 1.2, 1.4, 2.1, 3.0], 1.0) == [(0, 2), (1, 3), (3, 4)]
+
+
 @given(st.lists(st.floats(1, 9), min_size=2, max_size=9).map(sorted), st.floats(0.1, 3))
 def test_cliques_hold_every_pair_that_is_not_told_apart(mean_ranks, difference):
     found = cliques(mean_ranks, difference)
