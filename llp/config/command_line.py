@@ -3,13 +3,16 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from llp.config.options import check_depth, nearest
 from llp.errors import InputError, invalid, shortened
@@ -145,3 +148,23 @@ def _parsed(word: str) -> Override:
     if not one.key_or_group:
         raise UnreadableError(f"Invalid {shortened(word)}: expected NAME=VALUE, such as fold=0")
     return one
+
+
+_apply_overrides = ConfigLoaderImpl._apply_overrides_to_config
+
+
+def apply_as_written(overrides: list[Override], config: DictConfig) -> None:
+    """Apply overrides as Hydra does; an integer in the place of a float is one: 1 and 1.0 make one run, not two."""
+    for one in overrides:
+        there = (
+            None
+            if one.is_delete()
+            else OmegaConf.select(config, one.key_or_group, throw_on_missing=False, throw_on_resolution_failure=False)
+        )
+        _apply_overrides([replace(one, _value=_as_float(one._value, there))], config)
+
+
+def _as_float(value: Any, there: Any) -> Any:
+    if isinstance(value, list) and isinstance(there, ListConfig) and len(value) == len(there):
+        return [_as_float(one, other) for one, other in zip(value, there, strict=True)]
+    return float(value) if type(value) is int and isinstance(there, float) and abs(value) < 2**53 else value

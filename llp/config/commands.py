@@ -20,9 +20,11 @@ from llp.config.schema import (
     PreparedDataset,
     ProtocolConfig,
     TargetConfig,
+    Threads,
     TrainerConfig,
     WandBLogger,
     WandBProject,
+    Workers,
 )
 from llp.data.folds import N_FOLDS
 from llp.errors import InputError, shortened
@@ -49,7 +51,7 @@ class TrainConfig(ConfigGroup):
     save_model: bool
     checkpoint_minutes: NonNegativeFloat
     debug: bool
-    num_workers: NonNegativeInt
+    num_workers: Workers
     again: Annotated[str | None, Field(alias="from", description="the folder of a run", examples=["FOLDER"])]
 
     _identity: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -116,7 +118,7 @@ class AnalyzeConfig(ConfigGroup):
     dataset: DatasetConfig
     grouping_key: KeyGroup
     model: Any  # a dataset names its default one; it plays no part here
-    key_size: Literal[1, 2, 3]
+    key_size: Annotated[int, Field(ge=1, le=3)]
     low_thresh: PositiveInt
     high_thresh: PositiveInt
     instance_thresh: Annotated[float, Field(ge=0, le=100)]
@@ -128,7 +130,7 @@ class AnalyzeConfig(ConfigGroup):
     tail_named_by: Literal["p85", "p70"]
     matrix: _Names
     matrix_bags: Annotated[int, Field(ge=2)]
-    threads: PositiveInt
+    threads: Threads
     debug: bool
     data_dir: Folder
     outputs_dir: Folder

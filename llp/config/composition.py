@@ -16,7 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
-from llp.config.command_line import UnreadableError, parse_words
+from llp.config.command_line import UnreadableError, apply_as_written, parse_words
 from llp.config.commands import check_grid
 from llp.config.edited import ConfigFiles
 from llp.config.explained import explain
@@ -236,6 +236,7 @@ def compose(name: str, overrides: Sequence[str]) -> DictConfig:
 
 def install_loader() -> None:
     """Have Hydra compose with `CheckedLoader`; the command and `hydra.compose` alike."""
+    setattr(ConfigLoaderImpl, "_apply_overrides_to_config", staticmethod(apply_as_written))  # noqa: B010
     setattr(hydra._internal.hydra, "ConfigLoaderImpl", CheckedLoader)  # noqa: B010  # Hydra has no option for it
 
 

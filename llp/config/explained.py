@@ -37,7 +37,11 @@ def explain(
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        return invalid(group, name, choice(list(error.options)), nearest(name, error.options))
+        for one in parse_words(overrides):  # a name may hold slashes of its own
+            if error.missing_cfg_file == f"{one.key_or_group}/{one.value()}":
+                group, name = one.key_or_group, str(one.value())
+        options = loader.get_group_options(group) or list(error.options)
+        return invalid(group, name, choice(options), nearest(name, options))
     if isinstance(error, ConfigCompositionException) and config_name in COMMANDS:
         try:
             return _unknown_option(loader, config_name, overrides, run_mode) or _line(error)

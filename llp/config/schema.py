@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from llp.data.bags import GroupingKey
@@ -49,6 +58,17 @@ Project = Annotated[
         examples=["llp-bench"],
     ),
 ]
+
+
+Threads = Annotated[int, Field(ge=1, le=1024)]  # an operating system refuses many more
+Workers = Annotated[int, Field(ge=0, le=1024)]
+
+
+def _integer(value: Any) -> Any:
+    """Refuse true and 5.0 where an integer is meant: they equal 1 and 5, and would be another run's identity."""
+    if type(value) is not int:
+        raise ValueError
+    return value
 
 
 class ConfigGroup(BaseModel):
@@ -144,7 +164,7 @@ class GivenKey(ConfigGroup):
     """The user's own bags."""
 
     kind: Literal["given"]
-    n_folds: Literal[1, 5]
+    n_folds: Annotated[Literal[1, 5], BeforeValidator(_integer)]
 
 
 def _key_of(options: ConfigGroup) -> GroupingKey:
@@ -192,7 +212,7 @@ class TrainerConfig(ConfigGroup):
     patience: PositiveInt
     bags_per_batch: PositiveInt
     instances_per_batch: PositiveInt
-    threads: PositiveInt
+    threads: Threads
 
 
 class Hardware(ConfigGroup):

@@ -1,5 +1,6 @@
 """Configs that cannot run: one line that says what was given, what is expected and how to write it."""
 
+import json
 import re
 
 import pytest
@@ -413,3 +414,46 @@ def test_name_that_no_file_can_have():
 def test_file_without_a_name_is_refused():
     message = refused(lambda: check_config(composed("dashboard", ["save="]), "dashboard"))
     assert message == "Invalid save='': expected a file, or null, such as save=workspace.json"
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "message"),
+    [
+        (
+            "train",
+            ["grouping_key=given", "grouping_key.n_folds=5.0"],
+            "Invalid grouping_key.n_folds=5.0: expected 1 or 5",
+        ),
+        (
+            "train",
+            ["grouping_key=given", "grouping_key.n_folds=true"],
+            "Invalid grouping_key.n_folds=true: expected 1 or 5",
+        ),
+        ("analyze", ["key_size=true"], "Invalid key_size=true: expected an integer from 1 to 3"),
+        ("analyze", ["key_size=1.0"], "Invalid key_size=1.0: expected an integer from 1 to 3"),
+        ("train", ["fold=1.0"], "Invalid fold=1.0: expected an integer from 0 to 4"),
+        ("train", ["trainer.threads=true"], "Invalid trainer.threads=true: expected an integer from 1 to 1024"),
+        ("train", ["trainer.threads=1000000"], "Invalid trainer.threads=1000000: expected an integer from 1 to 1024"),
+        ("train", ["num_workers=1000000"], "Invalid num_workers=1000000: expected an integer from 0 to 1024"),
+        ("analyze", ["threads=1000000"], "Invalid threads=1000000: expected an integer from 1 to 1024"),
+        ("train", ["experiment=/etc/passwd"], "Invalid experiment='/etc/passwd': expected demo, "),
+        ("train", ["method=../mine/upm"], "Invalid method='../mine/upm': expected count, "),
+    ],
+)
+def test_what_equals_an_integer_or_names_a_path_is_refused_where_it_is_none(command, words, message):
+    place = [] if command == "train" else ["dataset=synthetic"]
+    assert refused(lambda: check_config(composed(command, [*place, *words]), command)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["optimizer.lr=1"], ["optimizer.lr=1.0"]),
+        (["trainer.evaluate_every=1"], []),
+        (["noise=laplace", "noise.epsilon=2"], ["noise=laplace", "noise.epsilon=2.0"]),
+        (["optimizer.betas=[0,0.5]"], ["optimizer.betas=[0.0,0.5]"]),
+    ],
+)
+def test_a_number_has_one_form_in_a_run_identity_however_it_is_written(tiny, words, same):
+    one, other = (json.dumps(OmegaConf.to_container(tiny(*given), resolve=True)) for given in (words, same))
+    assert one == other
