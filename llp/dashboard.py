@@ -10,7 +10,7 @@ from pathlib import Path
 
 from llp.config.commands import DashboardConfig
 from llp.config.hydra_main import command_of
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 from llp.files import write_atomically
 from llp.results.workspace import build_workspace, spec_of
 from llp.runs.tracking import wandb_mode
@@ -25,6 +25,8 @@ def main(config: DashboardConfig) -> None:
     InputError
         The package is missing, or W&B refuses the workspace.
     """
+    if config.save is not None and Path(config.save).is_dir():
+        raise invalid("save", config.save, "a file, not a folder", "workspace.json")
     try:
         import wandb_workspaces  # noqa: F401
     except ImportError:

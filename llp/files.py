@@ -167,13 +167,13 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             write(temporary)
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
+            temporary.replace(path)
         except OSError as error:
             number = _number(error)
             raise OSError(number, os.strerror(number) if number else str(error), str(path)) from error
         except Exception:  # torch's and polars' own errors on a full disk do not say so
             _write_more(temporary, path)
             raise
-        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
         if held is not None:

@@ -59,13 +59,14 @@ def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
 def _check_folder(name: str, value: Path, *, write: bool) -> None:
     folder = value.absolute()
     try:
-        there = next(path for path in (folder, *folder.parents) if path.exists())
+        there = next(path for path in (folder, *folder.parents) if path.exists() or path.is_symlink())
         is_folder = there.is_dir()
     except OSError as error:
         raise invalid(name, str(value), f"a folder, but it is none that can be ({error.strerror})", "FOLDER") from None
     readable = not write and there == folder  # what is prepared need not be writable
     if not is_folder or not (readable or os.access(there, os.W_OK)):
-        problem = "may not be written" if is_folder else "is not a folder"
+        lost = there.is_symlink() and not there.exists()
+        problem = "may not be written" if is_folder else "is a link to nothing" if lost else "is not a folder"
         raise invalid(name, str(value), f"a folder, but {there} {problem}", "FOLDER")
 
 

@@ -10,6 +10,7 @@ from filelock import Timeout
 from hydra.core.hydra_config import HydraConfig
 
 from llp.config.options import check_value
+from llp.config.own_datasets import MADE_BY
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
@@ -103,7 +104,7 @@ def _tidy(folder: Path, lock: Path) -> None:
 
 def _inputs(dataset: DatasetConfig, folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
     """What the dataset's function is given beside its options."""
-    if dataset.embedded:
+    if dataset.embedded or dataset.prepare.target == MADE_BY:  # own files are among its options
         if raw is not None:
             raise InputError(f"Invalid raw={raw}: dataset={dataset.name} reads no raw file, expected no raw=")
         return {}

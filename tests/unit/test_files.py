@@ -136,6 +136,13 @@ def test_link_in_the_place_of_a_temporary_file_is_not_written_through(tmp_path, 
     assert other.read_text() == "mine"
 
 
+def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_stays_beside_it(tmp_path):
+    (tmp_path / "spec.json").mkdir()
+    with pytest.raises(IsADirectoryError, match=rf"^\[Errno 21\] Is a directory: '{tmp_path}/spec.json'$"):
+        write_atomically(tmp_path / "spec.json", lambda temporary: temporary.write_text("x"))
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.json"]
+
+
 def test_no_two_temporary_files_have_one_name_and_the_file_has_the_usual_mode(tmp_path):
     path, names = tmp_path / ("long" * 62 + ".csv"), set()
     for _ in range(2):

@@ -184,7 +184,7 @@ def test_columns_whose_names_are_numbers(tiny):
         ("grouping_key=month_month", "Invalid grouping_key='month_month': expected columns in table order, each once"),
         ("bag_sizes=[64,64]", "Invalid bag_sizes=[64,64]: expected a list of sizes, each once, such as bag_sizes=[64]"),
         ("bag_sizes=[0]", "Invalid bag_sizes=[0]: expected a list, each of it an integer > 0"),
-        ("key_size=4", "Invalid key_size=4: expected 1, 2 or 3, such as key_size=1"),
+        ("key_size=4", "Invalid key_size=4: expected an integer from 1 to 3, such as key_size=1"),
         ("tail_named_by=x", "Invalid tail_named_by='x': expected p85 or p70, such as tail_named_by=p85"),
         ("low_thresh=5000", "Invalid high_thresh=2500: expected an integer >= low_thresh, which is 5000, such as low"),
         ("instance_thresh=101", "Invalid instance_thresh=101: expected a number from 0 to 100, such as"),
@@ -457,3 +457,15 @@ def test_what_equals_an_integer_or_names_a_path_is_refused_where_it_is_none(comm
 def test_a_number_has_one_form_in_a_run_identity_however_it_is_written(tiny, words, same):
     one, other = (json.dumps(OmegaConf.to_container(tiny(*given), resolve=True)) for given in (words, same))
     assert one == other
+
+
+@pytest.mark.parametrize("option", ["outputs_dir", "data_dir"])
+def test_a_folder_that_is_a_link_to_nothing_is_told_before_any_work(tmp_path, option):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for folder in ("link", "link/below"):
+        command = "prepare" if option == "data_dir" else "train"
+        given = composed(command, ["dataset=synthetic", f"{option}={tmp_path}/{folder}"])
+        message = refused(lambda given=given, command=command: check_config(given, command))
+        assert message.startswith(
+            f"Invalid {option}='{tmp_path}/{folder}': expected a folder, but {tmp_path}/link is a "
+        )

@@ -68,3 +68,15 @@ def test_a_table_that_something_else_has_made_calls_nothing(mine):
     path.write_text(path.read_text().replace(made_by, "os.system"))
     with pytest.raises(InputError, match=r"data/mine names 'os\.system' as what made it, not llp\.datasets\.files"):
         composed("prepare", "dataset=mine", "force=true", f"data_dir={mine}/data")
+
+
+def test_own_files_are_prepared_again_from_where_they_are(mine):
+    place = mine / "data"
+    dataset = composed("prepare", "dataset=mine").dataset
+    raw = mine / "${y}.csv"
+    raw.write_text("\n".join(raw.read_text().splitlines()[:101]))
+    assert read_schema(place / "mine").rows == 300
+    prepare_table(dataset, place, force=True)
+    assert read_schema(place / "mine").rows == 100
+    with pytest.raises(InputError, match=r"^Invalid raw=x\.csv: dataset=mine reads no raw file"):
+        prepare_table(dataset, place, "x.csv", force=True)

@@ -70,5 +70,7 @@ def test_offline_the_command_says_what_would_be_made_and_writes_the_spec(command
     assert "offline, so nothing is sent; a workspace 'LLP methods' of ENTITY/mine would hold:" in done.stdout
     assert "Curves: Test AUC by epoch; Test MSE by epoch" in done.stdout
     assert panels_of(json.loads((tmp_path / "spec.json").read_text())).keys() == {"Scores", "Curves", "Settings"}
+    folder = command("project=mine", "mode=offline", f"save={tmp_path}", module="llp.dashboard")
+    assert folder.stderr == f"Invalid save='{tmp_path}': expected a file, not a folder, such as save=workspace.json\n"
     wrong = command("project=mine", "mode=of", module="llp.dashboard")
     assert_refused(wrong, "^Invalid mode='of'")
