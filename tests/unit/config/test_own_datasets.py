@@ -17,7 +17,7 @@ from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
 from tests.helpers.composed import check_config, run_of, run_one
 
-NAMES = ["${oc.env:HOME}", "${x}", r"a\${b}\\"]
+NAMES = ["${oc.env:HOME}", "${x}", "???", r"a\${b}\\"]
 
 
 def composed(command, *overrides):
@@ -72,7 +72,7 @@ def test_a_table_that_something_else_has_made_calls_nothing(mine):
 
 def test_own_files_are_prepared_again_from_where_they_are(mine):
     place = mine / "data"
-    dataset = composed("prepare", "dataset=mine").dataset
+    dataset = check_config(composed("prepare", "dataset=mine"), "prepare").dataset
     raw = mine / "${y}.csv"
     raw.write_text("\n".join(raw.read_text().splitlines()[:101]))
     assert read_schema(place / "mine").rows == 300
