@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from llp.datasets.files.content import OwnFiles
-from llp.datasets.raw_lines import BadLines
 
 from llp.datasets.files.features import fit_features, plan_features
 from llp.datasets.files.kinds import find_kinds
@@ -17,6 +15,9 @@ from llp.datasets.files.options import check_files_options
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.values import date, number_text, text
+from llp.datasets.reading.files import Files
+from llp.datasets.reading.find import find_files
+from llp.datasets.reading.records import BadLines
 from tests.helpers.own_files import default_options
 
 pytestmark = pytest.mark.run  # prepares data
@@ -145,8 +146,8 @@ def fitted(path, options):
 
 
 def frames_of(path, options, raw):
-    files = OwnFiles([path], lambda n: None)
-    return FilesReader(files, options.reading, BadLines("stop"), lambda columns: columns, raw=raw).frames()
+    files = Files(find_files([str(path)]), lambda n: None)
+    return FilesReader(files, options.reading, BadLines("stop"), lambda name, columns: columns, raw=raw).frames()
 
 
 @settings(max_examples=12, deadline=None, phases=[Phase.generate])
