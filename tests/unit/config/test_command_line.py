@@ -9,13 +9,12 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
-import llp.report
-import llp.status  # noqa: F401  # registers its config, as llp.report does
 from llp import train
 from llp.config.command_line import make_parsable
 from llp.config.commands import COMMANDS, SEVERAL
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.hydra_main import store
 from llp.errors import InputError
 
 
@@ -81,6 +80,8 @@ def test_flags_that_are_none_are_told_in_a_line(monkeypatch, words, said):
 @pytest.mark.parametrize("command", SEVERAL)
 def test_command_without_a_grid_refuses_to_run_one(command, mode, word, told):
     register()
+    if command in ("report", "status"):
+        store(command)
     config_dir = functools.partial(initialize_config_dir, str(CONF_DIR))
     place = functools.partial(initialize, config_path=None) if command in ("report", "status") else config_dir
     with place(version_base="1.3"):
