@@ -197,7 +197,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)
             codes, numbers, _ = coder.encode(rows)
-            raw = self._trained(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
+            raw = self._trained.score(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._trained.log_odds(raw).double().numpy())
         return np.concatenate(found)
 

@@ -18,6 +18,7 @@ from llp.data.bag_order import BagOrder, in_table
 from llp.data.bags import Bags, GroupingKey, Ids, Rows
 from llp.data.build_bags import FoldBags
 from llp.data.label_sums import outside
+from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.on_device import (
     Chunks,
@@ -75,6 +76,8 @@ class LLPDataModule(L.LightningDataModule):
         The run's seed.
     num_workers : int
         Processes that gather minibatches; the batches do not depend on it.
+    unit_of : callable, optional
+        From the train bags the unit in which training sees real labels; all else is in the labels' own.
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class LLPDataModule(L.LightningDataModule):
         instance_labels: bool,
         seed: int,
         num_workers: int,
+        unit_of: Callable[[Bags], LabelUnit] | None = None,
         bag_order: BagOrder | None = None,
     ) -> None:
         super().__init__()
@@ -131,6 +135,7 @@ class LLPDataModule(L.LightningDataModule):
         self.test_bags = None if len(self.test_rows) else of_bags
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(self.source.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
+        self._unit = AS_GIVEN if unit_of is None else unit_of(self.train_bags)
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
         n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
@@ -152,7 +157,10 @@ class LLPDataModule(L.LightningDataModule):
             What the train minibatches are to be gathered from.
         """
         self._resident = table_on(self.source, device)
-        self._train = self._gatherer(self.train_bags.rows if self._instance_labels else self.train_bags)
+        if self._instance_labels:
+            self._train: Gatherer = ResidentInstances(self._resident, self.train_bags.rows, self._unit)
+        else:
+            self._train = ResidentBags(self._resident, self._unit.of_bags(self.train_bags))
         return self._train
 
     def _gatherer(self, what: Rows | Bags) -> Gatherer:
@@ -175,9 +183,9 @@ class LLPDataModule(L.LightningDataModule):
             ids = self._read_ahead(self._train_minibatches, self.train_bags)
             return Chunks(self._train, ids, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
         if self._instance_labels:
-            dataset: Dataset[Any] = InstanceDataset(self.source, self.train_bags.rows)
+            dataset: Dataset[Any] = InstanceDataset(self.source, self.train_bags.rows, self._unit)
         else:
-            dataset = BagDataset(self.source, self.train_bags)
+            dataset = BagDataset(self.source, self._unit.of_bags(self.train_bags))
         return EpochLoader(self._from_host(dataset, self._read_ahead(self._train_minibatches, self.train_bags)))
 
     @property
@@ -185,7 +193,8 @@ class LLPDataModule(L.LightningDataModule):
         """What the method is told of the whole train split."""
         order = self._bag_order
         bags = self.train_bags if order is None else in_table(self.train_bags, order.order)
-        return TrainSplit(Features.of(self.table), bags, self.key, self.minibatches_per_epoch)
+        bags = self._unit.of_bags(bags)
+        return TrainSplit(Features.of(self.table), bags, self.key, self.minibatches_per_epoch, self._unit)
 
     @property
     def minibatches_per_epoch(self) -> int:

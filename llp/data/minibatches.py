@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bags import Bags, Ids, Rows, positions_of
 from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.table import InstanceTable
 from llp.seeding import keyed_seed
 
@@ -35,10 +36,10 @@ def gather_bags(table: InstanceTable, bags: Bags, ids: Ids) -> BagBatch:
     )
 
 
-def gather_instances(table: InstanceTable, rows: Rows) -> InstanceBatch:
-    """Put the rows with their labels into one minibatch."""
+def gather_instances(table: InstanceTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> InstanceBatch:
+    """Put the rows with their labels, in a unit, into one minibatch."""
     categorical, numeric = gather_features(table, rows)
-    return InstanceBatch(categorical, numeric, torch.from_numpy(np.take(table.label, rows)))
+    return InstanceBatch(categorical, numeric, unit.of_labels(torch.from_numpy(np.take(table.label, rows))))
 
 
 class BagDataset(Dataset[BagBatch]):
@@ -55,12 +56,13 @@ class BagDataset(Dataset[BagBatch]):
 class InstanceDataset(Dataset[InstanceBatch]):
     """Maps positions in an array of rows to a minibatch of labelled instances."""
 
-    def __init__(self, table: InstanceTable, rows: Rows) -> None:
+    def __init__(self, table: InstanceTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> None:
         self._table = table
         self._rows = rows
+        self._unit = unit
 
     def __getitem__(self, positions: Ids) -> InstanceBatch:
-        return gather_instances(self._table, self._rows[positions])
+        return gather_instances(self._table, self._rows[positions], self._unit)
 
 
 class Minibatches(Sampler[Ids]):

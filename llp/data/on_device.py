@@ -19,6 +19,7 @@ from torch.utils.data import Sampler
 
 from llp.data.bags import Bags, Ids, Rows
 from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.table import InstanceTable
 
 ROOM = 2**32  # bytes that a model of a large vocabulary, its moments and a minibatch need beside the table
@@ -118,10 +119,13 @@ class ResidentInstances:
         Features and labels.
     rows : ndarray
         int64 (m), the rows that the ids 0..m-1 stand for.
+    unit : LabelUnit
+        Of the labels in the minibatches.
     """
 
-    def __init__(self, table: ResidentTable, rows: Rows) -> None:
+    def __init__(self, table: ResidentTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> None:
         self._table = table
+        self._unit = unit
         self._rows = torch.from_numpy(rows).to(table.categorical.device)
 
     def n_instances(self, ids: Ids) -> int:
@@ -132,7 +136,8 @@ class ResidentInstances:
         """Put the instances with ids (n,) int64 into a minibatch."""
         rows = self._rows[ids]
         parts = (self._table.categorical, self._table.numeric, self._table.label)
-        return InstanceBatch(*(part.index_select(0, rows) for part in parts))
+        categorical, numeric, label = (part.index_select(0, rows) for part in parts)
+        return InstanceBatch(categorical, numeric, self._unit.of_labels(label))
 
 
 Gatherer = ResidentBags | ResidentInstances

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llp.data.bags import Bags, GroupingKey
+from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.table import InstanceTable
 
 
@@ -55,19 +56,22 @@ class TrainSplit:
     features : Features
         Of the whole table; `bags.rows` says which rows are of this split.
     bags : Bags
-        The train bags: rows, sizes and label sums.
+        The train bags: rows, sizes and label sums, of real labels in `unit`.
     key : GroupingKey
         How the bags are made.
     minibatches : int
         Training minibatches of an epoch.
+    unit : LabelUnit
+        In which training sees real labels; of binary ones as they are.
     """
 
     features: Features
     bags: Bags
     key: GroupingKey
     minibatches: int
+    unit: LabelUnit = AS_GIVEN
 
     @property
     def label_mean(self) -> float:
-        """Pooled label mean p of the train bags."""
+        """Pooled label mean p of the train bags, in `unit`."""
         return self.bags.label_mean

@@ -1,5 +1,6 @@
 """LLPMethod: what every method shares. A method adds its loss."""
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -14,8 +15,12 @@ from llp.data.table import LabelKind
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
 from llp.methods.epoch_means import EpochMeans
+from llp.models.label_start import begun, label_start_of
 from llp.ops.segment import segment_mean
 from llp.seeding import keyed_seed
+
+RAREST = 1e-4
+"""Least probability, of either class, at which the scores of binary labels start."""
 
 OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
@@ -25,6 +30,9 @@ class LLPMethod(L.LightningModule):
 
     A subclass writes `bag_loss(scores, batch)`. Whatever else it needs of the whole train split it takes in
     `take_train_split`; the pooled label mean p is `self.label_mean`.
+
+    Training sees real labels in the unit of `llp.data.label_unit`, with mean 0 and a spread of about 1, and so do the
+    scores z of `forward`; `score` gives them in the labels' own unit. Scores of binary labels start at the logit of p.
 
     Parameters
     ----------
@@ -46,9 +54,12 @@ class LLPMethod(L.LightningModule):
     ----------
     own_means : tuple of str
         Names of what a method adds to `self.epoch_means` beside the loss: their means over an epoch are in its curve.
+    labels_as_given : bool
+        Whether training sees real labels in their own unit, and scores start where the model has them.
     """
 
     own_means: ClassVar[tuple[str, ...]] = ()
+    labels_as_given: ClassVar[bool] = False
     sees_instance_labels: ClassVar[bool] = False
     trains: ClassVar[bool] = True
 
@@ -64,6 +75,7 @@ class LLPMethod(L.LightningModule):
         self.label_kind = label_kind
         self.seed = seed
         self.label_mean = float("nan")
+        self.label_scale = 1.0  # of the unit in which training sees real labels
         self.take_steps: Callable[[Any], None] | None = (
             None  # runs a chunk's steps; None when Lightning steps each minibatch
         )
@@ -78,13 +90,22 @@ class LLPMethod(L.LightningModule):
         raise NotImplementedError(f"{type(self).__name__} has no bag_loss(scores, batch)")
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Raw scores z (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
+        """Raw scores z (n,) of categorical (n, Fc) int32 and numeric (n, Fn), as training takes them."""
         scores: Tensor = self.model(categorical, numeric)
         check_scores(scores, self.model)
-        return scores
+        return self.started(scores)
+
+    def started(self, scores: Tensor) -> Tensor:
+        """Raw scores z (n,) from what the model gives (n,)."""
+        return begun(self.model, scores) if self.label_kind == "binary" else scores
+
+    def score(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Raw scores z (n,) in the labels' own unit."""
+        scores: Tensor = self(categorical, numeric)
+        return scores if self.label_kind == "binary" else begun(self.model, scores)
 
     def predict(self, scores: Tensor) -> Tensor:
-        """Predictions h of raw scores z: sigmoid(z) for binary labels, z itself for real ones."""
+        """Predictions h of raw scores z: sigmoid(z) for binary labels, z itself, in its unit, for real ones."""
         return torch.sigmoid(self.log_odds(scores)) if self.label_kind == "binary" else scores
 
     def log_odds(self, scores: Tensor) -> Tensor:
@@ -103,6 +124,21 @@ class LLPMethod(L.LightningModule):
     def take_train_split(self, split: TrainSplit) -> None:
         """Take what the loss needs of the whole train split; called once, before training and on the CPU."""
         self.label_mean = split.label_mean
+
+    def take_start(self, split: TrainSplit) -> None:
+        """Begin at the pooled label mean: for a model that has a `LabelStart`; called before training."""
+        start = label_start_of(self.model)
+        if start is None or self.labels_as_given:
+            return
+        mean = min(max(split.label_mean, RAREST), 1 - RAREST)  # of noisy sums it may lie outside
+        offset = self.score_of(mean) if self.label_kind == "binary" else split.unit.mean
+        start.offset.fill_(offset)
+        start.scale.fill_(split.unit.scale)
+        self.label_scale = split.unit.scale
+
+    def score_of(self, prediction: float) -> float:
+        """Raw score of a prediction (binary labels)."""
+        return math.log(prediction) - math.log1p(-prediction)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Build the optimizer over the model's parameters."""
@@ -164,7 +200,8 @@ class LLPMethod(L.LightningModule):
 
     def _count_bag_error(self, scores: Tensor, batch: BagBatch) -> None:
         mean_prediction = segment_mean(self.predict(scores), batch.segment, batch.size)
-        self.epoch_means.add("bag_error", (mean_prediction - batch.label_proportion).abs().sum(), len(batch.size))
+        error = self.label_scale * (mean_prediction - batch.label_proportion).abs().sum()
+        self.epoch_means.add("bag_error", error, len(batch.size))
 
     def log(self, *args: Any, **kwargs: Any) -> None:
         """Log a value as Lightning does; an epoch's is the mean over its minibatches, in chunks or not."""
@@ -175,9 +212,8 @@ class LLPMethod(L.LightningModule):
     # ---- evaluation: `llp.training.evaluation` makes an epoch's measures of these
 
     def validation_step(self, batch: Any, batch_idx: int) -> Tensor:
-        """Raw scores z (n,) of a batch of test rows, or of held-out bags (or instances)."""
-        scores: Tensor = self(batch.categorical, batch.numeric)
-        return scores
+        """Raw scores z (n,) of a batch of test rows, or of held-out bags (or instances), in the labels' own unit."""
+        return self.score(batch.categorical, batch.numeric)
 
     def held_out_loss(self, scores: Tensor, batch: Any) -> Tensor:
         """Loss of each held-out bag (M,), whatever the training loss: log loss (binary) or squared error (real).

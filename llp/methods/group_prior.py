@@ -30,6 +30,7 @@ class GroupPrior(LLPMethod):
     """The train bag's label proportion for the instance's key value, else the pooled label mean."""
 
     trains: ClassVar[bool] = False
+    labels_as_given: ClassVar[bool] = True
 
     def __init__(self, **shared: Any) -> None:
         super().__init__(**shared)

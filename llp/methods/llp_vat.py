@@ -98,7 +98,7 @@ class LLPVAT(LLPMethod):
         """See `LLPMethod.scores_and_penalty`: w(t) times the mean divergence."""
         model = hidden_layers_of(self.model, needed_by=NEED)
         layer = model.first_layer(batch.categorical, batch.numeric)
-        scores = model.score_from_first_layer(layer)
+        scores = self.started(model.score_from_first_layer(layer))
         weight = self.weight * ramp(self.steps, ramp_steps=self.ramp_steps)
         return scores, weight * self.divergence_nearby(model, layer, scores, batch)
 
@@ -107,5 +107,5 @@ class LLPVAT(LLPMethod):
         squared = layer.detach().square().sum(dim=1)
         length = self.radius * mean_over_instances(squared, batch.segment, batch.size).sqrt()
         direction = adversarial_direction(scores, layer, self.generator("adversarial direction"))
-        perturbed = model.score_from_first_layer(layer + length * direction)
+        perturbed = self.started(model.score_from_first_layer(layer + length * direction))
         return mean_over_instances(divergence(scores.detach(), perturbed), batch.segment, batch.size)

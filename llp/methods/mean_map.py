@@ -127,6 +127,10 @@ class MeanMap(LLPMethod):
         """Twice the score: the exponential family has P(y | x) ∝ exp(y f) with y = ±1."""
         return 2 * scores
 
+    def score_of(self, prediction: float) -> float:
+        """Half the log-odds."""
+        return super().score_of(prediction) / 2
+
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         mean_score = self.model.score_of_mean(self.mean_categorical, self.mean_numeric)  # <μ_XY, θ>

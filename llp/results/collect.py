@@ -53,6 +53,10 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "early_stopped": (pl.Boolean, lambda record: record.stages[-1].early_stopped),
     "evaluate_every": (pl.Float64, _evaluate_every),  # epochs between two looks, which `epochs` and `best_epoch` count
     "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
+    "start": (
+        pl.String,
+        lambda record: _start(record.config),
+    ),  # where scores start: of before, as the authors' code does
     "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }
 
@@ -102,6 +106,11 @@ class Collected:
     unfinished: list[Point] = field(default_factory=list)
     grids: list[GridPoints] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+
+def _start(config: dict[str, Any]) -> str:
+    protocol = config.get("protocol")
+    return str((isinstance(protocol, dict) and protocol.get("start")) or "authors")
 
 
 def collect(outputs_dir: Path) -> Collected:

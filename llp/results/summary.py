@@ -11,7 +11,7 @@ from llp.results.formats import BAG_KINDS
 
 CELL = ("dataset", "protocol", "metric", "row", "column")
 _OF_THE_CELL = (
-    *("grouping_key", "bag_kind", "bag_size", "method", "model", "mode", "label_kind", "instance_labels"),
+    *("grouping_key", "bag_kind", "bag_size", "method", "model", "mode", "label_kind", "start", "instance_labels"),
     *("config", "setting"),
 )
 

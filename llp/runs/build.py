@@ -1,6 +1,7 @@
 """The objects that a config names: table, model, method, data module."""
 
 import logging
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -62,12 +63,15 @@ def build_model(config: TrainConfig, table: InstanceTable) -> "nn.Module":
     """The config's model for a table's columns, initialised from the run's seed."""
     import torch
 
+    from llp.models.label_start import add_label_start
     from llp.seeding import keyed_seed
 
     torch.manual_seed(keyed_seed(config.seed, "initial weights"))
     given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
     model: nn.Module = _instantiate("model", config.model.node, **given)
     check_constructed(model, "_parameters")
+    if config.protocol.start == "labels":
+        add_label_start(model)
     return model
 
 
@@ -165,16 +169,24 @@ def check_input(config: TrainConfig, table: InstanceTable) -> None:
 
 
 def build_data(
-    config: TrainConfig, table: InstanceTable, *, instance_labels: bool, all_bags: bool = False
+    config: TrainConfig,
+    table: InstanceTable,
+    *,
+    instance_labels: bool,
+    labels_as_given: bool = False,
+    all_bags: bool = False,
 ) -> "LLPDataModule":
     """The data module of the config's grouping key, fold and protocol; with `all_bags` nothing is held out."""
     from llp.data.datamodule import LLPDataModule
+    from llp.data.label_unit import LabelUnit
     from llp.metrics.held_out import LEAST_BAGS
 
     key = config.grouping_key
     fold_bags = build_fold(table, key, config.fold)
     if config.noise is not None and (noise := noise_of(config.noise, table, key)):
         fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
+    standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
+    most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
     name = f"{key.name}_fold={config.fold}"
     bag_order = _bag_order(config.hardware, table, fold_bags, name, instance_labels=instance_labels)
     data = LLPDataModule(
@@ -191,6 +203,7 @@ def build_data(
         instance_labels=instance_labels,
         seed=config.seed,
         num_workers=config.num_workers,
+        unit_of=partial(LabelUnit.of, most=most) if standardises else None,
     )
     estimated = config.protocol.select_by not in ("test", "auto", "bag_loss") and not instance_labels
     if estimated and not all_bags and len(data.held_out_bags) < LEAST_BAGS:

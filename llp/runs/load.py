@@ -65,6 +65,7 @@ def _problem(model: "nn.Module", path: Path) -> str:
     """Put the weights of a file into a model; what is wrong with them, or nothing."""
     import torch
 
+    from llp.models.label_start import NAME, add_label_start, label_start_of
     from llp.ops.finite import all_finite
 
     if not is_intact(path):
@@ -74,6 +75,8 @@ def _problem(model: "nn.Module", path: Path) -> str:
     except Exception as error:  # whatever torch makes of a foreign file
         return f"holds no weights ({first_line(error)})"
     try:
+        if label_start_of(model) is None and any(name.startswith(f"{NAME}.") for name in weights):
+            add_label_start(model)
         model.load_state_dict(weights)
     except (RuntimeError, TypeError, AttributeError):
         return _OTHERS

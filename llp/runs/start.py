@@ -65,4 +65,11 @@ def start(
         held_out = refits(config.protocol, config.grouping_key) and not refit
         load_weights(first_model, first, CHOSEN if held_out else FINAL)
         method.start_from(first_model)
-    return method, build_data(config, table, instance_labels=method.sees_instance_labels, all_bags=refit)
+    data = build_data(
+        config,
+        table,
+        instance_labels=method.sees_instance_labels,
+        labels_as_given=method.labels_as_given,
+        all_bags=refit,
+    )
+    return method, data

@@ -17,6 +17,7 @@ from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.files import remove_killed, write_atomically
 from llp.methods.base import LLPMethod
+from llp.models.label_start import begun
 from llp.scoring.trained import TrainedRuns
 
 MODEL, PREPROCESSING = "model.pt2", "preprocessing.json"
@@ -40,7 +41,7 @@ class Scorer(nn.Module):
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Scores (n,) float32 of categorical (n, Fc) int32 and numeric (n, Fn) float32."""
-        return self._log_odds(self.model(categorical, numeric))
+        return self._log_odds(begun(self.model, self.model(categorical, numeric)))
 
 
 def export(runs: TrainedRuns, out: Path) -> float:

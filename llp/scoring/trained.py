@@ -76,7 +76,7 @@ class TrainedRuns:
         n = len(categorical)
         parts = list(zip(*map(_parts, (categorical, numeric)), strict=True))
         raw = [
-            torch.cat([method.log_odds(method(*part)) for part in parts])[:n].double().numpy()
+            torch.cat([method.log_odds(method.score(*part)) for part in parts])[:n].double().numpy()
             for method in self.methods
         ]
         return mean_scores(raw, self.label_kind)

@@ -117,7 +117,7 @@ def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[ND
     batches: Iterable[Any] = data.bag_dataloader(bags)
     for batch in batches:
         signals.exit_if_received()
-        raw = method(batch.categorical.to(method.device), batch.numeric.to(method.device))
+        raw = method.score(batch.categorical.to(method.device), batch.numeric.to(method.device))
         h, segment = method.predict(raw).double(), batch.segment.to(method.device)
         sums = [segment_sum(values, segment, len(batch.size)).cpu() for values in (h, h * (1 - h))]
         found.append(torch.stack([batch.label_sum.double().cpu(), *sums, batch.size.double().cpu()]))
@@ -141,7 +141,7 @@ def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Ten
     with signals.deferred():
         for batch in batches:
             signals.exit_if_received()
-            raw = method(batch.categorical.to(device), batch.numeric.to(device))
+            raw = method.score(batch.categorical.to(device), batch.numeric.to(device))
             scores.append(method.log_odds(raw).float())
             labels.append(batch.label.to(device))
     method.train()

@@ -111,6 +111,7 @@ class Fitting:
             default_root_dir=checkpoint.parent,
         )
         method.take_train_split(data.train_split)
+        method.take_start(data.train_split)
         method.to(self.device)
 
     @contextmanager

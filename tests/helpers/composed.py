@@ -58,6 +58,11 @@ def check_input(config: DictConfig, table: InstanceTable) -> None:
     build.check_input(checked(config), table)
 
 
+def start_of(config: DictConfig, table: InstanceTable, *, refit: bool = False) -> Any:
+    """Method and data of a composed config, without a first stage."""
+    return start.start(checked(config), table, None, refit=refit)
+
+
 def refits(config: DictConfig) -> bool:
     return start.refits(checked(config).protocol, checked(config).grouping_key)
 

@@ -5,7 +5,7 @@ import torch
 from llp.config.schema import Hardware
 from llp.training.plan import Plan, StageFiles
 from llp.training.stage import train_stage
-from tests.helpers.composed import build_data, build_method, build_model, checked, open_table, selects_by
+from tests.helpers.composed import build_model, checked, open_table, selects_by, start_of
 from tests.helpers.cutting import CutOffError
 
 HOST = {"accelerator": "cpu", "deterministic": False, "features_on": "host", "row_order": "auto"}
@@ -15,10 +15,9 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, **hardware):
     """Train a composed config outside a run's folder: the result, the method and its data."""
     torch.set_num_threads(1)
     table = table or open_table(config)
-    method = build_method(config, table)
+    method, data = start_of(config, table)
     if "first_stage" in config.method:
         method.start_from(build_model(config, table))
-    data = build_data(config, table, instance_labels=method.sees_instance_labels)
     plan = Plan(
         name="a run",
         trainer=checked(config).trainer,

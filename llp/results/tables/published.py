@@ -2,7 +2,7 @@
 
 The published AUC is the one over 200 thresholds, in percent: ours beside it is the same measure, never the exact AUC.
 The published MSE of SSCL is in the squared-log space of `dataset.transform=log2_squared`. Only runs under protocol
-`paper` and in the experiment's own settings take part.
+`paper` that start as the authors' code does, in the experiment's own settings, take part.
 """
 
 import polars as pl
@@ -38,7 +38,10 @@ def comparable(cells: pl.DataFrame | None, dataset: str) -> pl.DataFrame:
     if cells is None or f"measures.{measure}" not in cells.columns:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     chosen = cells.filter(
-        (pl.col("protocol") == "paper") & (pl.col("setting") == "") & (pl.col("column") == pl.col("method"))
+        (pl.col("protocol") == "paper")
+        & (pl.col("start") == "authors")
+        & (pl.col("setting") == "")
+        & (pl.col("column") == pl.col("method"))
     )
     return chosen.with_columns(
         (pl.col(f"measures.{measure}") * scale).alias("mean"),

@@ -78,8 +78,11 @@ SETTINGS = {
             "threads": 1,
         },
     ),
-    "protocol/paper": (BENCHMARK, {"held_out": 0.0, "select_by": "test"}),
-    "protocol/holdout": (OWN, {"held_out": 0.1, "select_by": "auto", "test_in_curve": False, "refit": "auto"}),
+    "protocol/paper": (BENCHMARK, {"held_out": 0.0, "select_by": "test", "start": "labels"}),
+    "protocol/holdout": (
+        OWN,
+        {"held_out": 0.1, "select_by": "auto", "test_in_curve": False, "refit": "auto", "start": "labels"},
+    ),
     "model/autoint": (
         "Song et al., CIKM 2019, and the benchmark's paper",
         {
@@ -237,9 +240,11 @@ def test_no_file_is_left_out():
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids_of_the_benchmarks_tables(name):
-    params = OmegaConf.load(CONF_DIR / f"experiment/{name}.yaml").hydra.sweeper.params
+    experiment = OmegaConf.load(CONF_DIR / f"experiment/{name}.yaml")
+    params = experiment.hydra.sweeper.params
     assert (params.grouping_key, params.method, params.fold) == GRIDS[name]
     assert set(params) == {"grouping_key", "method", "fold"}
+    assert experiment.protocol == {"start": "authors"}
 
 
 def test_what_is_taken_unless_another_is_named():

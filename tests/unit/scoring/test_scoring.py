@@ -23,6 +23,7 @@ from llp.datasets.files.recipe import Recipe
 from llp.datasets.reading.find import DataFile
 from llp.errors import InputError
 from llp.export import main as export_command
+from llp.models.label_start import begun
 from llp.scoring import rows as rows_module
 from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
@@ -189,7 +190,8 @@ def test_mean_map_scores_as_its_evaluation_does(home):
     runs = TrainedRuns.open([folder], home.data)
     method, table = runs.methods[0], runs.table
     with torch.no_grad():
-        expected = 2 * method.model(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
+        scores = method.model(torch.tensor(table.categorical), torch.tensor(table.numeric))
+        expected = 2 * begun(method.model, scores).numpy()
     np.testing.assert_allclose(home.scores([folder])["log_odds"], expected, atol=1e-6)
 
 

@@ -44,7 +44,9 @@ def changed(content, **changes):
 
 
 def other_shapes(content):
-    weights = {name: w[:-1] if isinstance(w, torch.Tensor) else w for name, w in content["state_dict"].items()}
+    weights = {
+        name: w[:-1] if isinstance(w, torch.Tensor) and w.ndim else w for name, w in content["state_dict"].items()
+    }
     return changed(content, state_dict=weights)
 
 

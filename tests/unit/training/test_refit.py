@@ -7,7 +7,7 @@ import torch
 from llp.data.build_bags import build_fold
 from llp.data.minibatches import gather_bags
 from llp.seeding import keyed_seed
-from tests.helpers.composed import build_method, grouping_key, open_table, refits, run_of, run_one
+from tests.helpers.composed import grouping_key, open_table, refits, run_of, run_one, start_of
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 
 REFIT = ("protocol=holdout", "protocol.refit=true", "save_model=true")
@@ -23,7 +23,9 @@ def kept(config, name="best.pt"):
 
 def trained_by_hand(config, steps):
     """Weights after a number of steps on all train bags, without Lightning, data module or callback."""
-    table, method = open_table(config), build_method(config, open_table(config))
+    table = open_table(config)
+    method, data = start_of(config, table, refit=True)
+    method.take_start(data.train_split)
     bags = build_fold(table, grouping_key(config), config.fold).train
     per_batch, optimizer = config.trainer.bags_per_batch, method.configure_optimizers()
     per_epoch = -(-len(bags) // per_batch)

@@ -1,0 +1,57 @@
+"""The unit in which a method sees real labels: what the train bags' sums tell of their mean and spread."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from llp.data.bags import Bags
+
+
+@dataclass(frozen=True)
+class LabelUnit:
+    """Labels y are seen as (y - mean) / scale; the default, `AS_GIVEN`, leaves them as they are.
+
+    Attributes
+    ----------
+    mean, scale : float
+        In the labels' own unit.
+    """
+
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, bags: Bags, *, most: float = float("inf")) -> "LabelUnit":
+        """The pooled mean, and a scale near the instances' standard deviation σ, from aggregates alone.
+
+        With a bag's deviation d of its mean label from the pooled one, mean(d²) ≤ σ² ≤ mean(k d²) but for chance:
+        bags of like instances have the lower bound, random ones the upper. What bags are is not in their sums, so the
+        scale is the geometric mean of the bounds, off by the fourth root of k at most.
+
+        Parameters
+        ----------
+        bags : Bags
+            The train bags.
+        most : float
+            What σ cannot exceed, such as half of the labels' range: noise in the sums widens the bags' means.
+        """
+        mean = bags.label_mean
+        squared = np.square(bags.label_sum / bags.sizes - mean)
+        scale = float((squared.mean() * (bags.sizes * squared).mean()) ** 0.25)
+        return cls(mean, min(scale, most) or 1.0)  # bags of one mean tell no scale
+
+    def of_bags(self, bags: Bags) -> Bags:
+        """The same bags with the sums of the labels in this unit."""
+        if self == AS_GIVEN:
+            return bags
+        return replace(bags, label_sum=(bags.label_sum - self.mean * bags.sizes) / self.scale)
+
+    def of_labels(self, labels: torch.Tensor) -> torch.Tensor:
+        """Labels (n,) float32 in this unit; as precise as they are where their mean is large."""
+        if self == AS_GIVEN:
+            return labels
+        return ((labels.double() - self.mean) / self.scale).float()
+
+
+AS_GIVEN = LabelUnit()
