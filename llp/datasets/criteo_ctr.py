@@ -9,23 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt
-from rich.progress import Progress
 
 from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
-from llp.datasets.encode import Category, CodedLines, eight_digits, encode, from_eight_digits, natural_log_squared
+from llp.datasets.encode import CodedLines, eight_digits, encode, from_eight_digits, natural_log_squared
 from llp.datasets.published import compare
 from llp.datasets.reading.dialect import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Coded, count_categories, facts_of, progress_bars, scratch, stage, write_coded
+from llp.datasets.staging import Coded, Number, count_categories, progress_bars, scratch, stage, write_table
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]
@@ -82,15 +80,14 @@ def prepare(
         categories = count_categories(
             staged, CATEGORIES, rare_at_most=rare_at_most, missing_is_value=True, progress=progress
         )
-        _write(folder, made_by, staged, numbers, categories, progress)
-
-
-class Numbers(NamedTuple):
-    """The binned numbers of all rows: per column the least and greatest bin and the missing values."""
-
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    missing: NDArray[np.int64]
+        low = np.array([number.encoding["low"] for number in numbers.values()], np.int64)
+        size = [number.column.vocab_size for number in numbers.values()]
+        coder = CtrCoder(low, low + np.array(size, np.int64) - 1, {name: c.known for name, c in categories.items()})
+        write_table(
+            folder, made_by, staged, partial(_coded, coder=coder), label_kind="binary", label_encoding=None,
+            numbers=numbers, categories=categories, as_text=eight_digits, missing=[""],
+            published=partial(compare, "ctr", staged.rows, full_rows=FULL_ROWS, tolerance=0), progress=progress,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -139,43 +136,24 @@ def _keep(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.col("label").cast(pl.Float32), *CtrCoder.features)
 
 
-def _numbers(staged: Staged) -> Numbers:
+def _numbers(staged: Staged) -> dict[str, Number]:
+    """The columns of bins, from the least to the greatest of all rows."""
     filled, columns = pl.col(NUMBERS).fill_null(MISSING), pl.col(NUMBERS)
-    lazy = staged.lazy
     low, high, missing = (
-        lazy.select(what).collect(engine="streaming").to_numpy()[0].astype(np.int64)
+        staged.lazy.select(what).collect(engine="streaming").to_numpy()[0].astype(np.int64).tolist()
         for what in (filled.min(), filled.max(), columns.null_count())
     )
-    return Numbers(low, high, missing)
+    return {
+        name: Number(
+            Column(name, "categorical", high[i] - low[i] + 1, "binned log squared"),
+            encoding("log_squared_bins", low=low[i], missing=MISSING),
+            missing[i],
+        )
+        for i, name in enumerate(NUMBERS)
+    }
 
 
 def _coded(parts: list[Path], coder: CtrCoder) -> Coded:
     """Codes (m, 39) and labels (m,) of some parts."""
     frame = pl.scan_ipc(parts, glob=False).collect()
     return coder.encode(frame), frame["label"].to_numpy()
-
-
-def _write(
-    folder: Path,
-    made_by: Mapping[str, Any],
-    staged: Staged,
-    numbers: Numbers,
-    categories: Mapping[str, Category],
-    progress: Progress,
-) -> None:
-    bins = dict(zip(NUMBERS, (numbers.high - numbers.low + 1).tolist(), strict=True))
-    columns = [Column(name, "categorical", size, "binned log squared") for name, size in bins.items()]
-    columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
-    with TableWriter(folder, columns, label_kind="binary", rows=staged.rows) as writer:
-        coder = CtrCoder(numbers.low, numbers.high, {name: c.known for name, c in categories.items()})
-        label_sum = write_coded(writer, staged, partial(_coded, coder=coder), progress)
-        for name, low in zip(NUMBERS, numbers.low.tolist(), strict=True):
-            writer.set_encoding(name, encoding("log_squared_bins", low=low, missing=MISSING))
-        for name, category in categories.items():
-            writer.set_vocabulary(name, eight_digits(category.known), missing=[""])
-        missing = dict(zip(NUMBERS, numbers.missing.tolist(), strict=True))
-        missing |= {name: category.missing for name, category in categories.items()}
-        sizes = bins | {name: len(c.known) + c.any_rare for name, c in categories.items()}
-        published = compare("ctr", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=0)
-        facts = facts_of(staged, label_sum, missing, published)
-        writer.finish(made_by=made_by, source=staged.source, facts=facts)

@@ -9,23 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt
-from rich.progress import Progress
 
 from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
-from llp.datasets.encode import Category, CodedLines, encode, log2_squared
+from llp.datasets.encode import CodedLines, encode, log2_squared
 from llp.datasets.published import compare
 from llp.datasets.reading.dialect import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Coded, count_categories, facts_of, progress_bars, scratch, stage, write_coded
+from llp.datasets.staging import Coded, Number, count_categories, progress_bars, scratch, stage, write_table
 
 RAW_LABEL = "sales_amount_in_euro"
 RAW_NUMBERS = {
@@ -102,18 +100,18 @@ def prepare(
     """
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
-        numbers = _numbers(staged)
+        label, numbers = _numbers(staged, transform)
         categories = count_categories(
             staged, CATEGORIES, rare_at_most=rare_at_most, missing_is_value=False, progress=progress
         )
-        _write(folder, made_by, staged, numbers, categories, transform, progress)
-
-
-class Number(NamedTuple):
-    """A numeric column: the mean of its non-negative values, and how many rows miss a value."""
-
-    mean: float
-    missing: int
+        fill = {name: number.encoding["fill"] for name, number in numbers.items()}
+        coder = SsclCoder(fill, {name: c.known for name, c in categories.items()}, transform)
+        write_table(
+            folder, made_by, staged, partial(_coded, coder=coder, label_fill=label["fill"]), label_kind="real",
+            label_encoding=label, numbers=numbers, categories=categories, as_text=lambda known: known,
+            missing=["", str(MISSING)], progress=progress,
+            published=partial(compare, "sscl", staged.rows, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE),
+        )  # fmt: skip
 
 
 def _number(raw: str, name: str) -> pl.Expr:
@@ -179,45 +177,22 @@ def _keep(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col(RAW_LABEL) != MISSING).select(_number(RAW_LABEL, "Y"), *SsclCoder.features)
 
 
-def _numbers(staged: Staged) -> dict[str, Number]:
+def _numbers(staged: Staged, transform: str) -> tuple[dict[str, Any], dict[str, Number]]:
+    """How the label is made, and the numbers; a missing one is the mean of the column's non-negative values."""
     frame = staged.lazy.select("Y", *RAW_NUMBERS.values()).collect()
-    found = {}
+    records = {}
     for name in frame.columns:
         values = frame[name].drop_nulls().to_numpy()
         known = values[values >= 0]
-        found[name] = Number(float(known.mean()) if len(known) else 0.0, frame[name].null_count())
-    return found
+        mean = float(known.mean()) if len(known) else 0.0
+        records[name] = encoding("number", missing=MISSING, fill=mean, transform=transform)
+    return records.pop("Y"), {
+        name: Number(Column(name, "numeric", None, transform), record, frame[name].null_count())
+        for name, record in records.items()
+    }
 
 
-def _coded(parts: list[Path], coder: SsclCoder, label_mean: float) -> Coded:
+def _coded(parts: list[Path], coder: SsclCoder, label_fill: float) -> Coded:
     """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
     frame = pl.scan_ipc(parts, glob=False).collect()
-    return coder.encode(frame), _filled(frame["Y"], label_mean, coder.transform)
-
-
-def _write(
-    folder: Path,
-    made_by: Mapping[str, Any],
-    staged: Staged,
-    numbers: Mapping[str, Number],
-    categories: Mapping[str, Category],
-    transform: str,
-    progress: Progress,
-) -> None:
-    columns = [Column(name, "numeric", None, transform) for name in numbers if name != "Y"]
-    columns += [Column(name, "categorical", len(c.known) + 1, "rare merged") for name, c in categories.items()]
-    with TableWriter(folder, columns, label_kind="real", rows=staged.rows) as writer:
-        fill = {name: numbers[name].mean for name in RAW_NUMBERS.values()}
-        coder = SsclCoder(fill, {name: c.known for name, c in categories.items()}, transform)
-        label_sum = write_coded(writer, staged, partial(_coded, coder=coder, label_mean=numbers["Y"].mean), progress)
-        for name, number in numbers.items():
-            record = encoding("number", missing=MISSING, fill=number.mean, transform=transform)
-            writer.set_encoding("label" if name == "Y" else name, record)
-        for name, category in categories.items():
-            writer.set_vocabulary(name, category.known, missing=["", str(MISSING)])
-        missing = {name: number.missing for name, number in numbers.items() if name != "Y"}
-        missing |= {name: c.missing for name, c in categories.items()}
-        sizes = {name: len(c.known) + c.any_rare for name, c in categories.items()}
-        published = compare("sscl", staged.rows, sizes, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE)
-        facts = facts_of(staged, label_sum, missing, published)
-        writer.finish(made_by=made_by, source=staged.source, facts=facts)
+    return coder.encode(frame), _filled(frame["Y"], label_fill, coder.transform)

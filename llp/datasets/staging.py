@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from llp.data.table import Column, LabelKind
 from llp.data.table_place import temporary_folder
 from llp.data.table_writer import TableWriter
 from llp.datasets.encode import Category, CodedLines, category
@@ -133,23 +134,71 @@ def count_categories(
     return found
 
 
-def write_coded(writer: TableWriter, staged: Staged, code: Callable[[list[Path]], Coded], progress: Progress) -> float:
-    """Code the staged rows, some parts at once, and write them in order; returns the sum of their labels."""
+class Number(NamedTuple):
+    """A number of each row: the column that it becomes, how, and how many rows lack it."""
+
+    column: Column
+    encoding: dict[str, Any]
+    missing: int
+
+
+def write_table(
+    folder: Path,
+    made_by: Mapping[str, Any],
+    staged: Staged,
+    code: Callable[[list[Path]], Coded],
+    *,
+    label_kind: LabelKind,
+    label_encoding: dict[str, Any] | None,
+    numbers: Mapping[str, Number],
+    categories: Mapping[str, Category],
+    as_text: Callable[[pl.Series], pl.Series],
+    missing: Sequence[str],
+    published: Callable[[Mapping[str, int]], str],
+    progress: Progress,
+) -> None:
+    """Code the staged rows, some parts at once, and write them in order, with how raw values became codes and numbers.
+
+    Parameters
+    ----------
+    code : callable
+        Codes some parts; it is called in threads.
+    label_encoding : dict or None
+        How the raw label becomes the label, where it is not the same.
+    numbers, categories : Mapping
+        The columns by their names, in order: first the numbers.
+    as_text : callable
+        Known values as they stand in the file.
+    missing : sequence of str
+        What stands for a missing category there.
+    published : callable
+        From the columns' sizes to whether this is the published file.
+    """
+    columns = [number.column for number in numbers.values()]
+    sizes = {column.name: column.vocab_size for column in columns if column.vocab_size is not None}
+    sizes |= {name: len(one.known) + one.any_rare for name, one in categories.items()}
+    lacking = {name: one.missing for name, one in numbers.items()}
+    lacking |= {name: one.missing for name, one in categories.items()}
+    vocabularies = {name: as_text(one.known) for name, one in categories.items()}
+    columns += [Column(name, "categorical", len(known) + 1, "rare merged") for name, known in vocabularies.items()]
+    facts = {
+        "missing_share": {name: n / staged.rows for name, n in lacking.items()},
+        "lines_left_out": staged.bad_lines.count,
+        "published": published(sizes),
+    }
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
-    for lines, label in ordered_map(code, staged.groups(), threads=cores()):
-        writer.write(start, lines.codes, lines.numbers, label)
-        start += len(label)
-        label_sum += float(label.sum(dtype=np.float64))
-        progress.update(task, completed=start, detail=f"{start:,} rows")
-    return label_sum
-
-
-def facts_of(staged: Staged, label_sum: float, missing: Mapping[str, int], published: str) -> dict[str, Any]:
-    """What a table's schema says of its rows: `missing` counts each column's missing values."""
-    return {
-        "label_mean": label_sum / staged.rows,
-        "missing_share": {name: n / staged.rows for name, n in missing.items()},
-        "lines_left_out": staged.bad_lines.count,
-        "published": published,
-    }
+    coded = ordered_map(code, staged.groups(), threads=cores())
+    with TableWriter(folder, columns, label_kind=label_kind, rows=staged.rows) as writer:
+        for lines, label in coded:
+            writer.write(start, lines.codes, lines.numbers, label)
+            start += len(label)
+            label_sum += float(label.sum(dtype=np.float64))
+            progress.update(task, completed=start, detail=f"{start:,} rows")
+        if label_encoding is not None:
+            writer.set_encoding("label", label_encoding)
+        for name, number in numbers.items():
+            writer.set_encoding(name, number.encoding)
+        for name, known in vocabularies.items():
+            writer.set_vocabulary(name, known, missing=missing)
+        writer.finish(made_by=made_by, source=staged.source, facts={"label_mean": label_sum / staged.rows} | facts)

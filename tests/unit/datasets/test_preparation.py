@@ -16,7 +16,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, raw_synthetic
+from llp.datasets import raw_synthetic, staging
 from llp.datasets.preparation import not_prepared
 from llp.errors import InputError, written
 
@@ -200,7 +200,7 @@ def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeyp
     def full_disk(*args, **kwargs):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(criteo_ctr.TableWriter, "finish", full_disk)
+    monkeypatch.setattr(staging.TableWriter, "finish", full_disk)
     with pytest.raises(OSError, match="No space left"):
         prepare_table(RAW, tmp_path / "data", raw=str(raw))
     assert [path.name for path in (tmp_path / "data").iterdir()] == [".criteo_ctr.lock"]
