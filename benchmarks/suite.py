@@ -30,7 +30,7 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.config.options import nearest
 from llp.config.points import compose_grid
 from llp.errors import InputError, choice, invalid
-from llp.runs.grid import AskedPoint, asked_points
+from llp.runs.grid import asked_points
 from llp.runs.record import RunRecord
 
 EXPERIMENTS = ("suite", "suite_real")
@@ -171,10 +171,6 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def _records(points: Iterable[AskedPoint]) -> list[RunRecord]:
-    return [record for point in points if (record := point.record) is not None]
-
-
 @command
 def main() -> None:
     """Train the suite, or the part of it that is asked for."""
@@ -190,7 +186,8 @@ def main() -> None:
     for experiment, part in parts.items():
         search = [*searching(experiment, part), *overrides]
         _train(search)
-        for multirun in at_chosen_rates(experiment, part, chosen_rates(_records(asked_points(search)))):
+        rates = chosen_rates(one.record for one in asked_points(search) if one.record is not None)
+        for multirun in at_chosen_rates(experiment, part, rates):
             _train([*multirun, *overrides])
 
 

@@ -166,12 +166,12 @@ def _known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> Se
 def _closing(collected: Collected) -> list[str]:
     """Completeness, failures with their reason, and records that were left out."""
     line = f"Runs: {len(collected.runs)} finished, {len(collected.failed)} failed"
-    if collected.unfinished:
-        line += f", {len(collected.unfinished)} running or cut off (the same command goes on with them)"
+    if unfinished := len(collected.left) - len(collected.failed):
+        line += f", {unfinished} running or cut off (the same command goes on with them)"
     if not len(collected.runs):
         line += f"; train some: {_TRAIN}"
     lines = [line]
-    lines += [f"  failed: {one.point}: {one.reason} ({one.folder / 'error.json'})" for one in collected.failed]
+    lines += [f"  failed: {one.point}: {one.reason} ({one.folder}/error.json)" for one in collected.failed]
     lines += [f"  left out: {problem}" for problem in collected.problems]
     return lines
 

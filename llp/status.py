@@ -8,7 +8,6 @@ if __name__ == "__main__":
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -19,18 +18,10 @@ from rich.markup import escape
 from llp.config.commands import StatusConfig
 from llp.config.hydra_main import command_of
 from llp.errors import InputError
-from llp.results.progress import (
-    PointState,
-    RunState,
-    asked_states,
-    each_once,
-    folder_states,
-    of_experiment,
-    rate,
-    recorded_grids,
-    seconds_left,
-)
+from llp.results.progress import each_once, of_experiment, rate, recorded_grids, seconds_left
 from llp.results.table import Cell, Table, show
+from llp.runs.book import PointState, RunState, folder_states
+from llp.runs.grid import asked_points
 
 WATCH_SECONDS = 10
 LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
@@ -73,7 +64,7 @@ def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | Non
     for grid in grids:
         places = (f"outputs_dir={outputs_dir}", f"data_dir={data_dir}")
         try:
-            states += asked_states(replace(grid, arguments=(*grid.arguments, *places)))
+            states += asked_points((*grid.arguments, *places), grid.config_dirs)
         except InputError as error:
             if experiments is not None:
                 raise

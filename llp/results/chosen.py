@@ -47,8 +47,7 @@ def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | 
 
 def _started(collected: Collected, option: str) -> set[str]:
     """The names that runs have which are finished, failed or cut off."""
-    points = [failure.point for failure in collected.failed] + collected.unfinished
-    return {*collected.runs[option], *(getattr(point, option) for point in points)}
+    return {*collected.runs[option], *(getattr(one.point, option) for one in collected.left)}
 
 
 def _names(collected: Collected, option: str) -> set[str]:
@@ -86,8 +85,7 @@ def of_experiment(collected: Collected, name: str | None) -> Collected:
     return replace(
         collected,
         runs=collected.runs.filter(pl.Series(asked, dtype=pl.Boolean)),
-        failed=[failure for failure in collected.failed if failure.point in points],
-        unfinished=[point for point in collected.unfinished if point in points],
+        left=[one for one in collected.left if one.point in points],
         grids=grids,
     )
 
@@ -113,7 +111,6 @@ def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequ
     def kept(point: Any) -> bool:
         return all(getattr(point, name) in names for name, names in filters.items())
 
-    failed = [failure for failure in collected.failed if kept(failure.point)]
-    unfinished = [point for point in collected.unfinished if kept(point)]
+    left = [one for one in collected.left if kept(one.point)]
     grids = [replace(grid, points=frozenset(filter(kept, grid.points))) for grid in collected.grids]
-    return replace(collected, runs=runs, failed=failed, unfinished=unfinished, grids=grids)
+    return replace(collected, runs=runs, left=left, grids=grids)

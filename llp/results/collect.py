@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from llp.runs.asked import FOLDER as GRIDS
-from llp.runs.asked import read_asked
+from llp.runs.book import FOLDER as GRIDS
+from llp.runs.book import PointState, RunState, read_asked, state_of
 from llp.runs.point import Point
-from llp.runs.record import FailureRecord, RecordError, RunRecord
+from llp.runs.record import RecordError, RunRecord
 
 # folders inside a run's folder that hold no runs
 _NOT_RUNS = frozenset({"checkpoints", "wandb"})
@@ -62,15 +62,6 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A failed run: its point, its folder, and why it failed."""
-
-    point: Point
-    folder: Path
-    reason: str
-
-
-@dataclass(frozen=True)
 class GridPoints:
     """What a multirun has asked for: its name, the experiment that it is of, if any, and its points."""
 
@@ -90,10 +81,8 @@ class Collected:
         configuration; `folder`.
     configs : list of dict
         Path to value of all that makes a run but fold and seed; each distinct configuration once.
-    failed : list of Failure
-        Runs that ended with an error.
-    unfinished : list of Point
-        Points that are running or were cut off.
+    left : list of PointState
+        Runs that were started and are not finished.
     grids : list of GridPoints
         What was asked for.
     problems : list of str
@@ -102,10 +91,14 @@ class Collected:
 
     runs: pl.DataFrame
     configs: list[Config] = field(default_factory=list)
-    failed: list[Failure] = field(default_factory=list)
-    unfinished: list[Point] = field(default_factory=list)
+    left: list[PointState] = field(default_factory=list)
     grids: list[GridPoints] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[PointState]:
+        """Runs that ended with an error."""
+        return [one for one in self.left if one.state == RunState.FAILED]
 
 
 def _start(config: dict[str, Any]) -> str:
@@ -122,27 +115,25 @@ def collect(outputs_dir: Path) -> Collected:
         The `outputs_dir` of the runs; a missing folder holds none.
     """
     found: list[tuple[RunRecord, Path]] = []
-    failed: list[Failure] = []
-    unfinished: list[Point] = []
+    left: list[PointState] = []
     problems: list[str] = []
     for folder, files in _folders(outputs_dir, problems):
-        point = Point.of(folder)
         if "result.json" in files:
             try:
                 found.append((RunRecord.read(folder / "result.json"), folder))
             except RecordError as error:
                 problems.append(str(error))
-        elif point is None:
-            continue
-        elif "error.json" in files:
-            failed.append(Failure(point, folder, _reason(folder / "error.json")))
-        elif "attempt" in files:
-            unfinished.append(point)
+        elif (point := Point.of(folder)) is not None and files & {"error.json", "attempt"}:
+            one = state_of(point, folder)
+            if one.record is not None:  # it has finished meanwhile
+                found.append((one.record, folder))
+            else:
+                left.append(one)
     asked, unreadable = read_asked(outputs_dir)
     grids = [GridPoints(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
     finished = collect_records(found)
     problems += [*finished.problems, *unreadable]
-    return Collected(finished.runs, finished.configs, failed, unfinished, grids, problems)
+    return Collected(finished.runs, finished.configs, left, grids, problems)
 
 
 def collect_records(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
@@ -179,14 +170,6 @@ def _folders(outputs_dir: Path, problems: list[str]) -> Iterator[tuple[Path, set
     for folder, below, files in os.walk(outputs_dir, onerror=unreadable):
         below[:] = sorted(name for name in below if name not in _NOT_RUNS)
         yield Path(folder), set(files)
-
-
-def _reason(path: Path) -> str:
-    """First line of what a failed run says about itself."""
-    try:
-        return FailureRecord.read(path).reason
-    except RecordError:
-        return "its error.json cannot be read; see run.log beside it"
 
 
 def _columns(record: RunRecord) -> dict[str, Any]:

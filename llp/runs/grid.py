@@ -8,7 +8,6 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,48 +24,20 @@ from llp.config.points import Points, compose_grid
 from llp.config.rerun import identity_of
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.runs.asked import AskedGrid, write_asked
 from llp.runs.benchmark import expand_choices
+from llp.runs.book import AskedGrid, PointState, RunState, StartedGrid, state_of, write_asked
 from llp.runs.cells import GridCell, Overrides, Tables, cells_of
 from llp.runs.grid_checks import check_builds, check_configs, crowding
 from llp.runs.identity import Run
 from llp.runs.point import Point
-from llp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
 
 MOST_POINTS = 1_000_000
 
 
-@dataclass(frozen=True)
-class AskedPoint:
-    """A point that a grid asks for.
-
-    Attributes
-    ----------
-    point : Point
-        Its names.
-    run : Run or None
-        Its place; None where the dataset's table is not prepared, or its options are known in a launched job only.
-    needs_weights : bool
-        Whether it is finished only with its best weights kept.
-    """
-
-    point: Point
-    run: Run | None
-    needs_weights: bool
-
-    @property
-    def record(self) -> RunRecord | None:
-        """The record that finishes it; None while there is none that can be used."""
-        try:
-            return None if self.run is None else self.run.finished(self.needs_weights, warn=False)
-        except InputError:  # of a later version of the program
-            return None
-
-
-def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[AskedPoint]:
-    """Every point that a grid asks for, in its order: nothing is trained, written or checked further.
+def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[PointState]:
+    """What became of every point that a grid asks for, in its order: nothing is trained, written or checked further.
 
     Parameters
     ----------
@@ -82,18 +53,20 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     """
     loader, master = compose_grid(arguments, config_dirs)
     expand_choices(master, analyze=False)
-    tables, asked = Tables(), dict[int, AskedPoint]()
+    tables, asked = Tables(), dict[int, PointState]()
     for cell in cells_of(Points(loader, master), points_of(loader, master)):
         for place, run in cell.places.items():
             asked[place] = _asked(cell, run, tables)
     return [asked[place] for place in sorted(asked)]
 
 
-def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> AskedPoint:
+def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> PointState:
     content = None if cell.content is None else cell.content | run
     table = None if content is None else tables.of(cell)
-    place = None if content is None or table is None else _run_of(content, table)
-    return AskedPoint(_point(cell, run), place, needs_weights=_keeps_weights(cell.config))
+    point = _point(cell, run)
+    if content is None or table is None:
+        return PointState(point, RunState.MISSING, None, reason=f"dataset {point.dataset} is not prepared")
+    return state_of(point, _run_of(content, table).folder, needs_weights=_keeps_weights(content))
 
 
 def _point(cell: GridCell, run: dict[str, int]) -> Point:
@@ -180,7 +153,7 @@ def points_to_launch(
     if str(master.hydra.launcher._target_).endswith(".JoblibLauncher"):
         check_joblib(dict(master.hydra.launcher))
     if record:
-        _record(asked, master.hydra.runtime.choices.get("experiment"))
+        _record(asked, master.hydra)
     launched = sorted(place for cell in left for place in cell.places)
     threads = max((cell.content["trainer"]["threads"] for cell in known if cell.content is not None), default=1)
     if line := crowding(master.hydra.launcher.get("n_jobs", 1), len(launched), threads):
@@ -190,10 +163,12 @@ def points_to_launch(
     return [list(points[place]) for place in launched]
 
 
-def _record(asked: Mapping[str, Sequence[Point]], experiment: str | None) -> None:
+def _record(asked: Mapping[str, Sequence[Point]], hydra: DictConfig) -> None:
     """Leave a record of the points in their outputs folder; of those that only a launched job knows there is none."""
+    own = tuple(source.path for source in hydra.runtime.config_sources if source.provider == "command-line")
+    started = StartedGrid(arguments=(*hydra.overrides.task, *hydra.overrides.hydra), config_dirs=own)
     for outputs_dir, points in asked.items():
-        write_asked(Path(outputs_dir), AskedGrid.of(experiment, points))
+        write_asked(Path(outputs_dir), AskedGrid.of(hydra.runtime.choices.get("experiment"), points, started))
 
 
 def _run_of(content: dict[str, Any], table: InstanceTable) -> Run:

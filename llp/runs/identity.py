@@ -11,7 +11,8 @@ from llp.config.grouping_keys import key_of
 from llp.data.given_bags import most_bags_of_a_row, n_sums_outside
 from llp.data.prior import scores_digest
 from llp.data.table import InstanceTable
-from llp.files import folder_name, is_whole
+from llp.files import folder_name
+from llp.runs.book import finished_record
 from llp.runs.point import Point
 from llp.runs.record import NewerRecordError, RecordError, RunRecord
 
@@ -73,10 +74,8 @@ class Run:
         NewerRecordError
             A later version of the program has finished the run.
         """
-        if not self.result_path.is_file() or (need_weights and not is_whole(self.weights_path)):
-            return None
         try:
-            return RunRecord.read(self.result_path)
+            return finished_record(self.folder, needs_weights=need_weights)
         except NewerRecordError as error:
             raise NewerRecordError(f"{error}; write force=true to train the run again") from None
         except RecordError as error:

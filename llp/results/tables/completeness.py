@@ -1,39 +1,43 @@
 """How much of a grid is there: finished, failed, cut off and missing runs of every cell."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from llp.results.collect import Collected, GridPoints
 from llp.results.table import MISSING, Cell, Table
+from llp.runs.book import RunState
 from llp.runs.point import Point
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a dataset is there: its points by what became of them, and what grids asked for."""
+    """How much of a dataset is there: what became of its points, and what grids asked for."""
 
     dataset: str
-    done: frozenset[Point]
-    failed: frozenset[Point]
-    cut: frozenset[Point]
-    total: frozenset[Point]
+    states: Mapping[Point, RunState]
     grids: tuple[GridPoints, ...] = ()
 
     @property
     def summary(self) -> str:
         """The counts in words."""
-        done, failed, cut, missing = self.counts(self.total)
+        done, failed, cut, missing = self.counts(self.states)
         return (
-            f"{done} of {len(self.total)} runs finished, {failed} failed, {cut} running or cut off, "
+            f"{done} of {len(self.states)} runs finished, {failed} failed, {cut} running or cut off, "
             f"{missing} never started"
         )
 
-    def counts(self, points: frozenset[Point]) -> tuple[int, int, int, int]:
+    @property
+    def done(self) -> int:
+        """How many are finished."""
+        return self.counts(self.states)[0]
+
+    def counts(self, points: Iterable[Point]) -> tuple[int, int, int, int]:
         """How many of some points are finished, failed, running or cut off, and were never started."""
-        done, failed, cut = (len(points & of) for of in (self.done, self.failed, self.cut))
-        return done, failed, cut, len(points) - done - failed - cut
+        n = Counter(self.states[point] for point in points)
+        return n[RunState.DONE], n[RunState.FAILED], n[RunState.RUNNING] + n[RunState.CUT_OFF], n[RunState.MISSING]
 
 
 def progress(collected: Collected, dataset: str) -> Progress:
@@ -50,22 +54,21 @@ def progress(collected: Collected, dataset: str) -> Progress:
         The dataset.
     """
     runs = collected.runs.filter(pl.col("dataset") == dataset)
-    done = {Point(dataset, *row) for row in runs.select(*Point._fields[1:]).iter_rows()}
-    failed = {failure.point for failure in collected.failed if failure.point.dataset == dataset} - done
-    cut = {point for point in collected.unfinished if point.dataset == dataset} - done - failed
+    left = [one for one in collected.left if one.point.dataset == dataset]
+    # of runs of one point under several settings a finished one counts, then a failed one
+    states = {one.point: one.state for one in sorted(left, key=lambda one: one.state == RunState.FAILED)}
+    states |= {Point(dataset, *row): RunState.DONE for row in runs.select(*Point._fields[1:]).iter_rows()}
     own = [
         replace(grid, points=frozenset(point for point in grid.points if point.dataset == dataset))
         for grid in collected.grids
     ]
     grids = tuple(grid for grid in own if grid.points)
-    started = done | failed | cut
     asked = {point for grid in grids for point in grid.points}
     if not grids:
-        draws = {(point.fold, point.seed) for point in started}
-        keys, methods = ({getattr(point, name) for point in started} for name in ("grouping_key", "method"))
+        draws = {(point.fold, point.seed) for point in states}
+        keys, methods = ({getattr(point, name) for point in states} for name in ("grouping_key", "method"))
         asked = {Point(dataset, key, method, *draw) for key in keys for method in methods for draw in draws}
-    done_points, failed_points, cut_points = frozenset(done), frozenset(failed), frozenset(cut)
-    return Progress(dataset, done_points, failed_points, cut_points, frozenset(started | asked), grids)
+    return Progress(dataset, dict.fromkeys(asked, RunState.MISSING) | states, grids)
 
 
 def grids(found: Progress) -> Table | None:
@@ -83,21 +86,19 @@ def grids(found: Progress) -> Table | None:
 
 def completeness(found: Progress) -> Table | None:
     """Runs of every grouping key and method of a dataset; None where nothing of it was started or is expected."""
-    if not found.total:
+    if not found.states:
         return None
-    keys = sorted({point.grouping_key for point in found.total})
-    methods = sorted({point.method for point in found.total})
-    counts = [_by_cell(points) for points in (found.total, found.done, found.failed, found.cut)]
-    rows = [[Cell(key), *(_cell(*(count[key, method] for count in counts)) for method in methods)] for key in keys]
+    cells: dict[tuple[str, str], list[Point]] = defaultdict(list)
+    for point in found.states:
+        cells[point.grouping_key, point.method].append(point)
+    keys, methods = (sorted({names[place] for names in cells}) for place in (0, 1))
+    rows = [[Cell(key), *(_cell(*found.counts(cells.get((key, method), ()))) for method in methods)] for key in keys]
     notes = [f"{found.summary}. Runs are counted by fold and seed, under any protocol and settings."]
     return Table(f"{found.dataset}: completeness", ["bag dataset", *methods], rows, notes)
 
 
-def _by_cell(points: frozenset[Point]) -> Counter[tuple[str, str]]:
-    return Counter((point.grouping_key, point.method) for point in points)
-
-
-def _cell(total: int, done: int, failed: int, cut: int) -> Cell:
+def _cell(done: int, failed: int, cut: int, missing: int) -> Cell:
+    total = done + failed + cut + missing
     if not total:
         return Cell(MISSING)
     said = [f"{done} of {total}"]

@@ -5,7 +5,7 @@ import pytest
 from llp.errors import InputError
 from llp.results.chosen import MOST_UNSTARTED, datasets_of, filtered
 from llp.results.collect import collect
-from llp.runs.asked import AskedGrid, write_asked
+from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.records import write_run
 

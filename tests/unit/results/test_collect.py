@@ -12,6 +12,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
+from llp.runs.book import RunState
 from llp.runs.record import SCHEMA
 from tests.helpers.composed import run_one
 from tests.helpers.hostile import BOMB
@@ -25,7 +26,7 @@ def test_reads_what_a_run_writes(tmp_path: Path) -> None:
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         written = run_one(compose("train", overrides))
     collected = collect(tmp_path / "outputs")
-    assert (collected.failed, collected.unfinished, collected.problems) == ([], [], [])
+    assert (collected.left, collected.problems) == ([], [])
     row = collected.runs.row(0, named=True)
     assert len(collected.runs) == 1
     measures = [f"measures.{name}" for name in written.measures]
@@ -110,10 +111,10 @@ def test_failed_and_cut_off_runs(tmp_path: Path) -> None:
     (failed / "error.json").write_text(json.dumps(content))
     (broken / "error.json").write_text("{")
     collected = collect(tmp_path)
-    reasons = {failure.point[2]: failure.reason for failure in collected.failed}
+    reasons = {failure.point.method: failure.reason for failure in collected.failed}
     assert reasons["dsq"] == "FloatingPointError: loss is NaN"
     assert "cannot be read" in reasons["dllp_mae"]
-    assert [point[2] for point in collected.unfinished] == ["upm"]
+    assert [one.point.method for one in collected.left if one.state == RunState.CUT_OFF] == ["upm"]
 
 
 def test_a_run_that_succeeded_later_is_not_failed(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_one_bad_file_never_hides_the_others(tmp_path: Path, case: str) -> None:
     else:
         assert collected.runs["folder"].to_list() == [str(good)]
         # a folder of that name is no record: the run counts as one that was cut off
-        assert len(collected.problems) + len(collected.unfinished) == 1
+        assert len(collected.problems) + len(collected.left) == 1
 
 
 @pytest.mark.timeout(30)

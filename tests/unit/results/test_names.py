@@ -7,7 +7,7 @@ import re
 import pytest
 
 from llp.report import report
-from llp.runs.asked import AskedGrid, write_asked
+from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.records import write_run
 

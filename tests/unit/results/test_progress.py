@@ -3,19 +3,19 @@
 from pathlib import Path
 
 import pytest
+import torch
 from filelock import FileLock
-from omegaconf import OmegaConf
 
-from llp.results.progress import (
+from llp.results.progress import Rate, of_experiment, rate, recorded_grids, seconds_left
+from llp.runs.book import (
+    AskedGrid,
     PointState,
-    Rate,
     RunState,
     StartedGrid,
+    finished_record,
     folder_states,
-    of_experiment,
-    rate,
-    recorded_grids,
-    seconds_left,
+    state_of,
+    write_asked,
 )
 from llp.runs.point import Point
 from llp.runs.record import FailureRecord
@@ -80,26 +80,29 @@ def test_state_of_a_run_follows_from_its_folder(tmp_path):
     assert found[folders["damaged"]].reason == "its error.json cannot be read; see its run.log"
 
 
-def write_multirun(folder, task, target="hydra_plugins.llp_grid.GridSweeper", config_dir=None):
-    folder.mkdir(parents=True)
-    sources = [{"path": "/conf", "provider": "main"}]
-    sources += [{"path": config_dir, "provider": "command-line"}] if config_dir else []
-    node = {"overrides": {"task": task, "hydra": ["hydra.mode=MULTIRUN"]}, "sweeper": {"_target_": target}}
-    OmegaConf.save(
-        OmegaConf.create({"hydra": {**node, "runtime": {"config_sources": sources}}}), folder / "multirun.yaml"
-    )
-
-
 def test_grids_that_were_started_are_read_back_each_once(tmp_path):
-    for place, task in enumerate((["experiment=demo", "fold=0"], ["experiment=demo", "fold=0"], ["method=upm"])):
-        write_multirun(tmp_path / "multirun" / str(place), task, config_dir="/mine" if place == 2 else None)
-    write_multirun(tmp_path / "multirun" / "search", ["x=1"], target="hydra_plugins.other.Sweeper")
-    (tmp_path / "multirun" / "cut").mkdir()
-    (tmp_path / "multirun" / "cut" / "multirun.yaml").write_text("hydra:\n  overrides: [")
-    demo = StartedGrid(("experiment=demo", "fold=0", "hydra.mode=MULTIRUN"))
-    upm = StartedGrid(("method=upm", "hydra.mode=MULTIRUN"), ("/mine",))
+    demo = StartedGrid(arguments=("experiment=demo", "fold=0", "hydra.mode=MULTIRUN"))
+    upm = StartedGrid(arguments=("method=upm", "hydra.mode=MULTIRUN"), config_dirs=("/mine",))
+    point = Point("flights", "month_dest", "upm", 0, 0)
+    for experiment, one in (("demo", demo), ("demo", demo), (None, upm)):
+        write_asked(tmp_path, AskedGrid.of(experiment, [point], one))
+    write_asked(tmp_path, AskedGrid.of("before", [point]))  # by a version that did not keep how
+    (tmp_path / "grids" / "cut.json").write_text('{"experiment": ')
     grids = recorded_grids(tmp_path)
     assert grids == [demo, upm]
     assert of_experiment("demo", grids) == [demo]
-    assert of_experiment("distance_space", grids) == [StartedGrid(("experiment=distance_space",))]
+    expected = StartedGrid(arguments=("experiment=distance_space",))
+    assert of_experiment("distance_space", grids) == [expected]
     assert recorded_grids(tmp_path / "nothing") == []
+
+
+def test_a_point_is_done_for_all_who_ask_only_with_whole_weights_where_they_are_needed(tmp_path):
+    folder = write_run(tmp_path, 0.7)
+    point = Point.of(folder)
+    assert state_of(point, folder).state == RunState.DONE
+    (folder / "checkpoints").mkdir(exist_ok=True)
+    (folder / "checkpoints" / "best.pt").write_bytes(b"cut short")
+    assert state_of(point, folder, needs_weights=True).state == RunState.MISSING
+    assert finished_record(folder, needs_weights=True) is None
+    torch.save({}, folder / "checkpoints" / "best.pt")
+    assert state_of(point, folder, needs_weights=True).record == finished_record(folder, needs_weights=True)

@@ -22,7 +22,7 @@ from llp.results.summary import summarize
 from llp.results.table import Table, as_markdown, show
 from llp.results.tables.scores import scores
 from llp.results.variants import name_variants, telling_paths
-from llp.runs.asked import AskedGrid, write_asked
+from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.commands import Command
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run

@@ -20,7 +20,7 @@ from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_ma
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import completeness, grids, progress
-from llp.runs.asked import AskedGrid, write_asked
+from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_folds, write_run

@@ -13,7 +13,8 @@ from benchmarks.grid import METHODS, make_records, points
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
-from llp.runs.asked import read_asked
+from llp.results.progress import recorded_grids
+from llp.runs.book import RunState, read_asked
 from llp.runs.grid import asked_points, points_of, points_to_launch
 from llp.runs.point import Point
 from tests.helpers.commands import TINY
@@ -60,6 +61,7 @@ def test_what_a_grid_asks_for_is_recorded_with_what_is_finished(launched, tiny, 
     grid = ("method=group_prior,dllp_bce", "grouping_key=random_64,C1_C2", "fold=0,1", "seed=2")
     launched(*grid)
     launched(*grid)
+    launched(*grid, "trainer.max_epochs=3")  # the same points under other settings
     launched("experiment=demo", "fold=0", "method=dllp_bce")
     grids, problems = read_asked(tmp_path / "outputs")
     assert problems == []
@@ -67,6 +69,13 @@ def test_what_a_grid_asks_for_is_recorded_with_what_is_finished(launched, tiny, 
     assert (demo.experiment, mine.experiment) == ("demo", None)
     places = itertools.product(("C1_C2", "random_64"), ("dllp_bce", "group_prior"), (0, 1), (2,))
     assert [*mine.points()] == [Point("synthetic", *place) for place in places]
+    assert [len(one.started) for one in (demo, mine)] == [1, 2]
+    first, then = mine.started
+    assert {*grid} <= {*first.arguments}
+    assert {*then.arguments} - {*first.arguments} == {"trainer.max_epochs=3"}
+    assert recorded_grids(tmp_path / "outputs") == [*demo.started, first, then]
+    finished = [one for one in asked_points(first.arguments) if one.state == RunState.DONE]
+    assert [one.point for one in finished] == [Point("synthetic", "random_64", "group_prior", 1, 2)]
 
 
 def test_fold_and_seed_that_other_options_read_make_points_of_their_own(launched, tiny):
@@ -148,7 +157,8 @@ def test_points_that_a_grid_asks_for_are_known_with_their_places_and_records(tin
         ("synthetic", "random_64", 2)
     }
     assert [one.record for one in asked] == [record if place == 2 else None for place in range(10)]
-    assert len({one.run.folder for one in asked}) == 10
+    assert len({one.folder for one in asked}) == 10
+    assert {one.state for one in asked if one.record is None} == {RunState.MISSING}
     kept = asked_points([*grid, "save_model=true", "fold=1"])
     assert [one.record for one in kept] == [None, None]  # its weights were not kept
 
@@ -156,7 +166,8 @@ def test_points_that_a_grid_asks_for_are_known_with_their_places_and_records(tin
 def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
     asked = asked_points(["experiment=paper_ctr_feature", f"data_dir={tmp_path}", f"outputs_dir={tmp_path}"])
     assert len(asked) == 52 * 9 * 5
-    assert {(one.run, one.record) for one in asked} == {(None, None)}
+    assert {(one.folder, one.record) for one in asked} == {(None, None)}
+    assert {one.reason for one in asked} == {"dataset criteo_ctr is not prepared"}
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match=r"^Unknown keys of the benchmark of dataset flights: expected .*llp.analyze"):
         asked_points(["experiment=paper_ctr_feature", "dataset=flights", f"outputs_dir={tmp_path}"])
