@@ -25,9 +25,9 @@ from llp.command import command
 from llp.config.checks import check_config
 from llp.config.command_line import make_parsable, parse_words
 from llp.config.commands import TrainConfig
+from llp.config.complaints import nearest
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.options import nearest
 from llp.config.points import compose_grid
 from llp.errors import InputError, choice, invalid
 from llp.runs.grid import asked_points

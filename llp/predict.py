@@ -12,6 +12,7 @@ from rich.progress import Progress
 
 from llp.config.commands import PredictConfig
 from llp.config.hydra_main import command_of
+from llp.data.table import InstanceTable
 from llp.errors import InputError
 
 
@@ -22,7 +23,6 @@ def main(config: PredictConfig) -> None:
 
     from llp.datasets.files.recipe import Recipe
     from llp.datasets.reading.find import find_files
-    from llp.runs.build import open_table
     from llp.scoring.predict import check_not_read, check_out, write_scores
     from llp.scoring.raw_rows import RawRows, raw_coder
     from llp.scoring.rows import FilesRows, TableRows, check_same_columns
@@ -37,7 +37,7 @@ def main(config: PredictConfig) -> None:
     with Progress() as progress:
         if config.files is None:
             assert config.dataset is not None
-            table = open_table(config.dataset, config.data_dir)
+            table = InstanceTable.open(config.data_dir / config.dataset.table)
             check_same_columns(table, runs.table)
             rows = TableRows(table)
             task = progress.add_task("score", total=table.n_rows)

@@ -14,7 +14,8 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from llp.config.options import check_depth, nearest
+from llp.config.complaints import nearest
+from llp.config.options import check_depth
 from llp.errors import InputError, invalid, shortened
 
 _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of which Hydra takes one

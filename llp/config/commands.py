@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, PrivateAttr
 
+from llp.config.complaints import like
 from llp.config.schema import (
     ConfigGroup,
     CSVLogger,
@@ -52,7 +53,7 @@ class TrainConfig(ConfigGroup):
     checkpoint_minutes: NonNegativeFloat
     debug: bool
     num_workers: Workers
-    again: Annotated[str | None, Field(alias="from", description="the folder of a run", examples=["FOLDER"])]
+    again: Annotated[str | None, Field(alias="from")]
 
     _identity: dict[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -91,7 +92,7 @@ class PrepareConfig(ConfigGroup):
     dataset: PreparedDataset
     grouping_key: Any  # a dataset names its default key and model; they play no part here
     model: Any
-    raw: Annotated[str | list[str] | None, Field(description="a path, or a list of paths", examples=["PATH"])]
+    raw: str | list[str] | None
     errors: Literal["stop", "skip"]
     force: bool
     debug: bool
@@ -103,13 +104,9 @@ def _listed(given: str | list[str] | None) -> list[str] | None:
 
 
 _Chosen = Annotated[str, Field(min_length=1)]
-_NamesGiven = Annotated[
-    _Chosen | Annotated[list[_Chosen], Field(min_length=1)] | None,
-    Field(description="a name, a list of names that is not empty, or null", examples=["NAME"]),
-]
-_Names = Annotated[list[str] | None, Parsed(_NamesGiven, _listed)]
-_ItemsGiven = Annotated[str | list[str] | None, Field(description="a name, a list of names, or null")]
-_Items = Annotated[list[str] | None, Parsed(_ItemsGiven, _listed)]
+_SomeNames = _Chosen | Annotated[list[_Chosen], Field(min_length=1)]
+_Names = Annotated[list[str] | None, Parsed(_SomeNames | None, _listed)]
+_Items = Annotated[list[str] | None, Parsed(str | list[str] | None, _listed)]
 
 
 class AnalyzeConfig(ConfigGroup):
@@ -124,8 +121,8 @@ class AnalyzeConfig(ConfigGroup):
     instance_thresh: Annotated[float, Field(ge=0, le=100)]
     bag_sizes: list[PositiveInt]
     bag_seed: NonNegativeInt
-    space: Annotated[str, Field(description="multi_hot, none or the folder of a run", examples=["multi_hot"])]
-    metric: Annotated[str, Field(description="a metric of scipy's cdist", examples=["sqeuclidean"])]
+    space: str
+    metric: str
     metric_limit: PositiveInt
     tail_named_by: Literal["p85", "p70"]
     matrix: _Names
@@ -164,33 +161,25 @@ class DashboardConfig(WandBProject):
     """`conf/dashboard.yaml`."""
 
     name: str
-    save: Annotated[
-        str | None,
-        Field(pattern=r"^(.*/)?[^/]*[^/.][^/]*$", description="a file, or null", examples=["workspace.json"]),
-    ]
-
-
-_Paths = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
-_RunsGiven = Annotated[_Paths, Field(description="the folder of a run, or a list of them", examples=["FOLDER"])]
-_FilesGiven = Annotated[_Paths | None, Field(description="a path, or a list of paths", examples=["PATH"])]
+    save: Annotated[str, like(r"(.*/)?[^/]*[^/.][^/]*", "a file")] | None
 
 
 class PredictConfig(ConfigGroup):
     """`conf/predict.yaml`."""
 
-    run: Annotated[list[str], Parsed(_RunsGiven, _listed)]
-    files: Annotated[list[str] | None, Parsed(_FilesGiven, _listed)]
+    run: Annotated[list[str], Parsed(_SomeNames, _listed)]
+    files: Annotated[list[str] | None, Parsed(_SomeNames | None, _listed)]
     dataset: DatasetConfig | None = None
     grouping_key: Any  # a dataset names its default key and model; they play no part here
     model: Any
-    out: Annotated[str, Field(min_length=1, description="a file", examples=["scores.parquet"])]
+    out: _Chosen
     data_dir: Folder
 
 
 class ExportConfig(ConfigGroup):
     """`conf/export.yaml`."""
 
-    run: Annotated[str, Field(min_length=1, description="the folder of a run", examples=["FOLDER"])]
+    run: _Chosen
     out: Folder
     data_dir: Folder
 

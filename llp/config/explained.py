@@ -8,7 +8,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.command_line import parse_words
 from llp.config.commands import COMMANDS, TrainConfig
-from llp.config.options import nearest
+from llp.config.complaints import nearest
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_preparation, check_targets
 from llp.config.validation import validate

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 from hydra.core.config_store import ConfigStore
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from llp.config.complaints import like
 from llp.config.options import check_value
 from llp.config.schema import ConfigGroup
 from llp.errors import invalid
 from llp.files import SMALL_FILE
 
-_Memory = Annotated[str, Field(description="memory as Slurm writes it", pattern=r"^\d+[KMGT]?B?$", examples=["8GB"])]
+_Memory = Annotated[str, like(r"\d+[KMGT]?B?", "memory as Slurm writes it, such as 8GB")]
 
 
 class SlurmOptions(ConfigGroup):
@@ -41,7 +42,7 @@ class SlurmOptions(ConfigGroup):
 class JoblibOptions(ConfigGroup):
     """`conf/hydra/launcher/joblib.yaml`."""
 
-    n_jobs: Annotated[int, Field(description="a number of processes, or below 0: -1 for each core", examples=[2])]
+    n_jobs: int  # processes, or below 0: -1 for each core
     batch_size: PositiveInt | Literal["auto"]
     pre_dispatch: PositiveInt | str
     verbose: NonNegativeInt
@@ -65,7 +66,7 @@ class SearchOptions(ConfigGroup):
     seed: NonNegativeInt
     startup_trials: PositiveInt
     prune: bool
-    storage: Annotated[str, Field(pattern=r"^[^\x00]+$", description="a file", examples=["outputs/optuna.journal"])]
+    storage: Annotated[str, like(r"[^\x00]+", "a file, such as outputs/optuna.journal")]
 
 
 def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) -> None:

@@ -6,20 +6,18 @@ work, and a user's own method or model has its options checked by the hints that
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
-from pydantic.errors import PydanticInvalidForJsonSchema
 
-from llp.config.expected import JsonSchema, example_of, in_words
+from llp.config.complaints import complaint, nearest, unknown_option
 from llp.errors import InputError, invalid, missing, plain
 from llp.files import YAML_DEPTH
 
 Share = Annotated[float, Field(ge=0, le=1)]
 ProperShare = Annotated[float, Field(ge=0, lt=1)]
-Widths = Annotated[Sequence[PositiveInt], Field(min_length=1, examples=[[128, 64]])]
+Widths = Annotated[Sequence[PositiveInt], Field(min_length=1)]
 
 _FINITE = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
 HYDRAS = ("_target_", "_partial_")  # of a group that names what is called
@@ -38,11 +36,7 @@ def check_value(name: str, value: Any, hint: Any) -> None:
     try:  # strict JSON mode accepts a list for a tuple, but no string for a number
         adapter.validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
-        try:
-            schema = adapter.json_schema()
-        except PydanticInvalidForJsonSchema:  # a class of another library among what is accepted
-            schema = {"description": error.errors()[0]["msg"].removeprefix("Input should be ")}
-        raise wrong_value(name, value, schema) from None
+        raise complaint(error, value, name) from None
     check_size(name, value)
 
 
@@ -65,43 +59,6 @@ def check_depth(name: str, value: Any, left: int = YAML_DEPTH) -> None:
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for one in inner:
         check_depth(name, one, left - 1)
-
-
-def wrong_value(name: str, value: Any, schema: JsonSchema) -> InputError:
-    """The error for a value that is not what its JSON schema says."""
-    number = schema.get("type") in ("integer", "number") and isinstance(value, float) and abs(value) == float("inf")
-    return invalid(name, value, "a finite number" if number else in_words(schema), example_of(schema))
-
-
-def unknown_option(name: str, value: Any, there: Iterable[str], example: str, of: str = "") -> InputError:
-    """The error for an option that nothing reads: it names the options there are, and the nearest one.
-
-    Parameters
-    ----------
-    name, value
-        The option with its groups, and what was given.
-    there : iterable of str
-        The group's options.
-    example : str
-        How the nearest option is written, with a value.
-    of : str
-        What has the options, if not the group.
-    """
-    group = name.rpartition(".")[0]
-    return invalid(name, value, f"an option of {of or group} ({', '.join(sorted(there)) or 'there is none'})", example)
-
-
-def nearest(name: str, names: Collection[str]) -> str | None:
-    """The name that is most like another one.
-
-    >>> nearest("lable", ["table", "label", "name"])
-    'label'
-    """
-
-    def likeness(other: str) -> tuple[float, bool]:
-        return SequenceMatcher(None, name, other).ratio(), other[:1] == name[:1]
-
-    return max(sorted(names), key=likeness, default=None)
 
 
 def find_target(group: str, path: str) -> Callable[..., Any]:

@@ -19,20 +19,15 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from llp.config.complaints import like
 from llp.data.bags import GroupingKey
 from llp.data.noise import Noise
 from llp.data.table import LabelKind
 
-Name = Annotated[
-    str,
-    Field(
-        pattern=r"^[^/\x00-\x1f]*[^/.\x00-\x1f][^/\x00-\x1f]*$",
-        description="a name that a folder can have",
-        examples=["NAME"],
-    ),
-]
+Name = Annotated[str, like(r"[^/\x00-\x1f]*[^/.\x00-\x1f][^/\x00-\x1f]*", "a name that a folder can have")]
+Project = Annotated[str, like(r"[^/\\#?%:\x00-\x1f]{1,128}", "a name of up to 128 characters without / \\ # ? % and :")]
 
 
 @dataclass(frozen=True)
@@ -47,17 +42,7 @@ class Parsed:
         return core_schema.no_info_after_validator_function(self.parse, handler.generate_schema(self.written))
 
 
-_Folder = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$", description="a folder", examples=["FOLDER"])]
-Folder = Annotated[Path, Parsed(_Folder, Path)]
-
-Project = Annotated[
-    str,
-    Field(
-        pattern=r"^[^/\\#?%:\x00-\x1f]{1,128}$",
-        description="a name of up to 128 characters without / \\ # ? % and :",
-        examples=["llp-bench"],
-    ),
-]
+Folder = Annotated[Path, Parsed(Annotated[str, like(r"[^\x00]+", "a folder")], Path)]
 
 
 Threads = Annotated[int, Field(ge=1, le=1024)]  # an operating system refuses many more
@@ -67,7 +52,7 @@ Workers = Annotated[int, Field(ge=0, le=1024)]
 def _integer(value: Any) -> Any:
     """Refuse true and 5.0 where an integer is meant: they equal 1 and 5, and would be another run's identity."""
     if type(value) is not int:
-        raise ValueError
+        raise PydanticCustomError("form", "an integer")
     return value
 
 
@@ -85,7 +70,7 @@ class TargetConfig(ConfigGroup):
 
     model_config = ConfigDict(extra="allow")
 
-    target: Annotated[str, Field(alias="_target_", description="a dotted path", examples=["package.module.NAME"])]
+    target: Annotated[str, Field(alias="_target_")]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -109,7 +94,7 @@ class DatasetConfig(ConfigGroup):
     name: Name
     table: Name
     label_kind: LabelKind
-    key_columns: Annotated[list[str], Field(examples=[["A", "B"]])]
+    key_columns: list[str]
     number_columns: NonNegativeInt | None = None
     embedded: bool
     learning_rate: PositiveFloat
@@ -181,7 +166,7 @@ class MethodConfig(TargetConfig):
     """`conf/method`: beside the method's own options, what the program knows it by."""
 
     name: Name
-    labels: Annotated[list[LabelKind], Field(min_length=1, examples=[["binary"]])]
+    labels: Annotated[list[LabelKind], Field(min_length=1)]
     first_stage: "MethodConfig | None" = None
     keep_model: bool | None = None
     by_label_kind: dict[LabelKind, dict[str, Any]] | None = None

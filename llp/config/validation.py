@@ -5,7 +5,6 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -13,12 +12,12 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ValidationError
 
 from llp.config.commands import COMMANDS, TrainConfig, name_of
-from llp.config.expected import JsonSchema, example_of, in_words
+from llp.config.complaints import complaint, nearest, place, unknown_option
 from llp.config.grouping_keys import options
-from llp.config.options import check_depth, check_size, nearest, unknown_option, wrong_value
+from llp.config.options import check_depth, check_size
 from llp.config.rerun import IDENTITY, OPTION, identity_of
-from llp.config.schema import AnyConfig, DatasetConfig
-from llp.errors import InputError, choice, invalid, missing, plain
+from llp.config.schema import AnyConfig, ConfigGroup, DatasetConfig
+from llp.errors import InputError, choice, invalid, plain
 from llp.files import YAML_DEPTH
 
 Plain = dict[str, Any]
@@ -44,23 +43,24 @@ def validate(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
     InputError
         Says what was given, what is expected, and how to write it.
     """
-    command, written = name_of(model), _content(config, resolve=False)
+    written = _content(config, resolve=False)
     for name, value in written.items():
         check_depth(name, value)
-    _check_groups(command, written)
-    own = _own_options(command, written)
+    own = _own_options(model, written)
     try:
         given = _content(config, resolve=True)
     except OmegaConfBaseException as error:  # the value that is missing may be there under a misspelt name
-        raise _first_error(command, written, own, only_unknown=True) or _interpolation_error(written, error) from None
+        raise _unknown(model, written, own) or _interpolation_error(written, error) from None
     identity = copy.deepcopy(identity_of(given)) if model is TrainConfig and {*IDENTITY} <= given.keys() else {}
     _name_columns(given)
-    wrong = _first_error(command, given, own)
-    if wrong is not None:
-        raise wrong
+    if unknown := _unknown(model, given, own):  # first, since what is missing may be that one, misspelt
+        raise unknown
+    try:
+        checked = model.model_validate(_without(given, own))
+    except ValidationError as error:
+        raise _wrong_group(error, given) or complaint(error, given) from None
     for name, value in given.items():
         check_size(name, value)
-    checked = model.model_validate(_without(given, own))
     return checked.identified(identity) if isinstance(checked, TrainConfig) else checked
 
 
@@ -73,12 +73,13 @@ def _content(config: DictConfig, *, resolve: bool) -> Plain:
     return {str(name): value for name, value in content.items()}
 
 
-def _check_groups(command: str, written: Plain) -> None:
-    """Refuse null, a value or nothing at all in the place of a group."""
-    for group, schema in _schema(command)["properties"].items():
-        if ("$ref" in schema or "discriminator" in schema) and not isinstance(written.get(group), dict):
-            names = ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else options(group)
-            raise invalid(group, written.get(group), choice(names), names[-1])
+def _wrong_group(error: ValidationError, given: Plain) -> InputError | None:
+    """The error for null, a value or nothing at all in the place of a group."""
+    group, *inside = error.errors()[0]["loc"]
+    names = ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else options(str(group))
+    if not names or isinstance(given.get(str(group)), dict) or inside:
+        return None
+    return invalid(str(group), given.get(str(group)), choice(names), names[-1])
 
 
 def _name_columns(given: Plain) -> None:
@@ -115,10 +116,10 @@ def no_columns(key_columns: Iterable[Any]) -> InputError:
     return invalid("grouping_key.columns", [], f"columns of {', '.join(known)}", example)
 
 
-def _own_options(command: str, written: Plain) -> dict[str, set[str]]:
+def _own_options(model: type[ConfigGroup], written: Plain) -> dict[str, set[str]]:
     """By group the options of a YAML file's own: those that an interpolation reads, so that none is without effect."""
     texts = " ".join(re.findall(r"\$\{.*\}", json.dumps(written)))
-    own = {"": set(re.findall(r"\$\{(\w+)\}", texts)) & set(written) - set(COMMANDS[command].model_fields)}
+    own = {"": set(re.findall(r"\$\{(\w+)\}", texts)) & set(written) - set(model.model_fields)}
     if isinstance(dataset := written.get("dataset"), dict):
         read = set(re.findall(r"(?:dataset\.|\$\{\.+)(\w+)", texts))
         again = written.get(OPTION) is not None  # a run's config has no interpolations left
@@ -131,103 +132,39 @@ def _without(given: Plain, own: dict[str, set[str]]) -> Plain:
     return {name: value for name, value in given.items() if name not in own[""]}
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where something is wrong: the path to it, what is there, what its schema and its group's schema say."""
-
-    path: list[str]
-    value: Any
-    schema: JsonSchema
-    group: JsonSchema
-
-    @property
-    def name(self) -> str:
-        return ".".join(self.path)
-
-
-def _first_error(
-    command: str, given: Plain, own: dict[str, set[str]], *, only_unknown: bool = False
-) -> InputError | None:
-    """The error for the user, if any: an unknown option first, since what is missing may be that one, misspelt."""
-    try:
-        COMMANDS[command].model_validate(_without(given, own))
-        errors = []
-    except ValidationError as error:
-        errors = error.errors()
-    unknown = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
-    if "dataset" in own:  # whose YAML file may have options of its own
-        others = given["dataset"].keys() - own["dataset"] - DatasetConfig.model_fields.keys()
-        unknown += [("dataset", name) for name in given["dataset"] if name in others]
-    if unknown:
-        return _unknown(command, given, _find(command, given, unknown[0]), own)
-    if only_unknown or not errors:
-        return None
-    first = errors[0]
-    place = _find(command, given, first["loc"])
-    if first["type"] == "missing":
-        return missing(place.name, in_words(place.schema), example_of(place.schema))
-    if first["type"].startswith("union_tag"):  # the option that says which kind of group it is
-        tag = place.schema["discriminator"]["propertyName"]
-        kinds = list(place.schema["discriminator"]["mapping"])
-        return invalid(f"{place.name}.{tag}", place.value.get(tag), choice(kinds), kinds[0])
-    return wrong_value(place.name, place.value, place.schema)
-
-
-def _find(command: str, given: Plain, location: tuple[int | str, ...]) -> _Place:
-    """Follow an error's location through the schema, as far as options have names."""
-    schema = group = _schema(command)
-    definitions, path = schema.get("$defs", {}), list[str]()
-    value: Any = given
-    for part in location:
-        schema, tag = _object(schema, value, definitions)
-        if part == tag:
-            continue
-        if "properties" not in schema:
-            break
-        path.append(str(part))
-        group, value = schema, value.get(part) if isinstance(value, dict) else None
-        schema = schema["properties"].get(str(part), {})
-    if "$ref" in schema:
-        schema = definitions[schema["$ref"].rpartition("/")[2]]
-    return _Place(path, value, schema, group)
-
-
-def _object(schema: JsonSchema, value: Any, definitions: JsonSchema) -> tuple[JsonSchema, str | None]:
-    """The schema behind a reference, an optional group or one of several kinds, and the kind's name."""
-    tag = None
-    if "discriminator" in schema:
-        tag = value[schema["discriminator"]["propertyName"]]
-        schema = {"$ref": schema["discriminator"]["mapping"].get(tag, "")}
-    schema = next((one for one in schema.get("anyOf", []) if "$ref" in one), schema)
-    return definitions.get(schema.get("$ref", "").rpartition("/")[2], schema), tag
-
-
-@functools.cache
-def _schema(command: str) -> JsonSchema:
-    return COMMANDS[command].model_json_schema()
-
-
-def _unknown(command: str, given: Plain, place: _Place, own: dict[str, set[str]]) -> InputError:
+def _unknown(model: type[ConfigGroup], given: Plain, own: dict[str, set[str]]) -> InputError | None:
     """The error for an option that nothing reads, with the nearest one: here or, by the same name, elsewhere."""
-    *groups, name = place.path
-    there = set(place.group["properties"]) | own.get(".".join(groups), set())
-    others = [path for path in _paths(given) if path != place.path]
-    same = next((path for path in others if path[-1] == name), None)
-    near = same or [*groups, nearest(name, there) or name]
-    commands = [f"llp.{other}" for other in COMMANDS if not groups and name in _schema(other)["properties"]]
+    unknown = _unknown_paths(model, given, own)
+    if not unknown:
+        return None
+    *groups, name = unknown[0]
+    group: Any = functools.reduce(lambda node, part: node[part], groups, given)
+    there = {one for one in group if [*groups, one] not in unknown}
+    others = [path for path in _paths(given) if path not in unknown]
+    near = next((path for path in others if path[-1] == name), None) or [*groups, nearest(name, there) or name]
+    option, value = ".".join([*groups, name]), group[name]
+    commands = [f"llp.{other}" for other, one in COMMANDS.items() if not groups and name in one.model_fields]
     if commands:
-        example = f"python -m {commands[0]} {name}={plain(place.value)}"
-        return unknown_option(place.name, place.value, there, example, f"llp.{command}, not of {choice(commands)}")
-    value: Any = given
-    for part in near:
-        value = value.get(part, "VALUE") if isinstance(value, dict) else "VALUE"
-    if isinstance(value, dict):
-        value = value.get("name", "NAME")
-    if value == "???":
-        value = "VALUE"
-    return unknown_option(
-        place.name, place.value, there, f"{'.'.join(near)}={plain(value)}", "" if groups else f"llp.{command}"
-    )
+        example = f"python -m {commands[0]} {name}={plain(value)}"
+        return unknown_option(option, value, there, example, f"llp.{name_of(model)}, not of {choice(commands)}")
+    right: Any = functools.reduce(lambda node, part: node.get(part, {}) if isinstance(node, dict) else {}, near, given)
+    if isinstance(right, dict):
+        right = right.get("name", "VALUE")
+    example = f"{'.'.join(near)}={plain('VALUE' if right == '???' else right)}"
+    return unknown_option(option, value, there, example, "" if groups else f"llp.{name_of(model)}")
+
+
+def _unknown_paths(model: type[ConfigGroup], given: Plain, own: dict[str, set[str]]) -> list[list[str]]:
+    """Options that nothing reads: neither the command's model nor an interpolation of a YAML file's own."""
+    try:
+        model.model_validate(_without(given, own))
+        unknown = []
+    except ValidationError as error:
+        unknown = [place(one, given)[0] for one in error.errors() if one["type"] == "extra_forbidden"]
+    if "dataset" in own:
+        read = own["dataset"] | DatasetConfig.model_fields.keys()
+        unknown += [["dataset", name] for name in given["dataset"] if name not in read]
+    return unknown
 
 
 def _paths(node: Plain, above: tuple[str, ...] = ()) -> Iterator[list[str]]:

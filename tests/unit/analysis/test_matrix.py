@@ -97,7 +97,7 @@ def test_what_cannot_be_measured_is_told(composed):
         "matrix=C99": "Invalid matrix='C99': expected key columns of dataset synthetic, which has no C99 but C3, C12",
         "matrix=[C3,C12_C3]": "Invalid matrix='C12_C3': expected columns in table order, each once, such as matrix=C3_",
         "matrix=prior_64": "Invalid matrix='prior_64': expected a key without a prior prediction, or",
-        "matrix_bags=1": "Invalid matrix_bags=1: expected an integer >= 2",
+        "matrix_bags=1": "Invalid matrix_bags=1: expected a number >= 2",
     }.items():
         with pytest.raises(InputError) as error:
             matrix_keys(composed(wrong))
