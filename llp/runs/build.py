@@ -179,7 +179,6 @@ def build_data(
     """The data module of the config's grouping key, fold and protocol; with `all_bags` nothing is held out."""
     from llp.data.datamodule import LLPDataModule
     from llp.data.label_unit import LabelUnit
-    from llp.metrics.held_out import LEAST_BAGS
 
     key = config.grouping_key
     fold_bags = build_fold(table, key, config.fold)
@@ -189,7 +188,7 @@ def build_data(
     most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
     name = f"{key.name}_fold={config.fold}"
     bag_order = _bag_order(config.hardware, table, fold_bags, name, instance_labels=instance_labels)
-    data = LLPDataModule(
+    return LLPDataModule(
         table=table,
         key=key,
         fold_bags=fold_bags if bag_order is None else bag_order.fold_bags,
@@ -205,11 +204,6 @@ def build_data(
         num_workers=config.num_workers,
         unit_of=partial(LabelUnit.of, most=most) if standardises else None,
     )
-    estimated = config.protocol.select_by not in ("test", "auto", "bag_loss") and not instance_labels
-    if estimated and not all_bags and len(data.held_out_bags) < LEAST_BAGS:
-        expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {len(data.held_out_bags)}"
-        raise invalid("protocol.select_by", config.protocol.select_by, expected, "bag_loss")
-    return data
 
 
 def _bag_order(

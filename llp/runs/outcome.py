@@ -15,7 +15,7 @@ from llp.metrics.evaluation import main_metric
 from llp.runs.attempt import Attempt
 from llp.runs.identity import Run
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
-from llp.training.callbacks import monitor_of
+from llp.training.selection import monitor_of
 from llp.training.stage import StageResult
 
 VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")

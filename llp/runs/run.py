@@ -29,7 +29,8 @@ from llp.runs.build import build_model, check_input, open_table
 from llp.runs.identity import Run, describe
 from llp.runs.load import serves
 from llp.runs.record import RunRecord, StageRecord
-from llp.runs.start import CHOSEN, FINAL, refits, selects_by, start
+from llp.runs.start import CHOSEN, FINAL, start
+from llp.training.selection import monitor_of, refits, selects_by
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.data.datamodule import LLPDataModule
@@ -138,8 +139,6 @@ def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
 
 def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy, noise: Noise | None) -> None:
     """Log on what a run trains, and by what its epoch is chosen."""
-    from llp.training.callbacks import monitor_of
-
     name, bags = describe(run), data.train_bags
     log.info("%s: %d bags, %d train and %d test instances", name, len(bags), len(bags.rows), len(data.test_rows))
     if method.trains and data.protocol == "holdout":

@@ -1,14 +1,13 @@
-"""What a run trains: a method before its first step, on its data; and whether it is trained anew in the end."""
+"""What a run trains: a method before its first step, on its data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llp.config.commands import TrainConfig
-from llp.config.schema import ProtocolConfig, SelectBy
-from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
 from llp.runs.build import build_data, build_method, build_model
 from llp.runs.load import load_weights
+from llp.training.selection import check_estimated, refits
 
 if TYPE_CHECKING:
     from llp.data.datamodule import LLPDataModule
@@ -16,32 +15,6 @@ if TYPE_CHECKING:
 
 FINAL, CHOSEN = "best.pt", "chosen.pt"
 """Kept weights: of the final model; where it was trained anew, also those of the chosen epoch, beside them."""
-
-ENOUGH_BAGS = 20
-"""Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
-CUT_BAGS = ("fixed", "prior")
-"""Kinds of bags that are cut from sorted rows: neither do their instances share a key, nor are they drawn at random."""
-
-
-def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
-    """Whether the final model is trained anew on all train bags, once the epoch is chosen.
-
-    `protocol.refit=auto`: where bags differ by what they are made of, so that each one says something of its own.
-    """
-    return key.kind in ("feature", "given") if protocol.refit == "auto" else bool(protocol.refit)
-
-
-def selects_by(protocol: ProtocolConfig, data: "LLPDataModule") -> SelectBy:
-    """What picks the epoch.
-
-    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows and
-    do not overlap, the estimate whose picks lost least (docs/suite.md); else the bags' loss.
-    """
-    if protocol.select_by != "auto":
-        return protocol.select_by
-    apart = data.key.kind not in CUT_BAGS and not data.bags_overlap
-    drawn = len(data.held_out_bags) >= ENOUGH_BAGS and apart
-    return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
 
 
 def start(
@@ -72,4 +45,6 @@ def start(
         labels_as_given=method.labels_as_given,
         all_bags=refit,
     )
+    if not refit:
+        check_estimated(config.protocol, method, data)
     return method, data

@@ -4,7 +4,6 @@ import csv
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,39 +12,12 @@ import torch
 from lightning.pytorch.callbacks import Callback
 
 from llp import signals
-from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
-from llp.metrics.evaluation import main_metric
+from llp.training.selection import Monitor
 
 Row = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Monitor:
-    """The value that picks the epoch: its logged name and whether larger ('max') or smaller ('min') is better."""
-
-    name: str
-    mode: str
-
-    def better(self, value: float, than: float) -> bool:
-        """Whether `value` beats `than`; NaN never does, and anything beats NaN."""
-        if math.isnan(than):
-            return not math.isnan(value)
-        return value > than if self.mode == "max" else value < than
-
-
-def monitor_of(method: LLPMethod, select_by: SelectBy) -> Monitor:
-    """What the epoch is selected by: the test metric, or an estimate on what is held out.
-
-    Methods that see instance labels have their loss on held-out rows.
-    """
-    if select_by != "test":
-        of_rows = select_by == "bag_loss" or method.sees_instance_labels
-        return Monitor("held_out_loss" if of_rows else f"held_out_{select_by}", "min")
-    name, mode = main_metric(method.label_kind)
-    return Monitor(f"test_{name}", mode)
 
 
 class BestWeights(Callback):
@@ -66,7 +38,7 @@ class BestWeights(Callback):
             What is held out says nothing finite of it.
         """
         value = float(trainer.callback_metrics[self.monitor.name])
-        if self.monitor.name.startswith("held_out") and not math.isfinite(value):
+        if self.monitor.held_out and not math.isfinite(value):
             raise FloatingPointError(f"{self.monitor.name}, which picks the epoch, is {value}")
         if self.epoch < 0 or self.monitor.better(value, self.value):
             self.value, self.epoch = value, trainer.current_epoch

@@ -12,12 +12,13 @@ from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import main_metric
 from llp.metrics.on_device import epoch_measures
-from llp.training.callbacks import BestWeights, Curve, monitor_of
+from llp.training.callbacks import BestWeights, Curve
 from llp.training.evaluation import EpochMeasures, evaluate, score_test_rows
 from llp.training.fitting import Fitting
 from llp.training.place import device_of
 from llp.training.plan import Plan
 from llp.training.refit import ChosenEpoch, Refitted, refit
+from llp.training.selection import monitor_of
 
 log = logging.getLogger(__name__)
 

@@ -15,6 +15,7 @@ from llp.data.table import InstanceTable
 from llp.runs import build, run, start
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
+from llp.training import selection
 
 
 def check_config(config: DictConfig, command: str = "train") -> Any:
@@ -64,11 +65,11 @@ def start_of(config: DictConfig, table: InstanceTable, *, refit: bool = False) -
 
 
 def refits(config: DictConfig) -> bool:
-    return start.refits(checked(config).protocol, checked(config).grouping_key)
+    return selection.refits(checked(config).protocol, checked(config).grouping_key)
 
 
 def selects_by(config: DictConfig, data: Any) -> str:
-    return start.selects_by(checked(config).protocol, data)
+    return selection.selects_by(checked(config).protocol, data)
 
 
 def run_of(config: DictConfig, table: InstanceTable | None = None) -> Run:

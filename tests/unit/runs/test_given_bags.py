@@ -156,7 +156,7 @@ def test_noise_on_bags_that_overlap_is_scaled_to_the_most_bags_of_a_row(home, ca
 
 
 def test_bags_that_share_a_row_with_a_held_out_one_are_not_trained_on_and_upm_does_not_pick(home, monkeypatch, caplog):
-    monkeypatch.setattr("llp.runs.start.ENOUGH_BAGS", 1)
+    monkeypatch.setattr("llp.training.selection.ENOUGH_BAGS", 1)
     caplog.set_level("INFO", "llp")
     record = home.run("several", "seed=5")
     assert record.metric.picked_by == "held_out_loss"

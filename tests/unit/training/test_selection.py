@@ -2,7 +2,7 @@
 
 import pytest
 
-from llp.runs.start import ENOUGH_BAGS
+from llp.training.selection import ENOUGH_BAGS
 from tests.helpers.composed import build_data, open_table, run_one, selects_by
 
 MANY = ("grouping_key=random_4", "protocol.held_out=0.5")
