@@ -7,6 +7,7 @@ the place, what is there, and what to do.
 
 import re
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 LONGEST = 300  # signs of a given value that are shown
@@ -134,3 +135,8 @@ def out_of_memory(error: BaseException) -> InputError | None:
         f"There is not enough memory{wanted}: expected a model, minibatches and a table that fit, such as smaller "
         "model.hidden, trainer.bags_per_batch or grouping_key.high_thresh"
     )
+
+
+def place(code: CodeType, line: int | None = None) -> str:
+    """Where code is: class and function, file and line."""
+    return f"{code.co_qualname} ({code.co_filename}, line {line or code.co_firstlineno})"

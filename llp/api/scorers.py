@@ -11,7 +11,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from llp.api.bags import BagLabels, bag_labels
 from llp.errors import InputError
-from llp.metrics.bag_level import CLIP, bag_log_loss, bag_mse
+from llp.metrics.bag_level import bag_log_loss, bag_mse
+from llp.ops.bce import CLIP
+from llp.ops.debiasing import surrogate_label
 
 ScoreLoss = Callable[[BagLabels, NDArray[np.float64]], float]
 
@@ -75,7 +77,7 @@ def unbiased_risk(bags: BagLabels, prediction: NDArray[np.float64]) -> float:
     and the log loss is linear in the label (Busa-Fekete et al., "Easy learning from label proportions", 2023).
     """
     p = bags.label_sum.sum() / bags.size.sum()
-    surrogate = (bags.size * (bags.proportion - p) + p)[bags.number]
+    surrogate = surrogate_label(bags.proportion, bags.size, p)[bags.number]
     h = np.clip(bags.of_entries(prediction), CLIP, 1 - CLIP)
     return float(-np.mean(xlogy(surrogate, h) + xlogy(1 - surrogate, 1 - h)))
 

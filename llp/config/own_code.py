@@ -7,11 +7,10 @@ import sys
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from types import CodeType
 from typing import Any
 
 from llp.config.schema import TargetConfig
-from llp.errors import InputError, first_line, out_of_memory
+from llp.errors import InputError, first_line, out_of_memory, place
 from llp.signals import Stopped
 
 _NOT_OWN = ("llp", "torch")
@@ -109,11 +108,6 @@ def _said(error: BaseException) -> str:
     return name if message == name else f"{name}: {message}"
 
 
-def place(code: CodeType, line: int | None = None) -> str:
-    """Where code is: class and function, file and line."""
-    return f"{code.co_qualname} ({code.co_filename}, line {line or code.co_firstlineno})"
-
-
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and what it was raised from, the first cause first."""
     chain = []
@@ -141,45 +135,3 @@ def check_constructed(made: Any, made_by: str) -> None:
     if made_by not in vars(made):
         constructor = type(made).__init__.__code__
         raise OwnCodeError(f"expected super().__init__(...) to be called first in {place(constructor)}")
-
-
-def check_scores(scores: Any, model: Any) -> None:
-    """Refuse what a model gives that is not one score for each instance: another shape would be spread over others.
-
-    Raises
-    ------
-    OwnCodeError
-        Says what the model returned, and where.
-    """
-    import torch
-
-    if not isinstance(scores, torch.Tensor):
-        problem = f"{scores!r}" if scores is None else f"a {type(scores).__name__}"
-    elif scores.ndim != 1:
-        problem = f"a tensor of shape {tuple(scores.shape)}"
-    else:
-        return
-    raise OwnCodeError(f"expected scores of shape (n,), got {problem} from {place(type(model).forward.__code__)}")
-
-
-def check_loss(loss: Any, method: Any) -> None:
-    """Refuse a method's loss that cannot be trained on.
-
-    Raises
-    ------
-    OwnCodeError
-        Says what the method returned, and where.
-    """
-    import torch
-
-    if not isinstance(loss, torch.Tensor):
-        problem = f"{loss!r}" if loss is None else f"a {type(loss).__name__}"
-    elif loss.ndim:
-        problem = f"a tensor of shape {tuple(loss.shape)}"
-    elif not loss.requires_grad:
-        problem = "a tensor without gradient"
-    else:
-        return
-    kind = type(method)
-    function = kind.bag_loss if kind.batch_loss.__module__ == "llp.methods.base" else kind.batch_loss
-    raise OwnCodeError(f"expected a scalar tensor with a gradient, got {problem} from {place(function.__code__)}")

@@ -19,14 +19,10 @@ from torch import Tensor
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.bce import mean_instance_bce
+from llp.ops.debiasing import surrogate_label
 from llp.ops.segment import to_instances
 
 Estimator = Literal["bag_mean", "single"]
-
-
-def surrogate_label(proportion: Tensor, size: Tensor, label_mean: float) -> Tensor:
-    """Weight k(α-p)+p of the positive class for each bag (M,); the negative class has one minus it."""
-    return size * (proportion - label_mean) + label_mean
 
 
 def drawn_instances(uniform: Tensor, size: Tensor) -> Tensor:

@@ -1,15 +1,15 @@
 """Measures of a model by bags alone: where no instance has a label."""
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from llp.data.table import LabelKind
+from llp.ops import bce
 
 Values = NDArray[np.float64]
 
 NORMAL_95 = 1.959963984540054  # standard deviations around the mean that hold 95 % of a normal distribution
-CLIP = 1e-12
 
 
 def bag_metric(label_kind: LabelKind) -> str:
@@ -22,8 +22,7 @@ def bag_log_loss(proportion: Values, prediction: Values) -> float:
 
     A noisy α outside [0, 1] is clipped.
     """
-    alpha, h = np.clip(proportion, 0, 1), np.clip(prediction, CLIP, 1 - CLIP)
-    return float(-np.mean(xlogy(alpha, h) + xlogy(1 - alpha, 1 - h)))
+    return float(bce.bag_log_loss(torch.from_numpy(proportion), torch.from_numpy(prediction)).mean())
 
 
 def bag_mse(proportion: Values, prediction: Values) -> float:

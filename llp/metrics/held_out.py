@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from llp.data.batch import BagBatch
 from llp.data.table import LabelKind
-from llp.ops.debiasing import debiased_estimates
+from llp.ops.debiasing import debiased_estimates, surrogate_label
 from llp.ops.segment import segment_sum
 
 Criterion = Literal["upm", "debiased", "easy_llp"]
@@ -94,10 +94,7 @@ def debiased(bags: HeldOutBags, *, label_mean: float) -> Tensor:
 
 
 def easy_llp(bags: HeldOutBags, *, label_mean: float) -> Tensor:
-    """Instances' cross-entropy: the bags' mean loss with Easy-LLP's surrogate labels, k (α - p) + p and one minus it.
-
-    Busa-Fekete et al., NeurIPS 2023, Definition 3.4.
-    """
-    label = bags.label_sum - bags.size * label_mean + label_mean
+    """Instances' cross-entropy: the bags' mean loss with Easy-LLP's surrogate labels."""
+    label = surrogate_label(bags.label_sum / bags.size, bags.size, label_mean)
     negative, positive = (bags.loss_sum / bags.size[:, None]).unbind(dim=1)
     return (label * positive + (1 - label) * negative).mean()

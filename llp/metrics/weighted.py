@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from llp.data.table import LabelKind
-
-CLIP = 1e-7  # as in the measures without weights
+from llp.metrics.evaluation import LOG_LOSS_CLIP
 
 
 def weighted_measures(
@@ -28,7 +27,7 @@ def weighted_measures(
         return {"weighted_mse": float(mean_squared_error(y, z, sample_weight=w)) if len(y) else float("nan")}
     if len(np.unique(y)) < 2:
         return {"weighted_auc": float("nan"), "weighted_log_loss": float("nan")}
-    h = np.clip(expit(z), CLIP, 1 - CLIP)
+    h = np.clip(expit(z), LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
     return {
         "weighted_auc": float(roc_auc_score(y, z, sample_weight=w)),
         "weighted_log_loss": float(log_loss(y, h, sample_weight=w)),

@@ -6,6 +6,9 @@ from torch.nn import functional as F
 
 from llp.ops.segment import segment_max, segment_mean, segment_sum, to_instances
 
+CLIP = 1e-12
+"""Of predictions in the log losses that aggregates give."""
+
 
 def log_mean_sigmoid(scores: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     """Log of the mean of sigmoid(z) over each bag: (M,), finite for every finite z (n,), as is its gradient."""
@@ -26,6 +29,17 @@ def bag_bce(scores: Tensor, segment: Tensor, size: Tensor, proportion: Tensor) -
     positive = log_mean_sigmoid(scores, segment, size)
     negative = log_mean_sigmoid(-scores, segment, size)
     return -(proportion * positive + (1 - proportion) * negative)
+
+
+def bag_log_loss(proportion: Tensor, prediction: Tensor) -> Tensor:
+    """Cross-entropy of label proportions α with mean predictions h̄, as a measure: (M,) float64.
+
+    Predictions are clipped at `CLIP`, an α outside [0, 1], of a noisy sum, to it; NaN stays NaN.
+    """
+    # float32 cannot resolve 1 - h near 1, so compute in float64; the cross-entropy refuses NaN, on a GPU for good
+    h = prediction.double().clamp(CLIP, 1 - CLIP)
+    loss = F.binary_cross_entropy(h.nan_to_num(0.5), proportion.double().clamp(0, 1), reduction="none")
+    return torch.where(h.isnan(), h, loss)
 
 
 def mean_instance_bce(scores: Tensor, label: Tensor, segment: Tensor, size: Tensor) -> Tensor:

@@ -1,7 +1,23 @@
-"""The debiased estimate of the instances' loss, from sums over bags."""
+"""Unbiased estimates of the instances' loss from sums over bags: what several methods and measures take of them."""
+
+from typing import Any, TypeVar
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Values = TypeVar("Values", Tensor, NDArray[Any])
+
+
+def surrogate_label(proportion: Values, size: Values, label_mean: float) -> Values:
+    """Easy-LLP's weight k (α - p) + p of the positive class for each bag (M,); the negative class has one minus it.
+
+    Busa-Fekete et al., NeurIPS 2023, Definition 3.4.
+
+    >>> surrogate_label(torch.tensor([0.5, 0.0]), torch.tensor([10, 2]), 0.2)
+    tensor([ 3.2000, -0.2000])
+    """
+    return size * (proportion - label_mean) + label_mean
 
 
 def debiased_estimates(

@@ -17,12 +17,13 @@ from scipy.special import logit
 
 from llp.data.batch import BagBatch
 from llp.methods.dllp import DLLP
-from llp.methods.easy_llp import EasyLLP, drawn_instances, surrogate_label
+from llp.methods.easy_llp import EasyLLP, drawn_instances
 from llp.methods.genbags import blocks_of, genbags_loss
 from llp.methods.mean_map import mean_map_loss
 from llp.methods.sim_llp import pair_weights, similarity_loss
 from llp.models.linear import Linear
 from llp.ops.bce import mean_instance_bce
+from llp.ops.debiasing import surrogate_label
 from llp.ops.segment import segment_mean, segment_sum
 from llp.ops.transport import entropic_labels, transport_labels
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from llp.data.batch import BagBatch
-from llp.methods.easy_llp import EasyLLP, drawn_instances, surrogate_label
+from llp.methods.easy_llp import EasyLLP, drawn_instances
+from llp.ops.debiasing import surrogate_label
 
 SIZES, COUNTS, P = [3, 1, 6, 4], [1, 1, 0, 3], 0.3
 

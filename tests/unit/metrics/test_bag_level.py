@@ -4,8 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
+from llp.api.bags import BagLabels
+from llp.api.scorers import bag_log_loss_scorer
 from llp.metrics.bag_level import bag_measures
+from llp.ops.bce import CLIP
 from llp.training.evaluation import predict_bags
 from tests.helpers.every_method import batch_of, prepare
 
@@ -51,3 +55,17 @@ def test_what_is_predicted_of_bags_are_sums_and_variances_over_their_instances(t
     bags = np.split(h, [3, 8]) * 2
     expected = [[1, 2, 0] * 2, [one.sum() for one in bags], [(one * (1 - one)).sum() for one in bags], [3, 5, 2] * 2]
     np.testing.assert_allclose(predict_bags(method, data, None), expected, rtol=1e-9)
+
+
+def test_bag_log_loss_of_the_epoch_the_record_and_the_scorer_is_one(tables):
+    """Saturated predictions and a noisy proportion included: they share the clip."""
+    method, batch = prepare("dllp_bce", "binary", tables), batch_of(tables["binary"], [3, 5, 2], [1.0, 7.0, -1.0])
+    for scores in (torch.linspace(-3, 3, 10), torch.full((10,), 90.0), torch.full((10,), -90.0)):
+        epoch = method.held_out_loss(scores, batch).mean()
+        h = torch.sigmoid(scores.double()).numpy()
+        predicted = np.array([one.sum() for one in np.split(h, [3, 8])])
+        sums, size = batch.label_sum.double().numpy(), batch.size.double().numpy()
+        assert float(epoch) == pytest.approx(bag_measures("binary", sums, predicted, predicted, size)["bag_log_loss"])
+        bags = BagLabels(np.repeat([0, 1, 2], [3, 5, 2]), batch.size.numpy(), sums, None, ["a", "b", "c"])
+        assert float(epoch) == pytest.approx(bag_log_loss_scorer._loss(bags, h))
+        assert float(epoch) <= -np.log(CLIP) + 1e-9
