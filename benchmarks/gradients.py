@@ -22,6 +22,7 @@ from benchmarks.measuring import compose_config
 from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import options, read_option
+from llp.config.options import find_target
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags
@@ -69,7 +70,8 @@ def _composed(*overrides: str) -> TrainConfig:
 
 def _learns_from_bags(name: str) -> bool:
     method = read_option(f"method/{name}")
-    return "binary" in method.labels and method._target_.rsplit(".", 1)[1] not in ("InstanceMethod", "GroupPrior")
+    learns: bool = find_target("method", method._target_).learns_from_bags()  # type: ignore[attr-defined]
+    return "binary" in method.labels and learns
 
 
 class Setting:

@@ -126,7 +126,7 @@ def main() -> None:
         data = one_minibatch(touched_table(Path(folder)))
         methods = {name: ready_method(name, data) for name in options("method")}
         batch = gather_bags(data.table, data.train_bags, np.arange(len(SIZES)))
-        learn_from_bags = {name: m for name, m in methods.items() if m.trains and not m.sees_instance_labels}
+        learn_from_bags = {name: m for name, m in methods.items() if m.learns_from_bags()}
         show_costs(shortest_seconds({name: step_of(m, batch) for name, m in learn_from_bags.items()}, ROUNDS))
 
 

@@ -82,6 +82,11 @@ class LLPMethod(L.LightningModule):
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
         self.steps_taken = 0  # since training began; part of a checkpoint
 
+    @classmethod
+    def learns_from_bags(cls) -> bool:
+        """Whether it is no baseline: one sees instance labels, or trains nothing."""
+        return cls.trains and not cls.sees_instance_labels
+
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """Loss of a minibatch of bags: a scalar from raw scores z (n,).
 

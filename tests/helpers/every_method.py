@@ -8,6 +8,7 @@ from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
+from llp.config.options import find_target
 from llp.data.bags import Bags, GroupingKey
 from llp.data.batch import BagBatch
 from llp.data.table import Column, InstanceTable
@@ -34,7 +35,12 @@ def make_tables(folder):
     return made
 
 
-TRAINED = [name for name in options("method") if name != "group_prior"]
+def class_of(name):
+    """The class of a method, by its YAML file."""
+    return find_target("method", read_option(f"method/{name}")._target_)
+
+
+TRAINED = [name for name in options("method") if class_of(name).trains]
 
 
 @functools.cache
@@ -48,7 +54,7 @@ def learning_from_bags():
     found = []
     for name in options("method"):
         method = read_option(f"method/{name}")
-        if not method._target_.endswith(("InstanceMethod", "GroupPrior")):
+        if class_of(name).learns_from_bags():
             found += [(name, kind) for kind in method.labels]
     return found
 

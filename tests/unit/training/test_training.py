@@ -20,6 +20,7 @@ from llp.training.callbacks import write_csv
 from llp.training.evaluation import evaluate
 from llp.training.selection import Monitor
 from tests.helpers.composed import open_table, run_one
+from tests.helpers.every_method import class_of
 from tests.helpers.stages import same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
@@ -175,9 +176,7 @@ def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
     assert (tmp_path / "b" / "resume.ckpt").exists()
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in METHODS if name not in ("instance_bce", "instance_mse", "group_prior")]
-)
+@pytest.mark.parametrize("name", [name for name in METHODS if class_of(name).learns_from_bags()])
 def test_no_instance_label_reaches_a_method(tiny, tmp_path, name):
     """Labels shuffled inside the train bags leave the bags' sums, and so the weights, as they are."""
     config = tiny(f"method={name}", "trainer.max_epochs=1")
