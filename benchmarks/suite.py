@@ -12,11 +12,11 @@ if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
 import signal
-import statistics
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
@@ -30,6 +30,8 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import compose_grid
 from llp.errors import InputError, choice, invalid
+from llp.results.collect import collect_records
+from llp.results.rates import at_held_out_rates
 from llp.runs.grid import asked_points
 from llp.runs.record import RunRecord
 
@@ -106,16 +108,9 @@ def searching(experiment: str, part: SuitePart) -> list[str]:
 
 
 def chosen_rates(records: Iterable[RunRecord]) -> dict[SuitePoint, str]:
-    """The rate with the least held-out loss among a search's runs, those of one rate averaged; of what trains."""
-    losses: dict[SuitePoint, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        optimizer, loss = record.config["optimizer"], record.metric.held_out
-        if isinstance(optimizer, dict) and loss is not None:
-            losses[record.dataset, record.grouping_key, record.method][str(optimizer["lr"])].append(loss)
-    return {
-        point: min(rates, key=lambda rate: (statistics.mean(rates[rate]), float(rate)))
-        for point, rates in losses.items()
-    }
+    """The rates that a report chooses among a search's runs: of what trains, that with the least held-out loss."""
+    found = collect_records((record, Path(str(number))) for number, record in enumerate(records))
+    return {(one.dataset, one.grouping_key, one.method): one.rate for one in at_held_out_rates(found)[1]}
 
 
 def at_chosen_rates(experiment: str, part: SuitePart, rate_of: Mapping[SuitePoint, str]) -> list[list[str]]:
@@ -133,7 +128,7 @@ def at_chosen_rates(experiment: str, part: SuitePart, rate_of: Mapping[SuitePoin
     """
     multiruns = []
     for bag_dataset in part["bag_dataset"]:
-        config = _composed(f"bag_dataset={bag_dataset}")
+        config = _composed(f"bag_dataset={bag_dataset}", f"method={part['method'][0]}")
         methods: dict[str, list[str]] = defaultdict(list)
         for method in part["method"]:
             place = (str(config.dataset.name), config.grouping_key.name, method)
