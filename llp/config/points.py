@@ -10,6 +10,8 @@ import functools
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import SearchPathQuery
@@ -17,10 +19,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
 
 from llp.config import rerun
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import CONF_DIR, grouping_key_node, read_columns
+from llp.config.grouping_keys import CONF_DIR, grouping_key_node, key_of, read_columns
 from llp.config.launchers import forget_namesakes
 
 # names of keys that nobody has: what a composition changes in their nodes shows
@@ -147,9 +152,58 @@ def compose_grid(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> t
     return loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False)
 
 
-def as_written(config: DictConfig) -> str:
-    """A config's values as they are written, interpolations among them, in one text."""
-    return json.dumps(OmegaConf.to_container(config, resolve=False), default=str)
+@dataclass(frozen=True)
+class ComposedPoint:
+    """A point's config before it is checked, which takes a while and is left out where the point is finished."""
+
+    config: DictConfig
+
+    @functools.cached_property
+    def content(self) -> dict[str, Any] | None:
+        """Its plain values; None where they are known in a launched job only.
+
+        Raises
+        ------
+        InputError
+            One cannot be told.
+        """
+        if reads_hydra(self.written):
+            return None
+        try:
+            content = OmegaConf.to_container(self.config, resolve=True, throw_on_missing=True)
+        except OmegaConfBaseException:
+            self.checked()  # says what is wrong
+            raise
+        assert isinstance(content, dict)
+        return {str(name): value for name, value in content.items()}
+
+    @functools.cached_property
+    def written(self) -> str:
+        """Its values as they are written, interpolations among them, in one text."""
+        return json.dumps(OmegaConf.to_container(self.config, resolve=False), default=str)
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Dataset, grouping key and method."""
+        key: Any = OmegaConf.to_container(self.config.grouping_key, resolve=True)
+        return str(self.config.dataset.name), key_of(key).name, str(self.config.method.name)
+
+    @property
+    def run(self) -> dict[str, int]:
+        """Its fold and its seed."""
+        return {"fold": self.config.fold, "seed": self.config.seed}
+
+    def checked(self, **changes: int) -> TrainConfig:
+        """The checked config, with another fold or seed.
+
+        Raises
+        ------
+        InputError
+            It cannot run.
+        """
+        config = copy.deepcopy(self.config) if changes else self.config
+        config.update(changes)
+        return check_config(config, TrainConfig)
 
 
 def reads_run(texts: str) -> bool:

@@ -9,12 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
-from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
-from llp.config.points import Points, as_written, reads_hydra, reads_run
+from llp.config.points import ComposedPoint, Points, reads_run
 from llp.data.table import InstanceTable
 from llp.errors import InputError, choice
 from llp.runs.build import open_table
@@ -26,25 +22,20 @@ _RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
 
 @dataclass
 class GridCell:
-    """Points that differ in fold and seed alone: the config of one, its plain content, and their places in the grid.
+    """Points that differ in fold and seed alone: the config of one, and their places in the grid."""
 
-    The content is None where it is known in a launched job only: such points are launched, and check themselves.
-    """
-
-    config: DictConfig
-    content: dict[str, Any] | None
+    config: ComposedPoint
     places: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def content(self) -> dict[str, Any] | None:
+        """See `ComposedPoint.content`: where there is none, the points are launched, and check themselves."""
+        return self.config.content
 
     @functools.cached_property
     def checked(self) -> TrainConfig:
-        """The config once it is checked.
-
-        Raises
-        ------
-        InputError
-            It cannot run.
-        """
-        return check_config(self.config, TrainConfig)
+        """The config once it is checked."""
+        return self.config.checked()
 
 
 class Tables:
@@ -74,25 +65,14 @@ def cells_of(composer: Points, points: Sequence[Overrides]) -> list[GridCell]:
         key = tuple(override for override, match in zip(overrides, numbers, strict=True) if not match)
         cell = cells.get(key) or cells.get(tuple(overrides))
         if cell is None:
-            config = _compose(composer, overrides, points)
-            texts = as_written(config)
-            content = None if reads_hydra(texts) else _content(config)
-            cell = cells[tuple(overrides) if reads_run(texts) else key] = GridCell(config, content)
+            config = ComposedPoint(_compose(composer, overrides, points))
+            alone = reads_run(config.written)
+            cell = cells[tuple(overrides) if alone else key] = GridCell(config)
         cell.places[place] = run
     return list(cells.values())
 
 
-def _content(config: DictConfig) -> dict[str, Any]:
-    try:
-        content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException:
-        check_config(config, TrainConfig)  # says what is wrong
-        raise
-    assert isinstance(content, dict)
-    return {str(name): value for name, value in content.items()}
-
-
-def _compose(composer: Points, overrides: Overrides, points: Sequence[Overrides]) -> DictConfig:
+def _compose(composer: Points, overrides: Overrides, points: Sequence[Overrides]) -> Any:
     """Compose a point; where one choice of a grid lacks another one's option, the error names both."""
     try:
         return composer.compose(overrides)

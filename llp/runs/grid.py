@@ -18,7 +18,6 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import key_of
 from llp.config.launchers import check_joblib
 from llp.config.points import Points, compose_grid
 from llp.config.rerun import identity_of
@@ -70,10 +69,8 @@ def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> PointState:
 
 
 def _point(cell: GridCell, run: dict[str, int]) -> Point:
-    config = cell.config
-    key: Any = OmegaConf.to_container(config.grouping_key, resolve=True)
-    names = str(config.dataset.name), key_of(key).name, str(config.method.name)
-    return Point(*names, run.get("fold", config.fold), run.get("seed", config.seed))
+    numbers = cell.config.run | run
+    return Point(*cell.config.names, numbers["fold"], numbers["seed"])
 
 
 def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:

@@ -1,11 +1,8 @@
 """Checks of a grid's points as a whole, before the first one is launched."""
 
-import copy
 import json
 from collections.abc import Sequence
 
-from llp.config.checks import check_config
-from llp.config.commands import TrainConfig
 from llp.config.targets import GIVEN, check_targets
 from llp.machine import cores
 from llp.runs.build import check_input
@@ -26,9 +23,7 @@ def check_configs(cells: Sequence[GridCell]) -> None:
         for run in cell.places.values():
             if new := {name: value for name, value in run.items() if (name, value) not in seen}:
                 seen |= new.items()
-                changed = copy.deepcopy(cell.config)
-                changed.update(new)
-                check_config(changed, TrainConfig)
+                cell.config.checked(**new)
 
 
 def check_builds(cells: Sequence[GridCell], tables: Tables) -> None:

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf, open_dict
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.points import Points, as_written, reads_run
+from llp.config.points import ComposedPoint, Points, reads_run
 from llp.errors import InputError
 
 pytestmark = pytest.mark.run  # composes hundreds of configs
@@ -121,6 +121,6 @@ def test_keys_of_a_kind_and_other_values_need_no_composition_of_their_own(own, m
 def test_interpolations_of_fold_and_seed_are_noticed(own):
     with multirun(own) as (loader, master):
         composer = Points(loader, master)
-        assert not reads_run(as_written(composer.compose(["dataset=synthetic"])))  # it reads dataset.seed
+        assert not reads_run(ComposedPoint(composer.compose(["dataset=synthetic"])).written)  # it reads dataset.seed
         for override in ("trainer.threads=${seed}", "+dataset.x=a${fold}b", "+dataset.x=${oc.select:seed,0}"):
-            assert reads_run(as_written(composer.compose([override])))
+            assert reads_run(ComposedPoint(composer.compose([override])).written)
