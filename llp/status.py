@@ -82,7 +82,7 @@ def show_progress(progress: GridProgress, console: Console) -> None:
     told = [f"{counts[state]:,} {state}" for state in RunState if counts[state] or state == RunState.DONE]
     lines = [f"Points: {len(points):,}, of which {', '.join(told)}"]
     if (measured := rate(points)) is not None:
-        lines.append(f"Lately {measured.per_hour:,.0f} runs an hour ended, on average {measured.at_once:.2g} at once")
+        lines.append(f"Lately {measured.per_hour:,.0f} runs ended per hour, {measured.at_once:.2g} at once on average")
         left = seconds_left(points, measured.at_once)
         if left is not None and counts[RunState.DONE] < len(points):
             lines.append(f"Time left at this rate, by what runs took: {timedelta(seconds=round(left))}")

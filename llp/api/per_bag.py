@@ -77,7 +77,7 @@ def _by_id(values: Any, name: str, ids: NDArray[Any]) -> BagNumbers:
     named = [(place[text], value) for key, value in values.items() if (text := _text(key)) in place]
     where = [i for i, _ in named]
     if missing := sorted(set(range(len(ids))) - set(where)):
-        raise InputError(f"{name} lacks {len(missing)} bag(s) of bags, such as {ids[missing[0]]!s}")
+        raise InputError(f"{name} lacks {len(missing)} of the bags, such as {ids[missing[0]]!s}")
     numbers, found = _numbers([value for _, value in named], name), np.empty(len(ids))
     found[where] = numbers
     if not _same(found[where], numbers):

@@ -63,12 +63,17 @@ def check_sums(
             means = label_sum[wrong] / size[wrong]
             if len(means) and means.min() > 0 and means.max() <= 100:
                 hints.append("divide percentages by 100")
+            if len(means) and (means % 1 == 0).all() and (means <= size[wrong]).all():
+                hints.append("divide label sums by the sizes of their bags")
         if epsilon is not None:
             expected += f", and noise of scale 1/epsilon = {1 / epsilon:g} does not reach so far"
         elif stated == "proportions":
-            hints += ["tell noise by LLPClassifier(epsilon=1.0)", "take LLPRegressor for other labels than 0 and 1"]
+            hints += [
+                "state their noise by LLPClassifier(epsilon=...)",
+                "take LLPRegressor for other labels than 0 and 1",
+            ]
         else:
-            hints += ["tell noise by its epsilon=1.0", "write label_kind=real for other labels than 0 and 1"]
+            hints += ["state their noise by epsilon=...", "write label_kind=real for other labels than 0 and 1"]
     if wrong.any():
         at = int(np.argmax(wrong))
         value = label_sum[at] if stated == "label_sum" else label_sum[at] / size[at]

@@ -60,8 +60,9 @@ class InstanceTable:
             differ = [name for name in asked | there if there.get(name, ...) != asked.get(name, ...)]
             made, wanted = (json.dumps({name: by[name] for name in differ if name in by}) for by in (there, asked))
             raise InputError(
-                f"{folder} holds another table: it was made by {made}, this run asks for {wanted}. Remove the folder, "
-                "or give this one another place (dataset.table=NAME; for dataset=files, name=NAME)"
+                f"{folder} holds another table: it was made by {made}, this run asks for {wanted}. Make it again "
+                "(llp.prepare with these options and force=true), or give this one another place (dataset.table=NAME; "
+                "for dataset=files, name=NAME)"
             )
         table = cls(folder, schema)
         table._check_files()

@@ -68,7 +68,10 @@ WRONG = {
         r"^Invalid dataset.prepare.rate=2(.0)?: expected a number < 1$",
     ),
     "damaged table": (["dataset.table=damaged"], r"label.npy is damaged .*remove .*damaged and prepare it again"),
-    "foreign table": (["dataset.table=foreign"], r"foreign holds another table: it was made by .*Remove the folder"),
+    "foreign table": (
+        ["dataset.table=foreign"],
+        r"foreign holds another table: it was made.*force=true\), or give",
+    ),
     "folder that Hydra cannot make": (
         ["hydra.run.dir=/dev/null/x"],
         r"^Invalid hydra.run.dir='/dev/null/x': ",

@@ -91,7 +91,7 @@ def test_status_tells_what_became_of_each(grid):
     assert re.search(r"failed: synthetic random_64 broken fold=0 seed=0: .*no such bag", status.stdout)
     assert re.search(r"failed: synthetic random_64 diverging .*the train loss is nan in epoch 0", status.stdout)
     assert "missing: 3 × dataset lost is not prepared" in status.stdout
-    assert re.search(r"Lately [\d,]+ runs an hour ended", status.stdout)
+    assert re.search(r"Lately [\d,]+ runs ended per hour", status.stdout)
 
 
 def test_runs_of_wandb_end_as_failed(grid):

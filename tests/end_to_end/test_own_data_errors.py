@@ -218,7 +218,7 @@ CALLS = {
     "too few lists": (lambda: LLPClassifier().fit(X, Y, bags=[[1, 2]] * 9), "bags has 9 lists, .* of the 40 instances"),
     "a bag without a proportion": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=dict.fromkeys(range(9), 0.5)),
-        "proportions lacks 1 bag",
+        "proportions lacks 1 of the bags",
     ),
     "too few proportions": (
         lambda: LLPClassifier().fit(X, bags=BAGS, proportions=[0.5] * 9),

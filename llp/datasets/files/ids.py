@@ -49,6 +49,6 @@ def tell_ids(columns: Sequence[str]) -> None:
     if columns:
         names = ",".join(columns)
         log.warning(
-            "%s hold(s) whole numbers that are few, called ids or in no order, and is taken as numeric: if they are "
-            "ids or codes, write categorical=[%s]; numeric=[%s] says that they are numbers", names, names, names,
+            "whole numbers that may be ids (few, in no order or called so) are taken as numeric: %s; if they are ids, "
+            "write categorical=[%s]; numeric=[%s] says that they are numbers", names, names, names,
         )  # fmt: skip

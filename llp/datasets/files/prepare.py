@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import PositiveFloat
 
 from llp.config.grouping_keys import options as known_datasets
-from llp.data.label_sums import check_sums
+from llp.data.label_sums import ROUNDING, check_sums
 from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
@@ -222,6 +222,13 @@ def _check_sums(bags: pl.DataFrame, kind: LabelKind, stated: str, epsilon: float
     """Refuse sums that no bag has, and say how many of them noise has moved where labels of 0 and 1 cannot sum to."""
     label_sum, size = bags["label_sum"].to_numpy(), bags["size"].to_numpy()
     n_outside = check_sums(label_sum, size, bags["id"].to_list(), kind, stated=stated, epsilon=epsilon)
+    fractional = bags.filter((pl.col("label_sum") - pl.col("label_sum").round()).abs() > ROUNDING)
+    if kind == "binary" and stated == "label_sum" and epsilon is None and len(fractional):
+        log.warning(
+            "%d of the %d label sums are no integers, such as %g of bag %r, and labels of 0 and 1 sum to integers: if "
+            "they hold noise, state it by epsilon=..., if labels are others, write label_kind=real",
+            len(fractional), len(bags), fractional[0, "label_sum"], fractional[0, "id"],
+        )  # fmt: skip
     if not n_outside:
         return {}
     log.warning("noise has moved %d of the %d sums below 0 or above the size of their bag", n_outside, len(bags))

@@ -128,9 +128,9 @@ def test_numbers_of_each_instance_where_every_instance_names_one_bag_in_a_list()
 @pytest.mark.parametrize(
     ("proportions", "message"),
     [
-        ({"a": 0.5}, "proportions lacks 1 bag(s) of bags, such as b"),
-        (pd.Series([0.5, 0.5], index=["a", "c"]), "proportions lacks 1 bag(s) of bags, such as b"),
-        (pd.Series([0.5, 0.4], index=["A", "B"]), "proportions lacks 2 bag(s) of bags, such as a"),
+        ({"a": 0.5}, "proportions lacks 1 of the bags, such as b"),
+        (pd.Series([0.5, 0.5], index=["a", "c"]), "proportions lacks 1 of the bags, such as b"),
+        (pd.Series([0.5, 0.4], index=["A", "B"]), "proportions lacks 2 of the bags, such as a"),
         ([0.5, 0.4, 0.3, 0.4], "proportions differs within the bag a"),
         (
             [0.5, 0.4, 0.1],

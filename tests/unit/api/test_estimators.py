@@ -371,6 +371,12 @@ def test_proportions_that_no_bag_has_are_refused_with_the_bag(frame, value, hint
         LLPClassifier(max_epochs=1).fit(features(frame), bags=frame["bag"], proportions=given | {name: value})
 
 
+def test_sums_in_place_of_proportions_are_recognised(frame):
+    sums = {bag: share * (frame["bag"] == bag).sum() for bag, share in proportions(frame).items()}
+    with pytest.raises(ValueError, match="divide label sums by the sizes of their bags"):
+        LLPClassifier(max_epochs=1).fit(features(frame), bags=frame["bag"], proportions=sums)
+
+
 def test_proportions_that_declared_noise_explains_are_counted(frame, caplog):
     given = proportions(frame)
     noisy = given | {sorted(given)[3]: -0.01}

@@ -122,7 +122,7 @@ def of_c07(value, label="label_sum"):
 IMPOSSIBLE = {
     "below 0": (
         of_c07(-5.0),
-        r"label_sum -5: labels of 0 and 1 sum to 0 up to the number of rows; correct it, or tell n",
+        r"label_sum -5: labels of 0 and 1 sum to 0 up to the number of rows; correct it, or state their n",
     ),
     "above the size": (of_c07(50.0).drop("size"), r"label_sum 50: labels of 0 and 1 .*label_kind=real for other"),
     "above 32 bits": (of_c07(1e300), r"label_sum 1e\+300: expected a number whose sum is at most 3e\+38; correct it$"),
@@ -132,9 +132,15 @@ IMPOSSIBLE = {
     ),
     "percent": (
         stated(rows(), mean=True).with_columns(pl.col("label_mean") * 100),
-        r"label_mean [\d.]+ \(and \d+ more\): means .* or divide percentages by 100, or tell noise by its epsilon=1.0",
+        r"label_mean [\d.]+ \(and \d+ more\): means .* or divide percentages by 100, or state their noise by epsilon=",
     ),
 }
+
+
+@pytest.mark.parametrize(("value", "option", "warns"), [(2.5, [], True), (2.0, [], False), (2.5, ["epsilon=1"], False)])
+def test_fractional_sums_of_labels_0_and_1_are_pointed_out(write, caplog, value, option, warns):
+    write("label_kind=binary", *option, bags=of_c07(value))
+    assert ("1 of the" in caplog.text and "no integers, such as 2.5 of bag 'c07'" in caplog.text) == warns
 
 
 @pytest.mark.parametrize("case", IMPOSSIBLE)
