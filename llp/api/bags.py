@@ -1,5 +1,6 @@
 """The arguments that describe bags, in every form, as arrays."""
 
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,10 +91,11 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
     else:
         label = np.asarray(y, np.float64) if instance is None else np.asarray(y, np.float64)[instance]
         label_sum = np.bincount(number, label, len(ids)).astype(np.float64)
-    order = np.argsort(ids.astype(str), kind="stable")  # the commands know ids as texts
+    known = np.array(texts(ids))  # the commands know ids as texts
+    order = np.argsort(known, kind="stable")
     place = np.empty(len(ids), np.int32)
     place[order] = np.arange(len(ids))
-    return BagLabels(place[number], size[order], label_sum[order], instance, ids[order].astype(str).tolist())
+    return BagLabels(place[number], size[order], label_sum[order], instance, known[order].tolist())
 
 
 def bag_ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
@@ -111,8 +113,10 @@ def bag_ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
         raise InputError("bags holds a missing value: name the bag of each instance")
     if ids.dtype.kind != "O":
         return ids, None
-    numbers = np.asarray(ids.tolist())  # a nullable column of integers comes as objects
-    return numbers if numbers.dtype.kind in "iu" else np.array(texts(ids)), None
+    values = [float(one) if isinstance(one, Decimal) else one for one in ids.tolist()]
+    numbers = np.asarray(values)  # a nullable column comes as objects, and texts sort otherwise than numbers
+    exact = numbers.dtype.kind in "iu" or (numbers.dtype.kind == "f" and bool((np.abs(numbers) < 2**53).all()))
+    return numbers if exact else np.array(texts(ids)), None
 
 
 _SEVERAL = (list, tuple, set, frozenset, np.ndarray, pl.Series)

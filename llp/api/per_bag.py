@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def _of_series(series: Any, name: str, ids: NDArray[Any], number: NDArray[np.int
     has_ids, of_instances = wanted <= set(labels), len(labels) == len(number)
     beside_bags = of_instances and rows is not None and series.index.equals(rows)
     each_its_own = len(ids) == len(number)
-    if has_ids and of_instances and series.index.dtype.kind in "iu":  # which may as well be the numbers of rows
+    if has_ids and of_instances and series.index.dtype.kind in "iuf":  # which may as well be the numbers of rows
         values = _numbers(series, name)
         if beside_bags and not each_its_own and _is_constant(values, number):
             return _of_instances(values, name, ids, number)
@@ -73,7 +74,7 @@ def _of_series(series: Any, name: str, ids: NDArray[Any], number: NDArray[np.int
 
 def _by_id(values: Any, name: str, ids: NDArray[Any]) -> BagNumbers:
     """Numbers (K,) by the ids that they are named by; those of other bags are left out."""
-    place = {text: i for i, text in enumerate(texts(ids))}
+    place = {text: i for known in (map(str, ids), texts(ids)) for i, text in enumerate(known)}
     named = [(place[text], value) for key, value in values.items() if (text := _text(key)) in place]
     where = [i for i, _ in named]
     if missing := sorted(set(range(len(ids))) - set(where)):
@@ -133,7 +134,7 @@ def _numbers(values: Any, name: str) -> BagNumbers:
 
 
 def texts(ids: Iterable[Any]) -> list[str]:
-    """Ids as texts, by which those of any type are compared: 3 and '3', a date and the Timestamp of its midnight."""
+    """Ids as texts, by which those of any type are compared: 3, 3.0 and "3", a date and the Timestamp of that day."""
     return [_text(one) for one in ids]
 
 
@@ -141,4 +142,5 @@ def _text(one: Any) -> str:
     is_moment = isinstance(one, date | np.datetime64)
     if is_moment and getattr(one, "tzinfo", None) is None:
         return str(np.datetime64(one, "us").item()).removesuffix(" 00:00:00")
-    return str(one)
+    is_whole = isinstance(one, float | np.floating | Decimal) and one % 1 == 0
+    return f"{one:.0f}" if is_whole else str(one)

@@ -50,8 +50,14 @@ def check_sums(
     Raises
     ------
     InputError
-        A sum does not fit into 32 bits; or labels are 0 and 1, and no noise, or none of this ε, explains a sum.
+        A sum does not fit into 32 bits; or labels are 0 and 1, and no noise, or none of this ε, explains a sum; or ε is
+        told of real labels.
     """
+    if epsilon is not None and label_kind == "real":
+        raise InputError(
+            f"Invalid epsilon={epsilon}: it is of the noise in sums of labels 0 and 1, expected none where labels are "
+            "real numbers"
+        )
     wrong = ~(np.abs(label_sum) <= LARGEST)
     expected, hints = f"expected a number whose sum is at most {LARGEST:.0e}", ["correct it"]
     if label_kind == "binary" and not wrong.any():
@@ -78,6 +84,6 @@ def check_sums(
         at = int(np.argmax(wrong))
         value = label_sum[at] if stated == "label_sum" else label_sum[at] / size[at]
         further = f" (and {int(wrong.sum()) - 1} more)" if wrong.sum() > 1 else ""
-        said = f"bag {ids[at]!r} of {size[at]} rows has {stated} {value:g}{further}"
+        said = f"bag {ids[at]!r} of {size[at]} rows has {stated} {value:.9g}{further}"
         raise InputError(f"{said}: {expected}; {', or '.join(hints)}")
     return int(outside(label_sum, size).sum()) if label_kind == "binary" else 0

@@ -57,6 +57,12 @@ class StatedBags:
         like_binary = (value == np.floor(value)).all() if self.label == "label_sum" else (value >= 0).all()
         return "binary" if possible.all() or (like_binary and possible.mean() > 0.5) else "real"
 
+    @property
+    def may_be_percentages(self) -> bool:
+        """Whether the stated means lie in 0 to 100, and not in 0 to 1."""
+        value = self.frame[self.label]
+        return self.label == "label_mean" and bool(value.is_between(0, 100).all() and (value > 1).any())
+
 
 def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> StatedBags:
     """Read the files of bags.

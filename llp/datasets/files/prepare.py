@@ -119,7 +119,9 @@ def prepare(
         of_bags, kind = None, None if label is None else label.kind
         noise: dict[str, float] = {} if epsilon is None else {"epsilon": epsilon}
         if options.roles.bag_column is not None:
-            of_bags, kind, stated = _bags(train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags)
+            of_bags, kind, stated = _bags(
+                train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags, noisy=epsilon is not None
+            )
             noise |= _check_sums(of_bags, kind, stated, epsilon)
         assert kind is not None
         written = {
@@ -185,7 +187,7 @@ def _tell_no_date(raw_columns: Sequence[RawColumn], date_format: str) -> None:
 
 def _bags(
     train: Staged, recipe: Recipe, bags: FilesGiven | None, kind: LabelKind | None, *, sizes: Sizes,
-    unmatched: Unmatched,
+    unmatched: Unmatched, noisy: bool,
 ) -> tuple[pl.DataFrame, LabelKind, str]:  # fmt: skip
     """Id, size and label sum of the bags of the train rows, the kind of the labels, and by what the sums are stated."""
     roles, reading = recipe.options.roles, recipe.options.reading
@@ -213,8 +215,10 @@ def _bags(
         return joined.drop_nulls().select("id", "size", "label_sum"), kind, "label_sum"
     stated = read_bags(_listed(bags), column, reading)
     if kind is None:
-        kind = stated.label_kind if roles.label_kind == "auto" else roles.label_kind
-        log.info("the labels are taken as %s; label_kind=binary or real says otherwise", kind)
+        found = "binary" if noisy else stated.label_kind  # noise is told of labels of 0 and 1 alone
+        kind = found if roles.label_kind == "auto" else roles.label_kind
+        percent = "; percentages of 0 and 1 have to be divided by 100" if stated.may_be_percentages else ""
+        log.info("the labels are taken as %s; label_kind=binary or real says otherwise%s", kind, percent)
     return match_bags(counts, stated, sizes=sizes, unmatched=unmatched), kind, stated.label
 
 

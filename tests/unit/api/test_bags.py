@@ -2,6 +2,7 @@
 
 import random
 from datetime import date, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from llp.errors import InputError
 IDS = {
     "numbers from 0": lambda i: i,
     "numbers": lambda i: 7 * i - 20,
+    "numbers with a point": lambda i: i / 2 + 0.25,
+    "decimals": lambda i: Decimal(3 * i) / 2,
     "texts of numbers": str,
     "texts": lambda i: f"bag {i}",
     "dates": lambda i: date(2026, 1, 1) + timedelta(days=i),
@@ -88,8 +91,10 @@ def test_every_form_of_proportions_and_sizes_gives_the_same_bags_or_one_error(ca
     make = {**BY_ID, **BY_POSITION}[form]
     found = or_error(lambda: bag_labels(len(ids), None, bags, make(of_bag, ids, rows), make(sizes, ids, rows)))
     if isinstance(found, InputError):  # the same numbers would be another's under another reading
-        each_its_own, by_row_number = len(of_bag) == len(ids), isinstance(ids[0], int) and "Series" in form
-        assert (each_its_own and (form in BY_POSITION or by_row_number)) or "Series of each" in form, found
+        each_its_own, by_row_number = len(of_bag) == len(ids), isinstance(ids[0], int | float) and "Series" in form
+        beside_nothing = form == "column beside the bags" and rows is None
+        of_each = "Series of each" in form or beside_nothing
+        assert of_each or (each_its_own and (form in BY_POSITION or by_row_number)), found
         assert "to_dict()" in str(found) or "dict(zip(bags" in str(found)
         return
     for name in ("number", "size", "label_sum"):
@@ -116,6 +121,15 @@ def test_numbers_of_bags_of_one_instance_are_taken_by_id_or_where_the_order_is_c
         bag_labels(3, None, [30, 10, 20], [0.3, 0.1, 0.2], None)
     np.testing.assert_array_equal(bag_labels(3, None, [10, 20, 30], [0.1, 0.2, 0.3], None).label_sum, [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(bag_labels(2, None, [20, 10], {10: 0.1, 20: 0.2}, [1, 1]).label_sum, [0.1, 0.2])
+
+
+def test_ids_that_are_floats_are_known_by_whole_numbers_and_those_too_large_for_floats_are_told_apart():
+    bags = np.array([10.0, 2.0, 10.0, 2.0], dtype=object)
+    for form in ({10: 0.1, 2: 0.2}, {"10": 0.1, "2": 0.2}, [0.2, 0.1], pd.Series([0.1, 0.2], index=[10, 2])):
+        found = bag_labels(4, None, bags, form, None)
+        assert dict(zip(found.ids, found.proportion.tolist(), strict=True)) == {"10": 0.1, "2": 0.2}
+    large = [Decimal(2**53), Decimal(2**53 + 1)]
+    assert len(bag_labels(2, None, large, dict.fromkeys(large, 0.5), None).ids) == 2
 
 
 def test_numbers_of_each_instance_where_every_instance_names_one_bag_in_a_list():

@@ -386,3 +386,5 @@ def test_proportions_that_declared_noise_explains_are_counted(frame, caplog):
     for wrong in (0, 1e-300, float("nan")):
         with pytest.raises(ValueError, match=r"^Invalid epsilon=[\w.-]+: expected a number >= 1e-36, or None"):
             LLPClassifier(epsilon=wrong).fit(features(frame), bags=frame["bag"], proportions=given)
+    with pytest.raises(ValueError, match=r"^Invalid epsilon=0.5: .*expected none where labels are real numbers$"):
+        LLPRegressor(epsilon=0.5).fit(features(frame), bags=frame["bag"], proportions=given)

@@ -165,6 +165,25 @@ def test_sums_that_declared_noise_explains_are_counted_and_others_refused(write,
         write("label_kind=binary", "epsilon=0.5", name="far", bags=of_c07(-500.0))
 
 
+def test_declared_noise_makes_labels_binary_and_is_refused_of_real_ones(write):
+    noisy = stated(rows()).with_columns(label_sum=pl.col("label_sum") * 3.0 - 20).drop("size")
+    assert write("epsilon=0.5", bags=noisy).label_kind == "binary"
+    with pytest.raises(InputError, match=r"^Invalid epsilon=0.5: .*expected none where labels are real numbers$"):
+        write("label_kind=real", "epsilon=0.5", name="real", bags=noisy)
+
+
+def test_means_that_may_be_percentages_are_told(write, caplog):
+    caplog.set_level("INFO")
+    write(bags=stated(rows(), mean=True).with_columns(pl.col("label_mean") * 100))
+    assert "taken as real; label_kind=binary or real says otherwise; percentages of 0 and 1 have to be" in caplog.text
+
+
+def test_the_border_of_what_a_mean_may_be_is_told_in_all_digits(write):
+    write(bags=of_c07(1 + 5e-7, "label_mean"))
+    with pytest.raises(InputError, match=r"c07.* has label_mean 1.000002: "):
+        write(name="above", bags=of_c07(1 + 2e-6, "label_mean"))
+
+
 def test_a_mean_with_few_digits_is_no_impossible_sum(write):
     whole = stated(rows(), mean=True).with_columns(label_mean=pl.col("label_mean").round(2))
     assert write("label_kind=binary", bags=whole).label_kind == "binary"
