@@ -17,9 +17,9 @@ from llp.config.schema import (
     ModelConfig,
     NoiseOnSums,
     OptimizerConfig,
-    Parsed,
     PreparedDataset,
     ProtocolConfig,
+    ReadAs,
     TargetConfig,
     Threads,
     TrainerConfig,
@@ -105,8 +105,8 @@ def _listed(given: str | list[str] | None) -> list[str] | None:
 
 _Chosen = Annotated[str, Field(min_length=1)]
 _SomeNames = _Chosen | Annotated[list[_Chosen], Field(min_length=1)]
-_Names = Annotated[list[str] | None, Parsed(_SomeNames | None, _listed)]
-_Items = Annotated[list[str] | None, Parsed(str | list[str] | None, _listed)]
+_Names = Annotated[list[str] | None, ReadAs(_SomeNames | None, _listed)]
+_Items = Annotated[list[str] | None, ReadAs(str | list[str] | None, _listed)]
 
 
 class AnalyzeConfig(ConfigGroup):
@@ -167,8 +167,8 @@ class DashboardConfig(WandBProject):
 class PredictConfig(ConfigGroup):
     """`conf/predict.yaml`."""
 
-    run: Annotated[list[str], Parsed(_SomeNames, _listed)]
-    files: Annotated[list[str] | None, Parsed(_SomeNames | None, _listed)]
+    run: Annotated[list[str], ReadAs(_SomeNames, _listed)]
+    files: Annotated[list[str] | None, ReadAs(_SomeNames | None, _listed)]
     dataset: DatasetConfig | None = None
     grouping_key: Any  # a dataset names its default key and model; they play no part here
     model: Any

@@ -31,7 +31,7 @@ Project = Annotated[str, like(r"[^/\\#?%:\x00-\x1f]{1,128}", "a name of up to 12
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ReadAs:
     """In an annotation: what is written in YAML, and what becomes of it once it is checked."""
 
     written: Any
@@ -42,7 +42,7 @@ class Parsed:
         return core_schema.no_info_after_validator_function(self.parse, handler.generate_schema(self.written))
 
 
-Folder = Annotated[Path, Parsed(Annotated[str, like(r"[^\x00]+", "a folder")], Path)]
+Folder = Annotated[Path, ReadAs(Annotated[str, like(r"[^\x00]+", "a folder")], Path)]
 
 
 Threads = Annotated[int, Field(ge=1, le=1024)]  # an operating system refuses many more
@@ -159,7 +159,7 @@ def _key_of(options: ConfigGroup) -> GroupingKey:
 
 KeyOptions = Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
 """`conf/grouping_key`."""
-KeyGroup = Annotated[GroupingKey, Parsed(KeyOptions, _key_of)]
+KeyGroup = Annotated[GroupingKey, ReadAs(KeyOptions, _key_of)]
 
 
 class MethodConfig(TargetConfig):
@@ -235,7 +235,7 @@ def _noise_of(options: NoiseConfig) -> Noise:
     return Noise(**options.model_dump())
 
 
-NoiseOnSums = Annotated[Noise, Parsed(NoiseConfig, _noise_of)]
+NoiseOnSums = Annotated[Noise, ReadAs(NoiseConfig, _noise_of)]
 
 
 SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
