@@ -94,7 +94,7 @@ def read_matrices(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     matrices, problems = {}, []
     for path in sorted((folder / _FOLDER).glob("[!.]*.parquet")):
         try:
-            matrix = pl.read_parquet(path, columns=list(_COLUMNS))
+            matrix = pl.read_parquet(path, columns=list(_COLUMNS), glob=False)
             matrix.select(pl.col("separation").cast(pl.List(pl.Float64)), pl.col("label_mean").cast(pl.Float64))
         except (OSError, pl.exceptions.PolarsError) as error:
             problems.append(f"{path} cannot be used ({str(error).splitlines()[0]}); remove it")

@@ -42,12 +42,15 @@ def write_given_bags(
 
 def read_bag_ids(folder: Path) -> pl.Series:
     """The ids (K,), as text, of a table's given bags in the order of their numbers."""
-    return pl.read_parquet(folder / BAGS, columns=["id"])["id"]
+    return pl.read_parquet(folder / BAGS, columns=["id"], glob=False)["id"]
 
 
 def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Row and bag of each pair of the two (M,), rows not falling, and the sum of each bag's labels (K,)."""
-    bag, label_sum = np.load(folder / BAG, mmap_mode="r"), pl.read_parquet(folder / BAGS)["label_sum"].to_numpy()
+    bag, label_sum = (
+        np.load(folder / BAG, mmap_mode="r"),
+        pl.read_parquet(folder / BAGS, glob=False)["label_sum"].to_numpy(),
+    )
     if (folder / BAG_ROW).is_file():
         return np.load(folder / BAG_ROW), bag, label_sum
     row = np.flatnonzero(bag != NO_BAG)
@@ -70,5 +73,5 @@ def n_sums_outside(folder: Path) -> int:
     """How many of a table's given bags have a label sum that labels of 0 and 1 cannot: noise, then."""
     if not (folder / BAGS).is_file():
         return 0
-    bags = pl.read_parquet(folder / BAGS, columns=["label_sum", "size"])
+    bags = pl.read_parquet(folder / BAGS, columns=["label_sum", "size"], glob=False)
     return int(outside(bags["label_sum"].to_numpy(), bags["size"].to_numpy()).sum())

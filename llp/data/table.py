@@ -84,7 +84,7 @@ class InstanceTable:
                     f"remove {self.folder} and prepare it again."
                 )
         with reading(self.folder, "columns.parquet"):
-            names = list(pl.read_parquet_schema(self.folder / "columns.parquet"))
+            names = list(pl.scan_parquet(self.folder / "columns.parquet", glob=False).collect_schema())
         if names != self.categorical_names:
             raise InputError(
                 f"{self.folder / 'columns.parquet'} holds other columns than schema.json says; "
@@ -117,7 +117,7 @@ class InstanceTable:
 
     def codes(self, column: str) -> NDArray[np.int32]:
         """(N,) int32: the codes of one categorical column, contiguous."""
-        frame = pl.read_parquet(self.folder / "columns.parquet", columns=[column])
+        frame = pl.read_parquet(self.folder / "columns.parquet", columns=[column], glob=False)
         return frame[column].to_numpy()
 
     def vocabulary(self, column: str) -> pl.DataFrame:

@@ -63,7 +63,7 @@ def read_vocabulary(table: Path, place: int) -> pl.DataFrame:
     """
     path = table / FOLDER / f"{place}.parquet"
     with reading(table, f"{FOLDER}/{place}.parquet"):
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path, glob=False)
     if frame.schema != pl.Schema({"value": pl.String, "code": pl.Int32}):
         raise InputError(f"{path} holds no vocabulary; remove {table} and prepare it again.")
     return frame

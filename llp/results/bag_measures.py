@@ -29,7 +29,7 @@ def read_analysis(path: Path) -> tuple[pl.DataFrame | None, str]:
     if not path.is_file():
         return None, f"{path} is not there; write it: {command}"
     try:
-        rows = pl.read_parquet(path)
+        rows = pl.read_parquet(path, glob=False)
         shown_keys(rows).select("grouping_key", pl.col(*HARDNESS).is_finite())
     except (OSError, pl.exceptions.PolarsError) as error:
         problem = str(error).splitlines()[0]

@@ -99,7 +99,7 @@ def kept_keys(config: DictConfig, *, analyze: bool) -> list[str]:
             raise InputError(f"Unknown keys of the benchmark of dataset {config.dataset.name}: expected {expected}")
         _analyze(config)
     try:
-        rows = pl.read_parquet(path, columns=["grouping_key", "kind", "in_benchmark"])
+        rows = pl.read_parquet(path, columns=["grouping_key", "kind", "in_benchmark"], glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}): remove it") from None
     keys: list[str] = rows.filter((pl.col("kind") == "feature") & pl.col("in_benchmark"))["grouping_key"].to_list()

@@ -57,7 +57,7 @@ class TableRows:
     def __init__(self, table: InstanceTable) -> None:
         self._table = table
         ids = table.folder / "ids.parquet"
-        self._ids = pl.scan_parquet(ids) if ids.is_file() else None
+        self._ids = pl.scan_parquet(ids, glob=False) if ids.is_file() else None
         self.n_rows = table.n_rows
         self.id_schema = pl.Schema() if self._ids is None else self._ids.collect_schema()
 

@@ -77,7 +77,6 @@ class FilesReader:
     seen: set[str] = field(default_factory=set)
     starts: list[tuple[str, int]] = field(default_factory=list)
     _records: Counter[str] = field(default_factory=Counter)
-    _texts: dict[str, None] = field(default_factory=dict)
     _headers: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -121,7 +120,7 @@ class FilesReader:
     def add(self, parsed: Parsed) -> None:
         """Take in what was found in a block."""
         self.bad_lines.add(parsed.messages)
-        if parsed.file not in self._records:
+        if not self._records[parsed.file]:
             self.starts.append((parsed.file, self._records.total()))
         self._records[parsed.file] += parsed.records
         self._headers[parsed.file] += parsed.headers
@@ -129,8 +128,8 @@ class FilesReader:
     def finish(self) -> None:
         """Refuse files without a record, once all are read; those of a folder may have none."""
         named = {str(file.path) for file in self.files.files if file.named}
-        for name in self._texts:
-            if self._records[name] == 0 and (not self._records.total() or name in named):
+        for name, records in self._records.items():
+            if not records and (not self._records.total() or name in named):
                 raise InputError(f"{name} holds no record.")
 
     def _typed(self, file: DataFile, types: Mapping[str, pl.DataType]) -> Iterator[Callable[[], Parsed]]:
@@ -183,7 +182,7 @@ class FilesReader:
             if file.partition:
                 log.info("columns of the folders' names: %s", ", ".join(file.partition))
         self.seen.update(names)
-        self._texts[name] = None
+        self._records.setdefault(name, 0)
         first = self.first
         if missing := [one for one in self.wanted if one not in names]:
             raise InputError(f"{name} has no column {missing[0]!r}, which {first} has; it has {', '.join(names)}")
