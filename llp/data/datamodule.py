@@ -81,6 +81,8 @@ class LLPDataModule(L.LightningDataModule):
 
     Attributes
     ----------
+    unit : LabelUnit
+        In which training sees real labels.
     source : InstanceTable
         What minibatches are gathered from: the table or its copy. The rows of all bags, and `test_rows`, are its rows.
     bags_overlap : bool
@@ -135,7 +137,7 @@ class LLPDataModule(L.LightningDataModule):
         self.test_bags = None if len(self.test_rows) else of_bags
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(self.source.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
-        self._unit = AS_GIVEN if unit_of is None else unit_of(self.train_bags)
+        self.unit = AS_GIVEN if unit_of is None else unit_of(self.train_bags)
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
         n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
@@ -158,9 +160,9 @@ class LLPDataModule(L.LightningDataModule):
         """
         self._resident = table_on(self.source, device)
         if self._instance_labels:
-            self._train: Gatherer = ResidentInstances(self._resident, self.train_bags.rows, self._unit)
+            self._train: Gatherer = ResidentInstances(self._resident, self.train_bags.rows, self.unit)
         else:
-            self._train = ResidentBags(self._resident, self._unit.of_bags(self.train_bags))
+            self._train = ResidentBags(self._resident, self.unit.of_bags(self.train_bags))
         return self._train
 
     def _gatherer(self, what: Rows | Bags) -> Gatherer:
@@ -183,9 +185,9 @@ class LLPDataModule(L.LightningDataModule):
             ids = self._read_ahead(self._train_minibatches, self.train_bags)
             return Chunks(self._train, ids, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
         if self._instance_labels:
-            dataset: Dataset[Any] = InstanceDataset(self.source, self.train_bags.rows, self._unit)
+            dataset: Dataset[Any] = InstanceDataset(self.source, self.train_bags.rows, self.unit)
         else:
-            dataset = BagDataset(self.source, self._unit.of_bags(self.train_bags))
+            dataset = BagDataset(self.source, self.unit.of_bags(self.train_bags))
         return EpochLoader(self._from_host(dataset, self._read_ahead(self._train_minibatches, self.train_bags)))
 
     @property
@@ -193,8 +195,8 @@ class LLPDataModule(L.LightningDataModule):
         """What the method is told of the whole train split."""
         order = self._bag_order
         bags = self.train_bags if order is None else in_table(self.train_bags, order.order)
-        bags = self._unit.of_bags(bags)
-        return TrainSplit(Features.of(self.table), bags, self.key, self.minibatches_per_epoch, self._unit)
+        bags = self.unit.of_bags(bags)
+        return TrainSplit(Features.of(self.table), bags, self.key, self.minibatches_per_epoch, self.unit)
 
     @property
     def minibatches_per_epoch(self) -> int:

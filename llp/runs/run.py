@@ -139,11 +139,15 @@ def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
 
 def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy, noise: Noise | None) -> None:
     """Log on what a run trains, and by what its epoch is chosen."""
+    from llp.data.label_unit import AS_GIVEN
+
     name, bags = describe(run), data.train_bags
     log.info("%s: %d bags, %d train and %d test instances", name, len(bags), len(bags.rows), len(data.test_rows))
     if method.trains and data.protocol == "holdout":
         picking = monitor_of(method, select_by).name
         log.info("%s: %s over %d held-out bags picks the epoch", name, picking, len(data.held_out_bags))
+    if data.unit != AS_GIVEN:
+        log.info("%s: trains on (label - %g) / %g, by the train bags' sums", name, data.unit.mean, data.unit.scale)
     if data.n_left_out_bags:
         said = "%s: bags overlap: %d that share rows with held-out or test bags are not trained on where these measure"
         log.info(said, name, data.n_left_out_bags)
