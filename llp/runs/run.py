@@ -100,7 +100,7 @@ def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
     if attempt.lost:
         minutes = config.checkpoint_minutes
         begins = "begins again, no checkpoint was written before it was cut off"
-        log.info("%s: %s (checkpoint_minutes=%s)", describe(run), begins, minutes)
+        log.info("%s: %s (checkpoint_minutes=%g)", describe(run), begins, minutes)
     keep = config.keeps_weights or run.weights_path.is_file()  # as the result that this one replaces
     write_atomically(attempt.work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
     earlier, first = _first_stage(config, table)

@@ -346,7 +346,7 @@ def test_run_that_begins_anew_without_a_checkpoint_says_so(tiny, caplog):
     caplog.set_level("INFO")
     run_one(tiny())
     run_of(tiny()).result_path.unlink()
-    assert "begins anew" not in caplog.text
+    assert "begins again" not in caplog.text
     assert run_one(tiny()).attempt == 2
     assert "begins again, no checkpoint was written before it was cut off (checkpoint_minutes=5)" in caplog.text
 

@@ -292,8 +292,8 @@ def test_command_scores_raw_lines(ctr, write, tmp_path):
 
 
 UNFIT = {
-    "no run": (("run=[]", "files=raw.csv"), "Invalid run=[]: it names nothing;"),
-    "no files": (("files=[]",), "Invalid files=[]: it names nothing;"),
+    "no run": (("run=[]", "files=raw.csv"), "Invalid run=[]: expected a text or a list that is not empty"),
+    "no files": (("files=[]",), "Invalid files=[]: expected a text or a list that is not empty"),
     "a folder to write": (("files=raw.csv", "out=folder.csv"), "Invalid out=folder.csv: it is a folder;"),
     "the file that is scored": (("files=raw.csv", "out=raw.csv"), "Invalid out=raw.csv: it is a file that is scored;"),
     "a link to one": (
