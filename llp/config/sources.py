@@ -55,7 +55,8 @@ def with_names(path: ConfigSearchPath) -> ConfigSearchPath:
     path = copy.deepcopy(path)
     made = (f"{GroupingKeySource.scheme()}://", f"{OwnDatasetSource.scheme()}://{data_dir()}")
     elements = path.get_path()
-    for i in [i for i, one in enumerate(elements) if one.provider == "main"]:
+    # of a command without groups that is called, not started, Hydra puts the package itself there
+    for i in [i for i, one in enumerate(elements) if one.provider == "main" and one.path != "pkg://llp"]:
         elements[i + 1 : i + 1] = [SearchPathElement("llp", place) for place in made]
     return path
 

@@ -3,10 +3,12 @@
 import hydra
 import pytest
 from hydra import initialize_config_dir
+from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra.version import VersionBase, getbase
 
 from llp.config.composition import CompositionError, compose, register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.sources import with_names
 
 GIVEN = [
     [],
@@ -34,3 +36,9 @@ def test_it_takes_its_own_rules_and_leaves_those_of_the_process(monkeypatch):
     with pytest.raises(CompositionError, match=r"Invalid methd=1: expected an option of llp\.train"):
         compose("train", ["methd=1"])
     assert type(getbase()) is object
+
+
+def test_a_command_without_groups_has_none_when_it_is_called():
+    path = ConfigSearchPathImpl()
+    path.append("main", "pkg://llp")  # Hydra puts it there where the command's module is not __main__
+    assert [one.path for one in with_names(path).get_path()] == ["pkg://llp"]
