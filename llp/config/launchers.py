@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from llp.config.complaints import like
@@ -124,6 +125,7 @@ def _is_journal(path: Path) -> bool:
 
 def forget_namesakes() -> None:
     """Make Hydra forget other plugins of these names, where they are installed: they would be the schemas of ours."""
+    Plugins.instance()  # loads them, and their schemas with them
     known = ConfigStore.instance().repo.get("hydra", {})
     for group, names in (("launcher", ("joblib", "submitit_slurm", "ray")), ("sweeper", ("optuna",))):
         for name in names:

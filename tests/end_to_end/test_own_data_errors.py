@@ -246,7 +246,7 @@ CALLS = {
     ),
     "a parameter of the wrong kind": (
         lambda: LLPClassifier(learning_rate=-1).fit(X, Y, bags=BAGS),
-        r"^Invalid learning_rate=-1: expected a number >= 0, such as learning_rate=0.001$",
+        r"^Invalid learning_rate=-1\.0: expected a number >= 0, such as learning_rate=0.001$",
     ),
     "no bag left to train on": (
         lambda: LLPClassifier().fit(X, Y, bags=np.zeros(40)),

@@ -105,7 +105,7 @@ def test_a_signal_ends_it_with_a_line(tmp_path, train, moment, number):
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert re.fullmatch(rf"stopped by {number.name}(; the same command goes on)?\n", err)
+    assert re.fullmatch(rf"stopped by {number.name}(; the same command starts over)?\n", err)
     data = tmp_path / "data"
     assert [path.name for path in data.glob("*")] == ([] if moment == "importing" else [".criteo_ctr.lock"])
 

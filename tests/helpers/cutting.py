@@ -94,6 +94,8 @@ def content(path):
         return untimed_curve(path)
     if path.suffix == ".pt":  # the archive's inner folder is named after the process
         return {name: digest(tensor.numpy().tobytes()) for name, tensor in torch.load(path, weights_only=True).items()}
+    if path.parent.name == "grids":  # how it was started is the launcher's
+        return {name: value for name, value in json.loads(path.read_text()).items() if name != "started"}
     return digest(path.read_bytes())
 
 

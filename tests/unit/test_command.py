@@ -10,6 +10,7 @@ import pytest
 from llp import signals
 from llp.command import _Output, command, told_in_a_line
 from llp.config import hydra_main
+from llp.config.commands import COMMANDS
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_a_stopped_command_says_whether_it_goes_on(monkeypatch, capsys, name, ag
     monkeypatch.setattr(signals, "listen", lambda: None)
     monkeypatch.setattr(hydra_main, "register", stopped)
     with pytest.raises(SystemExit):
-        hydra_main.command_of(name)(lambda config: None)()
+        hydra_main.command_of(COMMANDS[name])(lambda config: None)()
     assert capsys.readouterr().err == f"stopped by SIGTERM; the same command {again}\n"
 
 

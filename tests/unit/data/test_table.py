@@ -278,7 +278,7 @@ def test_columns_of_another_table_are_refused(tmp_path, folder):
 
 
 def test_table_made_by_something_else_is_refused_with_what_differs(folder):
-    with pytest.raises(InputError, match=r'made by \{"seed": 0\}, this run asks for \{"seed": 1\}\. Remove'):
+    with pytest.raises(InputError, match=r'made by \{"seed": 0\}, this run asks for \{"seed": 1\}\. Make it again'):
         InstanceTable.open(folder, {"_target_": "made", "seed": 1})
     with pytest.raises(InputError, match=r'made by \{\}, this run asks for \{"reading.decimal": "comma"\}\.'):
         InstanceTable.open(folder, {"_target_": "made", "seed": 0, "reading": {"decimal": "comma"}})

@@ -1,13 +1,14 @@
 """The sweeper of grids with launchers that break: a point that kills its worker leaves the others."""
 
+import importlib
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
+from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from omegaconf import OmegaConf
 
-from hydra_plugins.llp_grid import GridSweeper
 from llp.runs.batches import LostPointError
 
 POINTS = [[f"seed={seed}"] for seed in range(8)]
@@ -31,8 +32,11 @@ class Launcher:
 
 @pytest.fixture
 def jobs_of(tmp_path):
+    Plugins.instance()  # loads Hydra's sweepers again, if they were imported before
+    sweepers = importlib.import_module("hydra_plugins.llp_grid")
+
     def launch(launcher):
-        sweeper = GridSweeper(None)
+        sweeper = sweepers.GridSweeper(None)
         sweeper.launcher = launcher
         sweeper.config = OmegaConf.create({"hydra": {"sweep": {"dir": str(tmp_path)}}})
         return sweeper._launch(POINTS)
