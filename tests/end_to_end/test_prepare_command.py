@@ -133,7 +133,7 @@ def test_signals_at_random_moments_end_it_with_a_line(tmp_path, train, whole):
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         assert process.returncode in (128 + number, 0)  # 0: it was done
-        assert re.fullmatch(rf"(stopped by {number.name}(; the same command goes on)?\n)?", err)
+        assert re.fullmatch(rf"(stopped by {number.name}(; the same command starts over)?\n)?", err)
         left = sorted(path.name for path in (tmp_path / "data").iterdir()) if (tmp_path / "data").exists() else []
         assert left in ([], [".criteo_ctr.lock"], [".criteo_ctr.lock", "criteo_ctr"])
         if "criteo_ctr" in left:
