@@ -14,6 +14,12 @@ from tests.helpers.every_method import batch_of, learning_from_bags, prepare
 STEPS = 200
 SETTINGS = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8}
 SIZES = [3, 1, 4, 2]
+QUICK = [
+    ("dllp_bce", "binary"),
+    ("llp_vat", "binary"),
+    ("genbags", "real"),
+    ("mean_map", "binary"),
+]  # the others are slow
 
 
 @pytest.fixture
@@ -60,7 +66,10 @@ def assert_close(weights, expected):
 
 
 @pytest.mark.run
-@pytest.mark.parametrize(("name", "kind"), learning_from_bags())
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [one if one in QUICK else pytest.param(*one, marks=pytest.mark.slow) for one in learning_from_bags()],
+)
 def test_200_steps_of_every_method_are_the_compiled_ones(name, kind, tables, request):
     rows, expected = trained(name, kind, tables)
     assert RowsInTorch not in rows
