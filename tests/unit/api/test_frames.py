@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from llp import LLPClassifier
+from llp.api import base
 from llp.api.frames import as_frame
 from llp.errors import InputError
 
@@ -47,7 +48,7 @@ def table(n=400):
 
 
 @pytest.mark.parametrize("fitted_on", ["frame", "polars", "array"])
-def test_predictions_for_a_frame_and_for_an_array_are_the_same(fitted_on):
+def test_predictions_for_a_frame_and_for_an_array_are_the_same(fitted_on, monkeypatch):
     frame = table()
     forms = {
         "frame": frame,
@@ -70,7 +71,8 @@ def test_predictions_for_a_frame_and_for_an_array_are_the_same(fitted_on):
         classifier.predict_proba(frame.to_numpy()[:, :2])
     with pytest.raises(InputError, match=r"X has 0 row\(s\) and 3 column\(s\): expected at least 1"):
         classifier.predict_proba(frame[:0])
-    with pytest.raises(InputError, match=r"X holds inf in row 7 of column '(price|x0)'"):
+    monkeypatch.setattr(base, "SCORED_ROWS", 5)
+    with pytest.raises(InputError, match=r"row 7: column '(price|x0)' holds 'inf', which is no number"):
         classifier.predict_proba(frame.assign(price=[0.5] * 7 + [np.inf] * 393))
 
 
@@ -81,13 +83,16 @@ def test_predictions_for_a_frame_and_for_an_array_are_the_same(fitted_on):
         (table()[[]], "expected at least 2"),
         (pl.DataFrame(), "expected at least 2"),
         (pd.Series([1.0, 2.0]), "Expected a 2-dimensional container but got"),
-        (pd.DataFrame({"a": [1, 2], "b": [0.5, -np.inf]}), "X holds -inf in row 1 of column 'b'"),
+        (
+            pd.DataFrame({"a": [1, 2], "b": [0.5, -np.inf]}),
+            "row 1: column 'b' holds -inf, but a number of a table lies within",
+        ),
         (
             pl.DataFrame({"a": [1e300, None]}),
-            r"X holds 1e\+300 in row 0 of column 'a'.*expected numbers of at most 3.4e\+38",
+            r"row 0: column 'a' holds 1e\+300, but a number of a table lies within ±3.4e\+38",
         ),
-        (np.array([[1, 2], [1e39, 3]]), r"X holds 1e\+39 in row 1 of column 'x0'"),
-        (np.array([[1, 2], [10**400, 3]], dtype=object), "X holds inf in row 1 of column 'x0'"),
+        (np.array([[1, 2], [1e39, 3]]), r"row 1: column 'x0' holds 1e\+39, but"),
+        (np.array([[1, 2], [10**400, 3]], dtype=object), "row 1: column 'x0' holds inf, but"),
         (
             pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}),
             "column 'b' of X holds list objects: write them as texts or numbers",
