@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.schema import LabelKind
+from llp.data.schema import LARGEST_NUMBER, LabelKind
 from llp.errors import InputError
 
 ROUNDING = 1e-6  # of a proportion: what a mean that was written with few digits, times the size, may be off
 REACH = 50.0  # scales of Laplace noise; beyond it lies one sum in e^50
-LARGEST = float(np.finfo(np.float32).max)
 
 
 def outside(label_sum: NDArray[np.float64], size: NDArray[np.int64], reach: float = 0.0) -> NDArray[np.bool_]:
@@ -58,8 +57,8 @@ def check_sums(
             f"Invalid epsilon={epsilon}: it is of the noise in sums of labels 0 and 1, expected none where labels are "
             "real numbers"
         )
-    wrong = ~(np.abs(label_sum) <= LARGEST)
-    expected, hints = f"expected a number whose sum is at most {LARGEST:.0e}", ["correct it"]
+    wrong = ~(np.abs(label_sum) <= LARGEST_NUMBER)
+    expected, hints = f"expected a number whose sum is at most {LARGEST_NUMBER:.0e}", ["correct it"]
     if label_kind == "binary" and not wrong.any():
         wrong = outside(label_sum, size, 0.0 if epsilon is None else REACH / epsilon)
         if stated == "label_sum":

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from polars.exceptions import PolarsError
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,6 +17,7 @@ from llp.errors import InputError
 from llp.files import naming
 
 FORMAT_VERSION = 1
+LARGEST_NUMBER = float(np.finfo(np.float32).max)  # that a table holds
 
 LabelKind = Literal["binary", "real"]
 

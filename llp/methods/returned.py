@@ -15,13 +15,9 @@ def check_scores(scores: Any, model: Any) -> None:
     InputError
         Says what the model returned, and where.
     """
-    if not isinstance(scores, Tensor):
-        problem = f"{scores!r}" if scores is None else f"a {type(scores).__name__}"
-    elif scores.ndim != 1:
-        problem = f"a tensor of shape {tuple(scores.shape)}"
-    else:
-        return
-    raise InputError(f"expected scores of shape (n,), got {problem} from {place(type(model).forward.__code__)}")
+    if not isinstance(scores, Tensor) or scores.ndim != 1:
+        found = place(type(model).forward.__code__)
+        raise InputError(f"expected scores of shape (n,), got {_kind(scores)} from {found}")
 
 
 def check_loss(loss: Any, method: Any) -> None:
@@ -32,14 +28,15 @@ def check_loss(loss: Any, method: Any) -> None:
     InputError
         Says what the method returned, and where.
     """
-    if not isinstance(loss, Tensor):
-        problem = f"{loss!r}" if loss is None else f"a {type(loss).__name__}"
-    elif loss.ndim:
-        problem = f"a tensor of shape {tuple(loss.shape)}"
-    elif not loss.requires_grad:
-        problem = "a tensor without gradient"
-    else:
+    if isinstance(loss, Tensor) and not loss.ndim and loss.requires_grad:
         return
     kind = type(method)
     function = kind.bag_loss if kind.batch_loss.__module__ == "llp.methods.base" else kind.batch_loss
+    problem = "a tensor without gradient" if isinstance(loss, Tensor) and not loss.ndim else _kind(loss)
     raise InputError(f"expected a scalar tensor with a gradient, got {problem} from {place(function.__code__)}")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return "None" if value is None else f"a {type(value).__name__}"

@@ -23,7 +23,7 @@ Solver = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 def transport_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Tensor) -> Tensor:
     """Labels of the unregularised problem, by `ot.emd`: the second row of its plan, times k."""
-    return _plan_labels(scores, segment, size, label_sum.round(), ot.emd)
+    return _plan_labels(scores, size, label_sum.round(), ot.emd)
 
 
 def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Tensor, *, reg: float) -> Tensor:
@@ -35,11 +35,11 @@ def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Te
         )
         return plan
 
-    return _plan_labels(scores, segment, size, label_sum, sinkhorn)
+    return _plan_labels(scores, size, label_sum, sinkhorn)
 
 
 @torch.no_grad()
-def _plan_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Tensor, solve: Solver) -> Tensor:
+def _plan_labels(scores: Tensor, size: Tensor, label_sum: Tensor, solve: Solver) -> Tensor:
     z = scores.double().cpu().numpy()
     labels = np.zeros(len(z))
     possible = label_sum.clamp(min=0).minimum(size)  # a noisy sum may lie outside

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.encode import encode
 from llp.datasets.files.features import Feature, Vocabularies, value_of
 from llp.datasets.files.loops import Hashes, bin_numbers, standardise
 from llp.datasets.files.options import FilesOptions
 from llp.datasets.files.read import normalised
 from llp.datasets.files.remembered import RememberedCodes
-from llp.datasets.files.values import MOST, number
+from llp.datasets.files.values import number
 from llp.errors import InputError
 
 NO_NUMBER = "no number as in the table's files"
@@ -114,7 +115,7 @@ class RowCoder:
         """Float64 (n,), NaN where a number is missing."""
         if raw.dtype.is_float() or raw.dtype.is_integer() or raw.dtype == pl.Boolean:
             x = raw.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-            _check(raw, np.abs(x) > MOST, NO_NUMBER)
+            _check(raw, np.abs(x) > LARGEST_NUMBER, NO_NUMBER)
             return x
         values = self._normalised(raw)
         of_text = number(raw.name, values.dtype, self._options.reading)

@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 import polars as pl
 from rich.table import Table
 
+from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.files.ids import may_be_ids
 from llp.datasets.files.options import Coding, FilesOptions, Roles
-from llp.datasets.files.values import MOST, date, grouped, number, raw_number
+from llp.datasets.files.values import date, grouped, number, raw_number
 from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
 from llp.errors import InputError
 
@@ -184,10 +185,15 @@ def _check_huge(
     if found.numbers + found.huge < found.rows - found.missing:
         return
     x = raw_number(name, lazy.collect_schema()[name], reading)
-    wrong = lazy.select(value=pl.col(name).cast(pl.String), huge=x.abs() > MOST).with_row_index("row").filter("huge")
+    wrong = (
+        lazy.select(value=pl.col(name).cast(pl.String), huge=x.abs() > LARGEST_NUMBER)
+        .with_row_index("row")
+        .filter("huge")
+    )
     row, value, _ = wrong.head(1).collect(engine="streaming").row(0)
     raise InputError(
-        f"{place(row)}: column {name!r} holds {value}, but a number of a table lies within ±{MOST:.3g}; correct it, "
+        f"{place(row)}: column {name!r} holds {value}, but a number of a table lies within "
+        f"±{LARGEST_NUMBER:.3g}; correct it, "
         f"leave it empty if it is missing, or take the column's values as texts with categorical=[{name}]"
     )
 

@@ -7,9 +7,9 @@ the same in text files and in typed ones.
 import re
 from collections.abc import Callable
 
-import numpy as np
 import polars as pl
 
+from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.files.options import DatePart
 from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
 from llp.errors import first_line, invalid
@@ -17,7 +17,6 @@ from llp.errors import first_line, invalid
 ISO = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 BETWEEN_BAGS = "|"
 SECONDS = len("2013-01-31 23:59:59")
-MOST = float(np.finfo(np.float32).max)  # of a number's size: what a table can hold
 DAY, TIME, FRACTION = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d", r"(?:(\.\d*?[1-9])0*|\.0+)"
 
 
@@ -113,7 +112,7 @@ def grouped(thousands: str, decimal: str) -> str:
 def number(column: str, kind: pl.DataType, reading: Reading) -> pl.Expr:
     """The column's values as Float64 that a table can hold; null where there is none."""
     x = raw_number(column, kind, reading)
-    return pl.when(x.abs() <= MOST).then(x)
+    return pl.when(x.abs() <= LARGEST_NUMBER).then(x)
 
 
 def raw_number(column: str, kind: pl.DataType, reading: Reading) -> pl.Expr:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
+from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.reading.dialect import Dialect, Field, Kind
 from llp.datasets.reading.files import Block, Files, Opened
 from llp.datasets.reading.layout import NUMBER, Layout, detect
@@ -23,7 +23,6 @@ from llp.datasets.reading.unpack import Content
 FEW = 1024  # lines that are looked at one by one
 LEAST = -100_000  # a number has a code, and so has every one between it and 0
 MOST = 2.0**63  # what 64 bits hold
-FLOAT32_MOST = float(np.finfo(np.float32).max)
 HEX = "^[0-9a-f]{8}$"
 HEX_BYTES = b"0123456789abcdef\t,\n.-"  # in a text of these alone, what polars takes for eight digits is HEX
 
@@ -46,9 +45,9 @@ NUMBERS: dict[Kind, Fit] = {
         may_be_empty=True,
     ),
     "number": Fit(
-        f"a number of size {FLOAT32_MOST:.2g} at most",
-        lambda x: abs(x) <= FLOAT32_MOST,
-        lambda x: x.abs() <= FLOAT32_MOST,
+        f"a number of size {LARGEST_NUMBER:.2g} at most",
+        lambda x: abs(x) <= LARGEST_NUMBER,
+        lambda x: x.abs() <= LARGEST_NUMBER,
     ),
 }
 TEXTS = {"hex": (re.compile(rb"(?:[0-9a-f]{8})?"), "eight hexadecimal digits or empty")}
