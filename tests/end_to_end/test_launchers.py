@@ -141,6 +141,7 @@ def kill_often(grid, expected, most, longest):
     return killed
 
 
+@pytest.mark.stops
 def test_small_grid_that_is_killed_ends_as_one_run_after_the_other(launched):
     grid, expected = launched("joblib", SMALL)
     assert kill_often(grid, expected, 2, 12) > 0

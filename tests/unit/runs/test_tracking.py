@@ -107,13 +107,14 @@ def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):
 
 @pytest.fixture
 def no_key(monkeypatch, tmp_path):
-    """A home without a configured key."""
+    """A home without a configured key, and nothing that asks W&B's server whose key it is: its service hangs offline."""
     import wandb
 
     for name in ("WANDB_MODE", "WANDB_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("WANDB_X_DISABLE_VIEWER", "true")
     wandb.teardown()
     yield
     wandb.teardown()
