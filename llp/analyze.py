@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from rich.console import Console
 from rich.progress import track
 from scipy.spatial.distance import cdist
 
@@ -30,7 +31,6 @@ from llp.analysis.matrix_figure import draw_matrix
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
-from llp.analysis.table import show_bag_datasets
 from llp.config.checks import check_columns
 from llp.config.commands import AnalyzeConfig
 from llp.config.grouping_keys import named_key
@@ -41,7 +41,8 @@ from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import invalid
 from llp.files import folder_name, write_atomically, writing_in
-from llp.results.table import frame_to_csv
+from llp.results.table import frame_to_csv, show
+from llp.results.tables import bag_datasets
 from llp.runs.load import load_model
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ def analyze(config: AnalyzeConfig) -> Path:
         write_atomically(folder / "analysis.csv", lambda path: path.write_text(frame_to_csv(frame), encoding="utf-8"))
         draw_figures(frame, folder / "figures", config.dataset.name)
         measure_matrices(config, keys, table, folder)
-    show_bag_datasets(frame, config.dataset.name)
+    show(bag_datasets.overview(frame, config.dataset.name), Console())
     log.info("written to %s", folder)
     return folder
 

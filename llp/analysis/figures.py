@@ -4,7 +4,7 @@ Datasets against each measure, three scatter plots in two dimensions and one in 
 sizes, and the label proportions per grouping key.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,43 +35,32 @@ SCATTERED = ("mean_bag_size", "std_label_proportion", "inter_intra_ratio")
 MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
 
 
-def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
-    """Draw all figures of an analysis as PNG and SVG files.
+def draw(name: str, rows: pl.DataFrame, dataset: str) -> "Figure | None":
+    """A figure of an analysis, one of `FIGURES`; None where no grouping key keeps a bag.
 
     Parameters
     ----------
+    name : str
+        Its name.
     rows : pl.DataFrame
         One row per bag dataset, as `analysis.parquet` holds it.
-    folder : Path
-        Where the figures go.
     dataset : str
-        Name for the titles.
-
-    Returns
-    -------
-    list of Path
-        The figures: none where no grouping key keeps a bag.
+        Name for the title.
     """
+    keys = shown_keys(rows)
+    figure = FIGURES[name](keys) if len(keys) else None
+    if figure is not None:
+        figure.suptitle(f"{dataset}: {len(keys)} bag datasets", fontsize=11)
+    return figure
+
+
+def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
+    """Draw all figures of an analysis as PNG and SVG files of a folder; returns their paths."""
     import matplotlib as mpl
 
-    keys = shown_keys(rows)
-    if not len(keys):
-        return []
-    drawings: dict[str, Callable[[pl.DataFrame], Figure | None]] = {
-        "measures": draw_measures,
-        "scatter_2d": draw_scatters,
-        "scatter_3d": draw_scatter_3d,
-        "bag_sizes": draw_bag_sizes,
-        "label_proportions": draw_label_proportions,
-    }
-    paths: list[Path] = []
     with mpl.rc_context(STYLE):
-        for name, draw in drawings.items():
-            if (figure := draw(keys)) is None:
-                continue
-            figure.suptitle(f"{dataset}: {len(keys)} bag datasets", fontsize=11)
-            paths += save_figure(figure, folder / name)
-    return paths
+        drawn = {name: draw(name, rows, dataset) for name in FIGURES}
+        return [path for name, one in drawn.items() if one for path in save_figure(one, folder / name)]
 
 
 def shown_keys(rows: pl.DataFrame) -> pl.DataFrame:
@@ -201,3 +190,12 @@ def draw_label_proportions(keys: pl.DataFrame) -> "Figure":
     _name_ticks(axes, ordered["grouping_key"].to_list())
     _legend(axes, colour, loc="upper left")
     return figure
+
+
+FIGURES: Mapping[str, Callable[[pl.DataFrame], "Figure | None"]] = {
+    "measures": draw_measures,
+    "scatter_2d": draw_scatters,
+    "scatter_3d": draw_scatter_3d,
+    "bag_sizes": draw_bag_sizes,
+    "label_proportions": draw_label_proportions,
+}

@@ -75,30 +75,20 @@ def _ranges_of(metric: str) -> ScoreTable:
     return lambda part: scores.ranges(part.cells) if part.cells["metric"][0] == metric else None
 
 
-def _analysed(table: Callable[[pl.DataFrame, str], Table | None]) -> DatasetTable:
-    return lambda part: None if part.analysis is None else table(part.analysis, part.name)
-
-
 def _published(table: Callable[[Dataset], Table | None]) -> DatasetTable:
     return lambda part: table(part) if part.name in published.DATASETS else None
 
 
+def _of_keys(title: str, shown: bag_datasets.Shown, *notes: str) -> DatasetTable:
+    return lambda part: bag_datasets.of_keys(part.analysis, f"{part.name}: {title}", shown, *notes)
+
+
 def _ordered_by(measure: str) -> ScoreFigure:
-    draw = hardness.ordered_by(measure)
-    return lambda part: None if part.analysis is None else draw(part.cells, part.analysis)
+    return lambda part: hardness.ordered_by(measure, part.cells, part.analysis)
 
 
-def _keys_drawn(draw: Callable[[pl.DataFrame], "Figure | None"]) -> DatasetFigure:
-    def drawn(part: Dataset) -> "Figure | None":
-        keys = None if part.analysis is None else analysis_figures.shown_keys(part.analysis)
-        if keys is None or not len(keys):
-            return None
-        figure = draw(keys)
-        if figure is not None:
-            figure.suptitle(f"{part.name}: {len(keys)} bag datasets", fontsize=11)
-        return figure
-
-    return drawn
+def _keys_drawn(name: str) -> DatasetFigure:
+    return lambda part: None if part.analysis is None else analysis_figures.draw(name, part.analysis, part.name)
 
 
 SCORE_TABLES: Mapping[str, ScoreTable] = {
@@ -116,16 +106,19 @@ SCORE_TABLES: Mapping[str, ScoreTable] = {
     "training": lambda part: scores.training(part.cells),
     "selection": lambda part: selection.selection(part.cells, part.runs),
 }
-SCORE_FIGURES: Mapping[str, ScoreFigure] = {
-    "scores": lambda part: score_figures.scores(part.cells),
-    "by_mean_bag_size": _ordered_by("mean_bag_size"),
-    "by_label_prop_stdev": _ordered_by("std_label_proportion"),
-    "by_inter_intra_ratio": _ordered_by("inter_intra_ratio"),
-    "scatter": lambda part: None if part.analysis is None else hardness.scatter(part.cells, part.analysis),
-    "critical_difference": lambda part: comparison.critical_difference(part.cells),
-    "cost": lambda part: comparison.cost(part.cells),
-    "learning_curves": lambda part: curves.learning_curves(part.cells, part.runs),
-    "bag_calibration": lambda part: bags.bag_calibration(part.cells, part.runs),
+SCORE_FIGURES: Mapping[str, tuple[str, ScoreFigure]] = {
+    "scores": ("Scores by bag dataset and method", lambda part: score_figures.scores(part.cells)),
+    "by_mean_bag_size": ("Scores by MeanBagSize", _ordered_by("mean_bag_size")),
+    "by_label_prop_stdev": ("Scores by LabelPropStdev", _ordered_by("std_label_proportion")),
+    "by_inter_intra_ratio": ("Scores by InterIntraRatio", _ordered_by("inter_intra_ratio")),
+    "scatter": ("Best method by the measures of hardness", lambda part: hardness.scatter(part.cells, part.analysis)),
+    "critical_difference": ("Mean ranks and critical difference", lambda part: comparison.ranks(part.cells)),
+    "cost": ("Score against cost", lambda part: comparison.cost(part.cells)),
+    "learning_curves": ("Learning curves", lambda part: curves.learning_curves(part.cells, part.runs)),
+    "bag_calibration": (
+        "Stated and predicted proportions of bags",
+        lambda part: bags.bag_calibration(part.cells, part.runs),
+    ),
 }
 DATASET_TABLES: Mapping[str, DatasetTable] = {
     "completeness": lambda part: completeness.completeness(part.progress),
@@ -136,38 +129,24 @@ DATASET_TABLES: Mapping[str, DatasetTable] = {
     "published_facts": _published(lambda part: facts.facts(part.cells, part.analysis, part.name)),
     "published_elsewhere": _published(lambda part: published_tables.elsewhere(part.name)),
     "column_names": _published(lambda part: published_tables.column_names(part.name)),
-    "data_statistics": _analysed(bag_datasets.data_statistics),
-    "bag_size_clusters": _analysed(bag_datasets.bag_size_clusters),
-    "label_variation": _analysed(bag_datasets.label_variation),
-    "separation": _analysed(bag_datasets.separation),
-    "cramers_v": _analysed(bag_datasets.cramers_v),
-    "large_bag_skew": _analysed(bag_datasets.large_bag_skew),
-    "bag_statistics": _analysed(bag_datasets.bag_statistics),
+    "data_statistics": _of_keys("bag datasets", bag_datasets.HARD),
+    "bag_size_clusters": _of_keys("bag sizes", bag_datasets.SIZES),
+    "label_variation": _of_keys("label proportions", bag_datasets.PROPORTIONS),
+    "separation": _of_keys("bag separation", bag_datasets.SEPARATION),
+    "cramers_v": _of_keys("association of bag and label", bag_datasets.ASSOCIATION),
+    "large_bag_skew": _of_keys("instances in large, skewed bags (%)", bag_datasets.SKEW, bag_datasets.LARGE_BAG_SKEW),
+    "bag_statistics": lambda part: bag_datasets.bag_statistics(part.analysis, part.name),
 }
-DATASET_FIGURES: Mapping[str, DatasetFigure] = {
-    "measures": _keys_drawn(analysis_figures.draw_measures),
-    "scatter_2d": _keys_drawn(analysis_figures.draw_scatters),
-    "scatter_3d": _keys_drawn(analysis_figures.draw_scatter_3d),
-    "bag_sizes": _keys_drawn(analysis_figures.draw_bag_sizes),
-    "label_proportions": _keys_drawn(analysis_figures.draw_label_proportions),
-    "bag_sep_matrix": lambda part: matrix_figure(part.matrices, part.name) if part.matrices else None,
-}
-FIGURE_TITLES = {
-    "scores": "Scores by bag dataset and method",
-    "by_mean_bag_size": "Scores by MeanBagSize",
-    "by_label_prop_stdev": "Scores by LabelPropStdev",
-    "by_inter_intra_ratio": "Scores by InterIntraRatio",
-    "scatter": "Best method by the measures of hardness",
-    "critical_difference": "Mean ranks and critical difference",
-    "cost": "Score against cost",
-    "learning_curves": "Learning curves",
-    "bag_calibration": "Stated and predicted proportions of bags",
-    "measures": "Bag datasets against each measure",
-    "scatter_2d": "Bag datasets by pairs of measures",
-    "scatter_3d": "Bag datasets by three measures",
-    "bag_sizes": "Distributions of the bag sizes",
-    "label_proportions": "Label proportions",
-    "bag_sep_matrix": "BagSepMatrix of chosen keys",
+DATASET_FIGURES: Mapping[str, tuple[str, DatasetFigure]] = {
+    "measures": ("Bag datasets against each measure", _keys_drawn("measures")),
+    "scatter_2d": ("Bag datasets by pairs of measures", _keys_drawn("scatter_2d")),
+    "scatter_3d": ("Bag datasets by three measures", _keys_drawn("scatter_3d")),
+    "bag_sizes": ("Distributions of the bag sizes", _keys_drawn("bag_sizes")),
+    "label_proportions": ("Label proportions", _keys_drawn("label_proportions")),
+    "bag_sep_matrix": (
+        "BagSepMatrix of chosen keys",
+        lambda part: matrix_figure(part.matrices, part.name) if part.matrices else None,
+    ),
 }
 TABLES = (*SCORE_TABLES, *DATASET_TABLES)
 FIGURES = (*SCORE_FIGURES, *DATASET_FIGURES)

@@ -20,49 +20,32 @@ def _read(name: str) -> pl.DataFrame:
     return pl.read_csv(FOLDER / name)
 
 
-def _method() -> pl.Expr:
-    return pl.col("method").str.to_lowercase().str.replace_all("-", "_", literal=True)
-
-
-def _key() -> pl.Expr:
-    return (pl.col("col1") + "_" + pl.col("col2")).alias("grouping_key")
+def _of(dataset: str, name: str) -> pl.DataFrame:
+    return _read(name).filter(pl.col("dataset") == dataset).drop("dataset", "source", strict=False)
 
 
 def random_bags(dataset: str) -> pl.DataFrame:
     """Scores on random bags: `method`, `bag_size`, `mean`, `std` (null where none is published)."""
-    if dataset == SSCL:
-        table = _read("llpbench_sscl_random_mse.csv")
-        return table.select(_method(), "bag_size", pl.col("mse_mean").alias("mean"), pl.col("mse_std").alias("std"))
-    wide = _read("llpbench_ctr_random_auc.csv").with_columns(_method()).drop("source")
-    size = pl.col("variable").str.strip_prefix("bag").cast(pl.Int64).alias("bag_size")
-    long = wide.unpivot(index="method", value_name="mean").select("method", size, "mean")
-    return long.with_columns(pl.lit(None, pl.Float64).alias("std")).sort(pl.col("method"), "bag_size")
+    return _of(dataset, "llpbench_random_bags.csv")
 
 
 def ranges(dataset: str) -> pl.DataFrame:
     """Range of each method over the feature bag datasets: `method`, `least`, `largest`."""
-    name, metric = {
-        CTR: ("llpbench_ctr_feature_auc_ranges.csv", "auc"),
-        SSCL: ("llpbench_sscl_feature_mse_ranges.csv", "mse"),
-    }[dataset]
-    return _read(name).select(
-        _method(), pl.col(f"min_{metric}").alias("least"), pl.col(f"max_{metric}").alias("largest")
-    )
+    return _of(dataset, "llpbench_ranges.csv")
+
+
+def facts(dataset: str) -> pl.DataFrame:
+    """Single numbers and names from the text: `fact`, `value`, `where`; `question`, see `llp.results.tables.facts`."""
+    return _of(dataset, "llpbench_facts.csv")
 
 
 def bag_measures(dataset: str) -> pl.DataFrame:
     """Measures of the benchmark's bag datasets: `grouping_key`, and columns named as an analysis names them."""
     table = _read(BENCHMARKS[dataset])
-    if dataset == CTR:
-        columns = {f"pct_eps_{epsilon}": f"percent_in_large_skewed_{epsilon}" for epsilon in ("0.1", "0.05")}
-        return table.select(_key(), *columns).rename(columns)
-    columns = {"std_label_prop": "std_label_proportion"}
-    return table.select(_key(), "mean_bag_size", "std_label_prop", "inter_intra_ratio").rename(columns)
-
-
-def facts(dataset: str) -> pl.DataFrame:
-    """Single numbers and names from the text: `fact`, `value`, `where`."""
-    return _read("llpbench_facts.csv").filter(pl.col("dataset") == dataset).select("fact", "value", "where")
+    key = (pl.col("col1") + "_" + pl.col("col2")).alias("grouping_key")
+    names = {f"pct_eps_{epsilon}": f"percent_in_large_skewed_{epsilon}" for epsilon in ("0.1", "0.05")}
+    names["std_label_prop"] = "std_label_proportion"
+    return table.select(key, pl.exclude("col1", "col2", "source")).rename(names, strict=False)
 
 
 def column_names(dataset: str) -> pl.DataFrame:

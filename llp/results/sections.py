@@ -146,7 +146,7 @@ def _fill(
     section: Section,
     part: Part,
     tables: Mapping[str, Callable[[Part], Table | None]],
-    figures: Mapping[str, Callable[[Part], "Figure | None"]],
+    figures: Mapping[str, tuple[str, Callable[[Part], "Figure | None"]]],
     choice: Choice,
     folder: Path,
 ) -> None:
@@ -156,6 +156,6 @@ def _fill(
         if kind in choice.tables and (table := make(part)) is not None:
             section.tables[kind] = table
     with mpl.rc_context(STYLE):
-        for kind, draw in figures.items():
+        for kind, (_, draw) in figures.items():
             if kind in choice.figures and (figure := draw(part)) is not None:
                 section.figures[kind] = save_figure(figure, folder / f"{section.name}_{kind}")[0]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def critical_difference(cells: pl.DataFrame) -> "Figure | None":
+def ranks(cells: pl.DataFrame) -> "Figure | None":
     """Mean ranks on a line; methods that are not told apart share a bar. None for too few methods or bag datasets."""
     methods, scores = complete_rows(cells)
     if len(methods) < 3 or len(scores) < 2:

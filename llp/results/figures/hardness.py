@@ -1,6 +1,5 @@
 """Scores against the measures of hardness: datasets in order of each, and datasets in the space of all three."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,35 +18,33 @@ if TYPE_CHECKING:
 _MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
 
 
-def ordered_by(measure: str) -> Callable[[pl.DataFrame, pl.DataFrame], "Figure | None"]:
-    """The figure of scores against the bag datasets in rising order of a measure."""
-
-    def draw(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
-        joined = against_hardness(cells, analysis).filter(pl.col(measure).is_finite())
-        keys = joined.select("grouping_key", measure).unique().sort(measure, "grouping_key")
-        if len(keys) < 2:
-            return None
-        place = {key: i for i, key in enumerate(keys["grouping_key"])}
-        figure = new_figure(min(max(7.0, 0.2 * len(place) + 3), 16.0), 5.4)
-        axes = figure.subplots()
-        trend = {row["column"]: row for row in trends(joined).filter(pl.col("measure") == measure).to_dicts()}
-        for method, look in looks_of(joined).items():
-            own = joined.filter(pl.col("column") == method)
-            x = np.array([place[key] for key in own["grouping_key"]])
-            order = np.argsort(x)
-            axes.plot(x[order], own["mean"].to_numpy()[order], **look, lw=0.9, ms=4, alpha=0.9, label=method)
-            if method in trend:
-                ends = np.array([-0.4, len(place) - 0.6])
-                line = trend[method]["intercept"] + trend[method]["slope"] * ends
-                axes.plot(ends, line, **{**look, "ls": ":"}, lw=1, ms=2.5)
-        _name_outliers(axes, joined, place, trend)
-        _name_datasets(axes, keys, measure)
-        axes.set_ylabel(direction(cells))
-        figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
-        figure.legend(loc="outside right center", fontsize=8, handlelength=3.4)  # under the title, however long that is
-        return figure
-
-    return draw
+def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | None":
+    """Scores against the bag datasets in rising order of a measure; None for fewer than two."""
+    if analysis is None:
+        return None
+    joined = against_hardness(cells, analysis).filter(pl.col(measure).is_finite())
+    keys = joined.select("grouping_key", measure).unique().sort(measure, "grouping_key")
+    if len(keys) < 2:
+        return None
+    place = {key: i for i, key in enumerate(keys["grouping_key"])}
+    figure = new_figure(min(max(7.0, 0.2 * len(place) + 3), 16.0), 5.4)
+    axes = figure.subplots()
+    trend = {row["column"]: row for row in trends(joined).filter(pl.col("measure") == measure).to_dicts()}
+    for method, look in looks_of(joined).items():
+        own = joined.filter(pl.col("column") == method)
+        x = np.array([place[key] for key in own["grouping_key"]])
+        order = np.argsort(x)
+        axes.plot(x[order], own["mean"].to_numpy()[order], **look, lw=0.9, ms=4, alpha=0.9, label=method)
+        if method in trend:
+            ends = np.array([-0.4, len(place) - 0.6])
+            line = trend[method]["intercept"] + trend[method]["slope"] * ends
+            axes.plot(ends, line, **{**look, "ls": ":"}, lw=1, ms=2.5)
+    _name_outliers(axes, joined, place, trend)
+    _name_datasets(axes, keys, measure)
+    axes.set_ylabel(direction(cells))
+    figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
+    figure.legend(loc="outside right center", fontsize=8, handlelength=3.4)  # under the title, however long that is
+    return figure
 
 
 def _name_outliers(axes: "Axes", joined: pl.DataFrame, place: dict[str, int], trend: dict[str, dict[str, Any]]) -> None:
@@ -70,8 +67,10 @@ def _name_datasets(axes: "Axes", keys: pl.DataFrame, measure: str) -> None:
     axes.set_xlabel(f"bag dataset and its {HARDNESS[measure]}")
 
 
-def scatter(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
+def scatter(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | None":
     """The bag datasets by each pair of measures and by all three, coloured by the method that is best on them."""
+    if analysis is None:
+        return None
     joined = against_hardness(cells, analysis).filter("best").unique("grouping_key", keep="first", maintain_order=True)
     joined = joined.filter(pl.all_horizontal(pl.col(name).is_finite() for name in HARDNESS))
     if len(joined) < 2:

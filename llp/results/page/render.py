@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from llp.results.contents import FIGURE_TITLES
+from llp.results import contents
 from llp.results.sections import Report, Section
 
 _FIGURE_BYTES = 3_000_000  # of all embedded figures; further ones are links to the files beside the page
@@ -70,14 +70,13 @@ def as_json(data: Mapping[str, Any]) -> Markup:
 
 
 def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, list[PageFigure]]]:
-    room = _FIGURE_BYTES
+    room, titles = _FIGURE_BYTES, {**contents.SCORE_FIGURES, **contents.DATASET_FIGURES}
     for section in sections:
         figures = []
         for name, path in section.figures.items():
             source = _data_url(path) if room > 0 else ""
             room -= len(source)
-            title = FIGURE_TITLES[name]
-            figures.append(PageFigure(title, source or str(path.relative_to(folder)), bool(source)))
+            figures.append(PageFigure(titles[name][0], source or str(path.relative_to(folder)), bool(source)))
         yield section.name, figures
 
 

@@ -1,6 +1,7 @@
 """What the bag datasets of a benchmark are made of: columns of an analysis, as the benchmark's tables show them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
@@ -8,8 +9,7 @@ from llp.analysis.figures import shown_keys
 from llp.results.bag_measures import HARDNESS
 from llp.results.table import MISSING, Cell, Table
 
-_KEY = {"grouping_key": ("grouping key", "")}
-_STATISTICS = {
+STATISTICS = {
     "n_bags": ("bags", ",.0f"),
     "n_bags_kept": ("bags kept", ",.0f"),
     "n_instances_kept": ("instances kept", ",.0f"),
@@ -20,99 +20,98 @@ _STATISTICS = {
     "max_bag_size": ("largest", ",.0f"),
     "label_bias": ("label mean", ".4g"),
 }
-_SIZES = {
+SIZES = {
     "bag_size_p50": ("50 %", ",.0f"),
     "bag_size_p70": ("70 %", ",.0f"),
     "bag_size_p85": ("85 %", ",.0f"),
     "bag_size_p95": ("95 %", ",.0f"),
     "cluster_tail": ("cluster", ""),
 }
-_PROPORTIONS = {
+PROPORTIONS = {
     "mean_label_proportion": ("mean proportion", ".4g"),
     "std_label_proportion": (HARDNESS["std_label_proportion"], ".4g"),
     "log_likelihood": ("log-likelihood", ".4g"),
     "cluster_label_variation": ("cluster", ""),
 }
-_SEPARATION = {
+SEPARATION = {
     "mean_inter_separation": ("mean inter", ".4g"),
     "mean_intra_separation": ("mean intra", ".4g"),
     "inter_intra_ratio": (HARDNESS["inter_intra_ratio"], ".4f"),
     "cluster_separation": ("cluster", ""),
 }
-_ASSOCIATION = {
+ASSOCIATION = {
     "cramers_v": ("Cramér's V", ".4f"),
     "chi2": ("χ²", ",.0f"),
     "n_instances_kept": ("instances", ",.0f"),
 }
-_SKEW = {
+SKEW = {
     "percent_in_large_skewed_0.1": ("ε = 0.1", ".2f"),
     "percent_in_large_skewed_0.05": ("ε = 0.05", ".2f"),
 }
+HARD = {
+    "n_bags_kept": STATISTICS["n_bags_kept"],
+    "percent_instances_kept": STATISTICS["percent_instances_kept"],
+    **{name: (title, ".4g") for name, title in HARDNESS.items()},
+}
+OVERVIEW = {
+    "percent_instances_kept": ("kept %", ".1f"),
+    "n_bags_kept": ("bags", ",.0f"),
+    "mean_bag_size": ("mean size", ".1f"),
+    "bag_size_p50": ("50 %", ".0f"),
+    "bag_size_p95": ("95 %", ".0f"),
+    "label_bias": ("label mean", ".4g"),
+    "std_label_proportion": ("prop. std", ".4g"),
+    "cramers_v": ("Cramér's V", ".3f"),
+    "inter_intra_ratio": ("inter/intra", ".4f"),
+}
+CLUSTERS = ("cluster_tail", "cluster_label_variation", "cluster_separation")
 LARGE_BAG_SKEW = (
     "ε: percentage of all instances in bags above the size filter's upper end with a label proportion below ε or above "
     "1 − ε."
 )
 
 Shown = Mapping[str, tuple[str, str]]
+"""Columns of an analysis, each with its title and the form of its numbers."""
 
 
-def bag_statistics(analysis: pl.DataFrame, dataset: str) -> Table:
+def bag_statistics(analysis: pl.DataFrame | None, dataset: str) -> Table | None:
     """Bags, instances kept and bag sizes of every feature key, whether or not it is in the benchmark."""
+    if analysis is None:
+        return None
     keys = analysis.filter(pl.col("kind") == "feature")
-    table = _table(keys, f"{dataset}: every grouping key", _KEY | _STATISTICS)
-    table.notes.append(f"In the benchmark: {keys['in_benchmark'].sum()} of {len(keys)} grouping keys.")
-    return table
+    notes = [f"In the benchmark: {keys['in_benchmark'].sum()} of {len(keys)} grouping keys."]
+    return _table(keys, f"{dataset}: every grouping key", STATISTICS, notes)
 
 
-def data_statistics(analysis: pl.DataFrame, dataset: str) -> Table:
-    """The three measures of hardness of the benchmark's bag datasets."""
-    forms = {name: (title, ".4g") for name, title in HARDNESS.items()}
-    kept = {name: _STATISTICS[name] for name in ("n_bags_kept", "percent_instances_kept")}
-    return _table(shown_keys(analysis), f"{dataset}: bag datasets", _KEY | kept | forms)
-
-
-def bag_size_clusters(analysis: pl.DataFrame, dataset: str) -> Table:
-    """Bag size percentiles and the cluster of their tail."""
-    return _table(shown_keys(analysis), f"{dataset}: bag sizes", _KEY | _SIZES)
-
-
-def label_variation(analysis: pl.DataFrame, dataset: str) -> Table:
-    """Spread of the label proportions and its cluster."""
-    return _table(shown_keys(analysis), f"{dataset}: label proportions", _KEY | _PROPORTIONS)
-
-
-def separation(analysis: pl.DataFrame, dataset: str) -> Table | None:
-    """Separation of the bags and its cluster; None where the analysis has measured none."""
-    keys = shown_keys(analysis)
-    if not keys["inter_intra_ratio"].is_finite().any():
+def of_keys(analysis: pl.DataFrame | None, title: str, shown: Shown, *notes: str) -> Table | None:
+    """Columns of the benchmark's bag datasets; None where the first of them is defined for none."""
+    if analysis is None:
         return None
-    return _table(keys, f"{dataset}: bag separation", _KEY | _SEPARATION)
-
-
-def cramers_v(analysis: pl.DataFrame, dataset: str) -> Table | None:
-    """Association of bag and label; None for real labels."""
     keys = shown_keys(analysis)
-    if not keys["cramers_v"].is_finite().any():
+    if not keys[next(iter(shown))].is_finite().any():
         return None
-    return _table(keys, f"{dataset}: association of bag and label", _KEY | _ASSOCIATION)
+    return _table(keys, title, shown, [*notes])
 
 
-def large_bag_skew(analysis: pl.DataFrame, dataset: str) -> Table | None:
-    """Share of all instances in large bags whose label proportion is near 0 or 1; None for real labels."""
-    keys = shown_keys(analysis)
-    if not keys["percent_in_large_skewed_0.1"].is_finite().any():
-        return None
-    table = _table(keys, f"{dataset}: instances in large, skewed bags (%)", _KEY | _SKEW)
-    table.notes.append(LARGE_BAG_SKEW)
-    return table
+def overview(analysis: pl.DataFrame, dataset: str) -> Table:
+    """The benchmark's keys (all that keep a bag, where there are none), then random and fixed-size bags."""
+    rows = pl.concat([shown_keys(analysis), analysis.filter(pl.col("kind") != "feature")])
+    table = _table(rows, f"{dataset}: bag datasets", OVERVIEW, [])
+    for row, clusters in zip(table.rows, rows.select(CLUSTERS).iter_rows(), strict=True):
+        row.append(Cell(", ".join(shorten(name) for name in clusters if name is not None)))
+    return replace(table, columns=[*table.columns, "tail, label variation, separation"])
 
 
-def _table(keys: pl.DataFrame, title: str, shown: Shown) -> Table:
-    rows = [
-        [_cell(row[name], form) for name, (_, form) in shown.items()]
-        for row in keys.select(*shown).iter_rows(named=True)
-    ]
-    return Table(title, [title for title, _ in shown.values()], rows)
+def shorten(cluster: str) -> str:
+    """A cluster's name without what its column says: very short-tailed, well-separated."""
+    return cluster.removesuffix("-tailed").removesuffix("-separated")
+
+
+def _table(keys: pl.DataFrame, title: str, shown: Shown, notes: list[str]) -> Table:
+    shown = {"grouping_key": ("grouping key", "")} | dict(shown)
+    forms = [form for _, form in shown.values()]
+    rows = [[_cell(*one) for one in zip(row, forms, strict=True)] for row in keys.select(*shown).iter_rows()]
+    return Table(title, [title for title, _ in shown.values()], rows, notes)
 
 
 def _cell(value: float | str | None, form: str) -> Cell:

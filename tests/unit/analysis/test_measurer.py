@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hydra import compose, initialize_config_dir
+from rich.console import Console
 
 from llp.analysis import figures as analysis_figures
 from llp.analysis.counting import GroupCounts
@@ -12,7 +13,6 @@ from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import squared_euclidean
 from llp.analysis.space import multi_hot_space
-from llp.analysis.table import show_bag_datasets
 from llp.analysis.vector_blocks import Scaled, sum_of_moments
 from llp.analyze import add_clusters, check_metric, make_space
 from llp.config.composition import register
@@ -21,6 +21,8 @@ from llp.data.build_bags import build_all
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.errors import InputError
+from llp.results.table import show
+from llp.results.tables.bag_datasets import overview
 from tests.helpers.commands import TINY
 from tests.helpers.composed import check_config
 
@@ -272,7 +274,7 @@ def test_keys_outside_the_benchmark_are_shown_where_none_is_inside(rows):
 
 
 def test_terminal_table_can_be_read_in_a_pipe(rows, capsys):
-    show_bag_datasets(rows, "small")
+    show(overview(rows, "small"), Console())
     text = capsys.readouterr().out
     first = rows.row(0, named=True)
     assert "…" not in text

@@ -28,7 +28,7 @@ def drawn(tmp_path_factory):
     write_grid(folder)
     part = contents_of(folder, write_analysis(folder))
     with mpl.rc_context(STYLE):
-        drawn = {name: draw(part) for name, draw in contents.SCORE_FIGURES.items()}
+        drawn = {name: draw(part) for name, (_, draw) in contents.SCORE_FIGURES.items()}
         made = {name: save_figure(figure, folder / "drawn" / name) for name, figure in drawn.items() if figure}
     assert contents.SCORE_FIGURES.keys() - made.keys() == {"bag_calibration"}  # no run of the grid is measured by bags
     return made
@@ -82,7 +82,7 @@ def test_a_method_looks_the_same_in_all_figures_of_a_report(tmp_path):
         runs = whole.runs.filter(pl.col("dataset") == part["dataset"][0])
         scores = contents.Scores(part, runs, whole.analysis)
         for name in ("by_mean_bag_size", "by_inter_intra_ratio", "learning_curves"):
-            found.append(drawn_lines(contents.SCORE_FIGURES[name](scores)))
+            found.append(drawn_lines(contents.SCORE_FIGURES[name][1](scores)))
     assert [len(lines) for lines in found] == [9] * 3 + [4] * 3
     assert all(lines[name] == found[0][name] for lines in found for name in lines)
     assert len({line[:2] for line in found[0].values()}) == 9  # colour and line alone tell them apart
@@ -93,7 +93,7 @@ def learning_curves(folder, curves, metric="auc", **changes):
         path = write_run(folder, max(values), metric=metric, fold=fold, **changes) / "metrics.csv"
         rows = [f"{look},{value}" for look, value in enumerate(values)]
         path.write_text("\n".join([f"epoch,test_{metric}", *rows]) + "\n")
-    return contents.SCORE_FIGURES["learning_curves"](contents_of(folder))
+    return contents.SCORE_FIGURES["learning_curves"][1](contents_of(folder))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 40])
@@ -142,7 +142,7 @@ def test_a_curve_with_an_infinite_value_is_drawn_without_it(tmp_path):
     row[place] = "inf"
     path.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
     part = contents_of(tmp_path)
-    assert contents.SCORE_FIGURES["learning_curves"](part) is not None
+    assert contents.SCORE_FIGURES["learning_curves"][1](part) is not None
     as_json({"runs": [_run(run, tmp_path) for run in part.runs.iter_rows(named=True)]})
 
 
@@ -151,7 +151,7 @@ def test_an_analysis_of_undefined_measures_or_of_texts_is_told_or_left_out(tmp_p
     rows = write_analysis(tmp_path)
     part = contents_of(tmp_path, rows.with_columns(cs.float().fill_null(0) * float("nan")))
     assert draw_measures(part.analysis) is None
-    assert all(draw(part) is None for name, draw in contents.SCORE_FIGURES.items() if name.startswith("by_"))
+    assert all(draw(part) is None for name, (_, draw) in contents.SCORE_FIGURES.items() if name.startswith("by_"))
     path = analysis_path(tmp_path, "flights")
     rows.with_columns(pl.col("mean_bag_size").cast(pl.String)).write_parquet(path)
     found, problem = read_analysis(path)
@@ -162,7 +162,7 @@ def test_an_analysis_of_undefined_measures_or_of_texts_is_told_or_left_out(tmp_p
 def test_too_little_gives_no_figure(tmp_path):
     write_grid(tmp_path, keys=KEYS[:1], methods=METHODS[:2], folds=1, curves=False)
     part = contents_of(tmp_path, write_analysis(tmp_path))
-    there = {name for name, draw in contents.SCORE_FIGURES.items() if draw(part) is not None}
+    there = {name for name, (_, draw) in contents.SCORE_FIGURES.items() if draw(part) is not None}
     assert there == {"scores", "cost"}
 
 

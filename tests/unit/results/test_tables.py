@@ -198,10 +198,10 @@ def test_trends_find_the_dataset_that_stands_apart(tmp_path):
 
 
 def test_bag_dataset_tables_are_the_analysis_columns(grid):
-    table = bag_datasets.data_statistics(grid.analysis, "flights")
+    table = bag_datasets.of_keys(grid.analysis, "flights", bag_datasets.HARD)
     assert texts(table)[KEYS[1]] == ["899", "65.67", "213", "0.15", "1.25"]
     real = grid.analysis.with_columns(pl.lit(float("nan")).alias("cramers_v"))
-    assert bag_datasets.cramers_v(real, "flights") is None
+    assert bag_datasets.of_keys(real, "flights", bag_datasets.ASSOCIATION) is None
 
 
 def test_completeness_counts_done_failed_and_missing(tmp_path):
