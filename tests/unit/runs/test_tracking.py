@@ -107,7 +107,7 @@ def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):
 
 @pytest.fixture
 def no_key(monkeypatch, tmp_path):
-    """A home without a configured key, and nothing that asks W&B's server whose key it is: its service hangs offline."""
+    """A home without a configured key, and no question to W&B about whose key it is: its service hangs offline."""
     import wandb
 
     for name in ("WANDB_MODE", "WANDB_API_KEY"):
