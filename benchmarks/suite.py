@@ -28,7 +28,7 @@ from llp.config.commands import TrainConfig
 from llp.config.complaints import nearest
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.points import compose_grid
+from llp.config.points import Multirun
 from llp.errors import InputError, choice, invalid
 from llp.results.collect import collect_records
 from llp.results.rates import at_held_out_rates
@@ -97,7 +97,7 @@ def read_arguments(arguments: Sequence[str]) -> tuple[dict[str, SuitePart], list
         overrides.append(str(override.input_line))
     parts = parts_of(asked)
     for experiment, part in parts.items():
-        compose_grid([*searching(experiment, part), *overrides])  # says what is wrong before anything is trained
+        Multirun.of([*searching(experiment, part), *overrides])  # says what is wrong before anything is trained
     return parts, overrides
 
 

@@ -1,5 +1,6 @@
 """Hydra's plugin of this project: it loads sweepers from this namespace only."""
 
+import logging
 import sys
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import Any
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
+
+from hydra_plugins._llp_batches import LostPointError, lost
+
+log = logging.getLogger(__name__)
 
 
 class GridSweeper(BasicSweeper):
@@ -18,19 +23,32 @@ class GridSweeper(BasicSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """See `Sweeper.sweep`."""
+        from llp.config.points import Multirun
         from llp.errors import InputError
+        from llp.runs.benchmark import expand_choices
         from llp.runs.failures import end_of_grid
-        from llp.runs.grid import points_of, points_to_launch
+        from llp.runs.grid import points_to_launch
 
         assert self.config is not None
         assert self.hydra_context is not None
         loader: Any = self.hydra_context.config_loader
+        multirun = Multirun(loader, self.config)
         try:
-            launched = points_to_launch(loader, self.config, points_of(loader, self.config), record=True)
+            expand_choices(multirun, analyze=True)
+            files = multirun.config_files()
+            launched = points_to_launch(multirun, multirun.points(), record=True)
             jobs = self._launch(launched)
-            self._look_for_lost(launched, jobs)
+            lost = [i for i, job in enumerate(jobs) if isinstance(job._return_value, LostPointError)]
+            if lost:  # some of those whose worker left no outcome may have finished all the same
+                left = points_to_launch(multirun, [launched[i] for i in lost], record=False)
+                for i in lost:
+                    if launched[i] not in left:
+                        jobs[i].status = JobStatus.COMPLETED
         except InputError as error:
             sys.exit(str(error))
+        if edited := sorted(str(path) for path, _ in files.items() ^ multirun.config_files().items()):
+            names = ", ".join(dict.fromkeys(edited))
+            log.warning("%s changed while the grid ran: points of after that have another config and folder", names)
         if end := end_of_grid(launched, jobs):
             sys.exit(end)
         return [jobs]
@@ -49,7 +67,6 @@ class GridSweeper(BasicSweeper):
     def _launch_batch(self, points: list[list[str]], first: int) -> list[JobReturn]:
         """Launch points; where one of them breaks joblib's workers, halves of them, until it stands alone."""
         from llp.errors import InputError
-        from llp.runs.batches import lost
         from llp.runs.failures import reason
 
         assert self.launcher is not None
@@ -64,18 +81,3 @@ class GridSweeper(BasicSweeper):
             return lost(points, reason(error))
         half = len(points) // 2  # finished points are skipped
         return [*self._launch_batch(points[:half], first), *self._launch_batch(points[half:], first + half)]
-
-    def _look_for_lost(self, points: list[list[str]], jobs: list[JobReturn]) -> None:
-        """Find the points that finished all the same, of those whose worker left no outcome."""
-        from llp.runs.batches import LostPointError
-        from llp.runs.grid import points_to_launch
-
-        assert self.hydra_context is not None
-        assert self.config is not None
-        lost = [i for i, job in enumerate(jobs) if isinstance(job._return_value, LostPointError)]
-        if lost:
-            loader: Any = self.hydra_context.config_loader
-            left = points_to_launch(loader, self.config, [points[i] for i in lost], record=False)
-            for i in lost:
-                if points[i] not in left:
-                    jobs[i].status = JobStatus.COMPLETED

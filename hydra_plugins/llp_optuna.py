@@ -123,6 +123,7 @@ class OptunaSweeper(Sweeper):
         """Train trials, fold after fold, and tell the study what they reached."""
         from optuna.trial import TrialState
 
+        from llp.config.points import Multirun
         from llp.runs.grid import points_to_launch
         from llp.runs.search import mean_value, written_params
 
@@ -130,7 +131,8 @@ class OptunaSweeper(Sweeper):
         alive = list(trials)
         for repeat in range(len(search.repeats)):
             points = [search.run(trial.params, repeat) for trial in alive]
-            points_to_launch(self._loader, self._config, points, record=False)  # refuses options that cannot be
+            multirun = Multirun(self._loader, self._config)
+            points_to_launch(multirun, points, record=False)  # refuses options that cannot be
             jobs = self._launcher.launch(points, initial_job_idx=len(self._ended)) if points else []
             self._ended += zip(points, jobs, strict=True)
             for trial, job in zip(list(alive), jobs, strict=True):

@@ -5,10 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from hydra.core.utils import JobReturn, configure_log
-from hydra.plugins.launcher import Launcher
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from hydra.core.utils import JobReturn
+
+from hydra_plugins._llp_batches import BatchLauncher, lost, numbered
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +19,7 @@ _TAKEN_ALONG = (
 )  # environment variables of the command, by their start
 
 
-class RayLauncher(Launcher):
+class RayLauncher(BatchLauncher):
     """Runs points as tasks of a Ray cluster.
 
     Parameters
@@ -41,22 +40,13 @@ class RayLauncher(Launcher):
         self._options: dict[str, Any] = {"address": address, "num_cpus": num_cpus, "cpus_per_run": cpus_per_run}
         self._options |= {"gpus_per_run": gpus_per_run, "retries": retries}
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """See `Launcher.setup`."""
-        self.hydra_context = hydra_context
-        self.task_function = task_function
-        self.config = config
-
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """See `Launcher.launch`."""
-        from llp.runs.batches import PointTask, numbered, sweep_folder
-
-        configure_log(self.config.hydra.hydra_logging, self.config.hydra.verbose)
+        self.begin()
         ray = self._ray()
-        sweep_folder(self.config)
         points = numbered(job_overrides, initial_job_idx)
         try:
-            task = ray.put(PointTask.of(self))
+            task = ray.put(self.task)
             cpus, gpus = self._options["cpus_per_run"], self._options["gpus_per_run"]
             run = ray.remote(_run).options(num_cpus=cpus, num_gpus=gpus, max_retries=self._options["retries"])
             results = [run.remote(task, point) for point in points]
@@ -88,8 +78,7 @@ class RayLauncher(Launcher):
 
     @staticmethod
     def _outcome(ray: Any, result: Any, point: tuple[int, list[str]]) -> JobReturn:
-        """Wait for a task's point; it is lost where its workers were killed more often than it is started anew."""
-        from llp.runs.batches import lost
+        """Wait for a task's point; it is lost where its workers were killed more often than it is started again."""
         from llp.runs.failures import reason
 
         try:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.core.utils import JobReturn, configure_log
-from hydra.plugins.launcher import Launcher
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.utils import JobReturn
+from omegaconf import OmegaConf
+
+from hydra_plugins._llp_batches import BatchLauncher, lost, numbered
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ _ASK_SECONDS = 5.0  # between two questions to Slurm
 _MISSED = 2  # so often a job is not in the queue before it is given up: its outcome may come late over a network
 
 
-class SlurmLauncher(Launcher):
+class SlurmLauncher(BatchLauncher):
     """Runs points as tasks of a Slurm job array, with `submitit`.
 
     Parameters
@@ -43,22 +43,14 @@ class SlurmLauncher(Launcher):
             for name, value in parameters.items()
         }
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """See `Launcher.setup`."""
-        self.hydra_context = hydra_context
-        self.task_function = task_function
-        self.config = config
-
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """See `Launcher.launch`."""
-        from llp.runs.batches import PointTask, chunks, numbered, sweep_folder
-
-        configure_log(self.config.hydra.hydra_logging, self.config.hydra.verbose)
-        folder = sweep_folder(self.config) / "slurm"
+        folder = self.begin() / "slurm"
         executor = self._executor(folder)
-        batches = list(chunks(numbered(job_overrides, initial_job_idx), self._size))
+        points = numbered(job_overrides, initial_job_idx)
+        batches = [points[start : start + self._size] for start in range(0, len(points), self._size)]
         log.info("%d points in %d Slurm jobs, whose logs go to %s", len(job_overrides), len(batches), folder)
-        jobs = executor.map_array(_Batch(PointTask.of(self)), batches)
+        jobs = executor.map_array(_Batch(self.task), batches)
         try:
             return [job for outcome in _outcomes(jobs, batches) for job in outcome]
         except BaseException:  # a signal, which stops the grid
@@ -104,8 +96,6 @@ class _Batch:
 
 def _outcomes(jobs: Sequence[Any], batches: Sequence[Any]) -> list[list[JobReturn]]:
     """Wait for the jobs; one that left the queue without an outcome is lost."""
-    from llp.runs.batches import lost
-
     found: dict[int, list[JobReturn]] = {}
     missed, asked = [0] * len(jobs), time.monotonic()
     while len(found) < len(jobs):
@@ -128,8 +118,6 @@ def _outcomes(jobs: Sequence[Any], batches: Sequence[Any]) -> list[list[JobRetur
 
 def _outcome(job: Any, batch: Any) -> list[JobReturn]:
     from submitit.core.utils import pickle_load
-
-    from llp.runs.batches import lost
 
     kind, value = pickle_load(job.paths.result_pickle)
     if kind == "success":

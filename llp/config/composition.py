@@ -18,7 +18,6 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from llp.config import rerun
 from llp.config.command_line import UnreadableError, apply_as_written, parse_words
 from llp.config.commands import check_grid
-from llp.config.edited import ConfigFiles
 from llp.config.explained import explain
 from llp.config.grouping_keys import GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
@@ -55,7 +54,6 @@ class CheckedLoader(ConfigLoaderImpl):
     def __init__(self, config_search_path: ConfigSearchPath) -> None:
         self.config_search_path = with_names(config_search_path)
         self.repository = Sources(self.config_search_path)
-        self._files = ConfigFiles()
 
     def load_configuration(
         self,
@@ -126,8 +124,6 @@ class CheckedLoader(ConfigLoaderImpl):
 
     def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         """See `ConfigLoader`."""
-        sources = master_config.hydra.runtime.config_sources
-        self._files.tell_edited([(str(source.schema), str(source.path)) for source in sources])
         self._composes_points = True
         try:
             return super().load_sweep_config(master_config, sweep_overrides)
@@ -154,19 +150,20 @@ class CheckedLoader(ConfigLoaderImpl):
             _check_targets(values, master)
             self._apply_overrides_to_config(list(values), config)
         except Exception as error:
-            given = [*self._of_hydra(master), *overrides]
+            given = [*self.of_hydra(master), *overrides]
             explained = explain(self, error, master.hydra.job.config_name, given, RunMode.RUN)
             raise CompositionError(str(explained)) from None
 
     def has_file(self, group: str, name: str, master: DictConfig) -> bool:
         """Whether a group's option is a file, and not made from its name."""
-        given = self._of_hydra(master)
+        given = self.of_hydra(master)
         _, repository = self._parse_overrides_and_create_caching_repo(master.hydra.job.config_name, given)
         made = GroupingKeySource.scheme()
         return any(one.is_config(f"{group}/{name}") for one in repository.get_sources() if one.scheme() != made)
 
     @staticmethod
-    def _of_hydra(master: DictConfig) -> list[str]:
+    def of_hydra(master: DictConfig) -> list[str]:
+        """What of a command line is Hydra's own."""
         overrides: Any = OmegaConf.to_container(master.hydra.overrides.hydra)
         return [str(override) for override in overrides]
 

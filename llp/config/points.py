@@ -1,4 +1,4 @@
-"""Configs of a grid's points, made from few compositions: Hydra takes a tenth of a second for each.
+"""A multirun, and the configs of its points, made from few compositions: Hydra takes a tenth of a second for each.
 
 Hydra composes the chosen files of all groups and then applies the other overrides, in their order. So points with the
 same choices share a composition, to which each one's overrides are applied, by Hydra's own function. Grouping keys
@@ -7,33 +7,36 @@ that are made from their names (`llp.config.grouping_keys`) share one per kind: 
 
 import copy
 import functools
-import json
+import importlib.resources
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
-from omegaconf.errors import OmegaConfBaseException
 
 from llp.config import rerun
-from llp.config.checks import check_config
-from llp.config.commands import TrainConfig
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import CONF_DIR, grouping_key_node, key_of, read_columns
+from llp.config.grouping_keys import CONF_DIR, grouping_key_node, read_columns
 from llp.config.launchers import forget_namesakes
+from llp.errors import InputError
+
+MOST_POINTS = 1_000_000
 
 # names of keys that nobody has: what a composition changes in their nodes shows
 _PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983", "prior": "prior_999983"}
 
 
-class Points:
-    """Composes the points of one multirun.
+class Multirun:
+    """A multirun of `llp.train`: what it was given, its points, and their configs.
 
     Parameters
     ----------
@@ -41,16 +44,100 @@ class Points:
         Hydra's config loader.
     master : DictConfig
         The multirun's own config, with Hydra's node.
+
+    Attributes
+    ----------
+    overrides : list of str
+        What was given, but for Hydra's own options.
+    params : dict
+        What an experiment sweeps over besides.
     """
 
     def __init__(self, loader: CheckedLoader, master: DictConfig) -> None:
         self._loader = loader
         self._master = master
+        self.overrides: Any = OmegaConf.to_container(master.hydra.overrides.task)  # points resolve interpolations
+        self.params: dict[str, Any] = dict(master.hydra.sweeper.get("params") or {})
         self._bases: dict[tuple[str, ...], tuple[DictConfig, str]] = {}
         self._parsed = functools.cache(OverridesParser.create().parse_override)
         self._is_group = functools.cache(loader.is_group)
         self._is_made = functools.cache(self._made)
         self._key_node = functools.cache(grouping_key_node)
+
+    @classmethod
+    def of(cls, arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> "Multirun":
+        """Compose a multirun as its command would, and leave Hydra's own state as it is.
+
+        Parameters
+        ----------
+        arguments : sequence of str
+            What stands behind `python -m llp.train -m`, but for `--config-dir`.
+        config_dirs : sequence of str
+            What `--config-dir` names.
+
+        Raises
+        ------
+        CompositionError
+            An argument is wrong.
+        """
+        forget_namesakes()
+        path = create_config_search_path(str(CONF_DIR))
+        for folder in config_dirs:
+            path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
+        loader = CheckedLoader(path)
+        given = [*arguments, "hydra.job.name=train"]
+        return cls(loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False))
+
+    def option(self, name: str) -> Any:
+        """An option of its own config, or of Hydra's, as plain values."""
+        value = OmegaConf.select(self._master, name)
+        return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+
+    @property
+    def started(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What `of` makes it of again: its arguments, and the folders that `--config-dir` names."""
+        sources = self.option("hydra.runtime.config_sources")
+        own = tuple(source["path"] for source in sources if source["provider"] == "command-line")
+        return (*self.overrides, *self._loader.of_hydra(self._master)), own
+
+    def config_files(self) -> dict[Path, int]:
+        """When each YAML file of its points was written, in ns: Hydra reads them again for each point."""
+        found = dict[Path, int]()
+        for source in self.option("hydra.runtime.config_sources"):
+            if source["schema"] == "file" or (source["schema"] == "pkg" and not source["path"].startswith("hydra")):
+                place = source["path"]
+                folder = Path(place if source["schema"] == "file" else str(importlib.resources.files(place)))
+                paths = [path for path in folder.rglob("*.yaml") if path.parent != folder or path.name == "train.yaml"]
+                found |= {path: path.stat().st_mtime_ns for path in paths}
+        return found
+
+    def points(self) -> list[list[str]]:
+        """The overrides of its points: every combination of its options' values.
+
+        Raises
+        ------
+        InputError
+            There is none, or there are more than `MOST_POINTS`.
+        """
+        given = [f"{name}={values}" for name, values in self.params.items()]
+        parsed = OverridesParser.create(config_loader=self._loader).parse_overrides([*given, *self.overrides])
+        if (n := math.prod(map(_n_values, parsed))) > MOST_POINTS:
+            n_points = f"{n:,}" if math.isfinite(n) else "endlessly many"
+            raise InputError(
+                f"Invalid grid of {n_points} points: expected at most {MOST_POINTS:,}, such as seed=range(0,10)"
+            )
+        try:
+            [points] = BasicSweeper.split_arguments(parsed, None)
+        except HydraException as error:  # of intervals and the like
+            raise InputError(
+                "Invalid grid: it has an interval, of which a search (hydra/sweeper=optuna) chooses points as it goes; "
+                "expected lists of values, such as optimizer.lr=0.001,0.01"
+            ) from error
+        if not points:
+            raise InputError(
+                "Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)"
+            )
+        return points
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
         """The config of a point, without Hydra's node: the same as `ConfigLoader.load_sweep_config` makes.
@@ -61,8 +148,8 @@ class Points:
             An override cannot be applied.
         """
         parsed = [self._parsed(override) for override in overrides]
-        choices = [one for one in parsed if self.is_choice(one)]
-        values = [one for one in parsed if not self.is_choice(one)]
+        choices = [one for one in parsed if self._is_choice(one)]
+        values = [one for one in parsed if not self._is_choice(one)]
         made = next((str(one.value()) for one in choices if self._is_made_key(one)), None)
         config, key = copy.deepcopy(self._base(choices, made))
         if made is not None and config.grouping_key == self._key_node(_PROBES[_kind(made)]):
@@ -76,12 +163,12 @@ class Points:
 
     def has_option(self, overrides: Sequence[str], name: str) -> bool:
         """Whether a point's config has an option."""
-        config = self.compose([one for one in overrides if self.is_choice(self._parsed(one))])
+        config = self.compose([one for one in overrides if self._is_choice(self._parsed(one))])
         parent, _, leaf = name.rpartition(".")
         node = OmegaConf.select(config, parent)
         return isinstance(node, DictConfig) and leaf in node
 
-    def is_choice(self, override: Override) -> bool:
+    def _is_choice(self, override: Override) -> bool:
         """Whether an override chooses a file of a group, or the run whose groups they are."""
         return override.key_or_group == rerun.OPTION or (
             self._is_group(override.key_or_group) and not isinstance(override.value(), dict)
@@ -123,94 +210,12 @@ def _kind(name: str) -> str:
     return "fixed" if re.fullmatch(r"fixed_.+_\d+", name) else "feature"
 
 
-def compose_grid(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> tuple[CheckedLoader, DictConfig]:
-    """Compose a grid of `llp.train` as its command would, and leave Hydra's own state as it is.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        What stands behind `python -m llp.train -m`, but for `--config-dir`.
-    config_dirs : sequence of str
-        What `--config-dir` names.
-
-    Returns
-    -------
-    CheckedLoader, DictConfig
-        The loader of the points' configs, and the multirun's own config, with Hydra's node.
-
-    Raises
-    ------
-    CompositionError
-        An argument is wrong.
-    """
-    forget_namesakes()
-    path = create_config_search_path(str(CONF_DIR))
-    for folder in config_dirs:
-        path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
-    loader = CheckedLoader(path)
-    given = [*arguments, "hydra.job.name=train"]
-    return loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False)
-
-
-@dataclass(frozen=True)
-class ComposedPoint:
-    """A point's config before it is checked, which takes a while and is left out where the point is finished."""
-
-    config: DictConfig
-
-    @functools.cached_property
-    def content(self) -> dict[str, Any] | None:
-        """Its plain values; None where they are known in a launched job only.
-
-        Raises
-        ------
-        InputError
-            One cannot be told.
-        """
-        if reads_hydra(self.written):
-            return None
-        try:
-            content = OmegaConf.to_container(self.config, resolve=True, throw_on_missing=True)
-        except OmegaConfBaseException:
-            self.checked()  # says what is wrong
-            raise
-        assert isinstance(content, dict)
-        return {str(name): value for name, value in content.items()}
-
-    @functools.cached_property
-    def written(self) -> str:
-        """Its values as they are written, interpolations among them, in one text."""
-        return json.dumps(OmegaConf.to_container(self.config, resolve=False), default=str)
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """Dataset, grouping key and method."""
-        key: Any = OmegaConf.to_container(self.config.grouping_key, resolve=True)
-        return str(self.config.dataset.name), key_of(key).name, str(self.config.method.name)
-
-    @property
-    def run(self) -> dict[str, int]:
-        """Its fold and its seed."""
-        return {"fold": self.config.fold, "seed": self.config.seed}
-
-    def checked(self, **changes: int) -> TrainConfig:
-        """The checked config, with another fold or seed.
-
-        Raises
-        ------
-        InputError
-            It cannot run.
-        """
-        config = copy.deepcopy(self.config) if changes else self.config
-        config.update(changes)
-        return check_config(config, TrainConfig)
-
-
-def reads_run(texts: str) -> bool:
-    """Whether an interpolation may read fold or seed, so that a point is more than its neighbour's with another one."""
-    return bool(re.search(r"\$\{(?:[\w.]+:\s*)?\.*(?:fold|seed)\s*[},]", texts))
-
-
-def reads_hydra(texts: str) -> bool:
-    """Whether an interpolation reads what only a launched job has."""
-    return "${hydra:" in texts
+def _n_values(override: Override) -> float:
+    """How many values an option has; those of a glob are names, which are few."""
+    sweep = override.value()
+    if isinstance(sweep, ChoiceSweep):
+        return len(sweep.list)
+    if not isinstance(sweep, RangeSweep) or sweep.start is None or sweep.stop is None:
+        return 1
+    n = (sweep.stop - sweep.start) / sweep.step if sweep.step else math.inf
+    return max(0, math.ceil(n)) if math.isfinite(n) else math.inf

@@ -11,14 +11,12 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
 
+from llp.config.command_line import parse_words
 from llp.config.grouping_keys import BAG_SIZES, readings
+from llp.config.points import Multirun
 from llp.datasets.published import BENCHMARKS, benchmark_keys
 from llp.errors import InputError, invalid, plain
 from llp.files import folder_name
@@ -31,24 +29,13 @@ CHOICES: Mapping[str, Callable[[Callable[[], list[str]]], list[str]]] = {
 }
 
 
-class BenchmarkKeys(Callback):
-    """Writes the keys that a multirun's choice stands for into its overrides, before its points are made."""
-
-    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Replace the choice in what is given on the command line and by an experiment."""
-        try:
-            expand_choices(config, analyze=True)
-        except InputError as error:
-            sys.exit(str(error))  # Hydra turns a callback's exceptions into warnings
-
-
-def expand_choices(config: DictConfig, *, analyze: bool) -> None:
-    """Write the keys that a choice stands for into a multirun's overrides.
+def expand_choices(multirun: Multirun, *, analyze: bool) -> None:
+    """Write the keys that a choice stands for into a multirun's overrides, or into what its experiment sweeps over.
 
     Parameters
     ----------
-    config : DictConfig
-        The multirun's config, with Hydra's node, which is changed.
+    multirun : Multirun
+        It is changed.
     analyze : bool
         Whether an analysis that the choice needs is run where there is none.
 
@@ -57,23 +44,22 @@ def expand_choices(config: DictConfig, *, analyze: bool) -> None:
     InputError
         It cannot be known what the choice stands for.
     """
-    given, params = config.hydra.overrides.task, config.hydra.sweeper.get("params") or {}
-    for i, override in enumerate(given):
-        name, sign, value = override.partition("=")
-        if name == "grouping_key" and sign:
-            given[i] = f"grouping_key={expand(value, config, analyze=analyze)}"
-    if "grouping_key" in params and not any(one.startswith("grouping_key=") for one in given):
-        params["grouping_key"] = expand(str(params["grouping_key"]), config, analyze=analyze)
+    for i, override in enumerate(multirun.overrides):
+        if override.startswith("grouping_key="):
+            multirun.overrides[i] = f"grouping_key={expand(override.partition('=')[2], multirun, analyze=analyze)}"
+    chosen = any(override.startswith("grouping_key=") for override in multirun.overrides)
+    if not chosen and "grouping_key" in multirun.params:
+        multirun.params["grouping_key"] = expand(str(multirun.params["grouping_key"]), multirun, analyze=analyze)
 
 
-def expand(names: str, config: DictConfig, *, analyze: bool = True) -> str:
+def expand(names: str, multirun: Multirun, *, analyze: bool = True) -> str:
     """Comma-separated grouping keys, with those that a choice stands for in its place."""
     parts = names.split(",")
     if not set(parts) & set(CHOICES):
         return names
-    if any(one.startswith("dataset=") and "," in one for one in config.hydra.overrides.task):
+    if any(one.startswith("dataset=") and "," in one for one in multirun.overrides):
         raise invalid("grouping_key", names, "one dataset, whose keys it stands for", "dataset=flights")
-    kept = partial(kept_keys, config, analyze=analyze)
+    kept = partial(kept_keys, multirun, analyze=analyze)
     keys = (key for part in parts for key in (map(_quoted, CHOICES[part](kept)) if part in CHOICES else [part]))
     return ",".join(keys)
 
@@ -85,48 +71,48 @@ def _quoted(name: str) -> str:
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def kept_keys(config: DictConfig, *, analyze: bool) -> list[str]:
+def kept_keys(multirun: Multirun, *, analyze: bool) -> list[str]:
     """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps.
 
     The analysis is run where there is none, if `analyze` says so.
     """
-    if config.dataset.name in BENCHMARKS:
-        return benchmark_keys(config.dataset.name)
-    path = Path(config.outputs_dir) / "analysis" / folder_name(config.dataset.name) / "analysis.parquet"
+    dataset = multirun.option("dataset.name")
+    if dataset in BENCHMARKS:
+        return benchmark_keys(dataset)
+    path = Path(multirun.option("outputs_dir")) / "analysis" / folder_name(dataset) / "analysis.parquet"
     if not path.is_file():
         if not analyze:
-            expected = f"{path}, which python -m llp.analyze dataset={config.dataset.name} writes"
-            raise InputError(f"Unknown keys of the benchmark of dataset {config.dataset.name}: expected {expected}")
-        _analyze(config)
+            expected = f"{path}, which python -m llp.analyze dataset={dataset} writes"
+            raise InputError(f"Unknown keys of the benchmark of dataset {dataset}: expected {expected}")
+        _analyze(multirun)
     try:
         rows = pl.read_parquet(path, columns=["grouping_key", "kind", "in_benchmark"], glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}): remove it") from None
     keys: list[str] = rows.filter((pl.col("kind") == "feature") & pl.col("in_benchmark"))["grouping_key"].to_list()
     if not keys:
-        raise InputError(f"No grouping key of dataset {config.dataset.name} keeps enough instances: see {path}")
-    known = [str(column) for column in config.dataset.get("key_columns", [])]
+        raise InputError(f"No grouping key of dataset {dataset} keeps enough instances: see {path}")
+    known = [str(column) for column in multirun.option("dataset.key_columns") or []]
     for key in keys:
         if len(ways := list(itertools.islice(readings(key, known), 2))) > 1:
             raise InputError(
-                f"Grouping key {key} of dataset {config.dataset.name} can be read as {plain(ways[0])} and as "
+                f"Grouping key {key} of dataset {dataset} can be read as {plain(ways[0])} and as "
                 f"{plain(ways[1])}: rename a column, or name the keys of the grid, such as "
                 f"grouping_key=feature grouping_key.columns={plain(ways[0])}"
             )
     return keys
 
 
-def _analyze(config: DictConfig) -> None:
+def _analyze(multirun: Multirun) -> None:
     """Run the analysis of the dataset as it is given, in a process of its own."""
-    given = OverridesParser.create().parse_overrides(list(config.hydra.overrides.task))
     options = [
         str(one.input_line)
-        for one in given
+        for one in parse_words(multirun.overrides)
         if one.key_or_group.startswith(("dataset.", "data_dir", "outputs_dir")) and not one.is_sweep_override()
     ]
-    dataset = config.hydra.runtime.choices["dataset"]
+    dataset = multirun.option("hydra.runtime.choices.dataset")
     command = [sys.executable, "-m", "llp.analyze", f"dataset={dataset}", *options]
     command.append("grouping_key=random_256")  # the dataset's own may have columns that are no key columns here
     done = subprocess.run(command, check=False)
     if done.returncode:
-        raise InputError(f"The analysis of dataset {config.dataset.name} failed: its grouping keys are not known")
+        raise InputError(f"The analysis of dataset {dataset} failed: its grouping keys are not known")

@@ -4,35 +4,47 @@ What a point is follows from its config; the config follows from few composition
 points that differ in fold and seed alone from one of them. So a grid of thousands of points answers in seconds.
 """
 
+import json
 import logging
-import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
-from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
-
-from llp.config.composition import CheckedLoader
+from llp.config.cells import GridCell, cells_of
 from llp.config.launchers import check_joblib
-from llp.config.points import Points, compose_grid
+from llp.config.points import Multirun
 from llp.config.rerun import identity_of
+from llp.config.targets import GIVEN, check_targets
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.machine import cores
 from llp.runs.benchmark import expand_choices
 from llp.runs.book import AskedGrid, PointState, RunState, StartedGrid, state_of, write_asked
-from llp.runs.cells import GridCell, Overrides, Tables, cells_of
-from llp.runs.grid_checks import check_builds, check_configs, crowding
+from llp.runs.build import check_input, open_table
 from llp.runs.identity import Run
 from llp.runs.point import Point
 
 log = logging.getLogger(__name__)
 
-MOST_POINTS = 1_000_000
+
+class Tables:
+    """The tables that are prepared, each opened once."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, InstanceTable | None] = {}
+
+    def of(self, cell: GridCell) -> InstanceTable | None:
+        """A cell's table; None where it is missing or is refused, which is said when a point comes to it."""
+        if cell.content is None:
+            return None
+        key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
+        if key not in self._opened:
+            self._opened[key] = None
+            if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
+                with suppress(InputError, OSError):
+                    self._opened[key] = open_table(cell.checked.dataset, cell.checked.data_dir)
+        return self._opened[key]
 
 
 def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[PointState]:
@@ -50,79 +62,36 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     InputError
         An argument is wrong, or it cannot be known what it stands for.
     """
-    loader, master = compose_grid(arguments, config_dirs)
-    expand_choices(master, analyze=False)
-    tables, asked = Tables(), dict[int, PointState]()
-    for cell in cells_of(Points(loader, master), points_of(loader, master)):
-        for place, run in cell.places.items():
-            asked[place] = _asked(cell, run, tables)
-    return [asked[place] for place in sorted(asked)]
+    multirun = Multirun.of(arguments, config_dirs)
+    expand_choices(multirun, analyze=False)
+    tables, states = Tables(), dict[int, PointState]()
+    for cell in cells_of(multirun, multirun.points()):
+        states |= {place: _state(cell, run, tables) for place, run in cell.places.items()}
+    return [states[place] for place in sorted(states)]
 
 
-def _asked(cell: GridCell, run: dict[str, int], tables: Tables) -> PointState:
-    content = None if cell.content is None else cell.content | run
-    table = None if content is None else tables.of(cell)
-    point = _point(cell, run)
-    if content is None or table is None:
+def _state(cell: GridCell, run: dict[str, int], tables: Tables) -> PointState:
+    point, table = _point(cell, run), tables.of(cell)
+    if cell.content is None or table is None:
         return PointState(point, RunState.MISSING, None, reason=f"dataset {point.dataset} is not prepared")
-    return state_of(point, _run_of(content, table).folder, needs_weights=_keeps_weights(content))
+    content = cell.content | run
+    folder = Run.of(identity_of(content), table, Path(content["outputs_dir"])).folder
+    keeps_weights = content["save_model"] or content["method"].get("keep_model")  # see `TrainConfig.keeps_weights`
+    return state_of(point, folder, needs_weights=bool(keeps_weights))
 
 
 def _point(cell: GridCell, run: dict[str, int]) -> Point:
-    numbers = cell.config.run | run
-    return Point(*cell.config.names, numbers["fold"], numbers["seed"])
+    numbers = cell.run | run
+    return Point(*cell.names, numbers["fold"], numbers["seed"])
 
 
-def points_of(loader: CheckedLoader, master: DictConfig) -> list[Overrides]:
-    """The points of a multirun: every combination of its options' values.
-
-    Raises
-    ------
-    InputError
-        There is none, or there are more than `MOST_POINTS`.
-    """
-    given = [f"{name}={values}" for name, values in (master.hydra.sweeper.get("params") or {}).items()]
-    asked: Any = OmegaConf.to_container(master.hydra.overrides.task)  # each point resolves its interpolations
-    parsed = OverridesParser.create(config_loader=loader).parse_overrides([*given, *asked])
-    if (n := math.prod(map(_n_values, parsed))) > MOST_POINTS:
-        n_points = f"{n:,}" if math.isfinite(n) else "endlessly many"
-        raise InputError(
-            f"Invalid grid of {n_points} points: expected at most {MOST_POINTS:,}, such as seed=range(0,10)"
-        )
-    try:
-        [points] = BasicSweeper.split_arguments(parsed, None)
-    except HydraException as error:  # of intervals and the like
-        raise InputError(
-            "Invalid grid: it has an interval, of which a search (hydra/sweeper=optuna) chooses points as it goes; "
-            "expected lists of values, such as optimizer.lr=0.001,0.01"
-        ) from error
-    if not points:
-        raise InputError("Invalid grid: expected values for every option, but one has none, such as fold=range(0,5)")
-    return points
-
-
-def _n_values(override: Override) -> float:
-    """How many values an option has; those of a glob are names, which are few."""
-    sweep = override.value()
-    if isinstance(sweep, ChoiceSweep):
-        return len(sweep.list)
-    if not isinstance(sweep, RangeSweep) or sweep.start is None or sweep.stop is None:
-        return 1
-    n = (sweep.stop - sweep.start) / sweep.step if sweep.step else math.inf
-    return max(0, math.ceil(n)) if math.isfinite(n) else math.inf
-
-
-def points_to_launch(
-    loader: CheckedLoader, master: DictConfig, points: Sequence[Overrides], *, record: bool
-) -> list[Overrides]:
+def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record: bool) -> list[list[str]]:
     """The points of a grid that are not finished, in their order, all of them checked.
 
     Parameters
     ----------
-    loader : CheckedLoader
-        Hydra's config loader.
-    master : DictConfig
-        The multirun's config, with Hydra's node.
+    multirun : Multirun
+        The grid.
     points : sequence of list of str
         The points' overrides; every point has the same options.
     record : bool
@@ -133,52 +102,79 @@ def points_to_launch(
     InputError
         A point that is not finished cannot run.
     """
-    cells, tables = cells_of(Points(loader, master), points), Tables()
-    asked: dict[str, list[Point]] = defaultdict(list)
+    cells, tables = cells_of(multirun, points), Tables()
+    asked: dict[str, list[Point]] = defaultdict(list)  # of those that only a launched job knows there is no record
     for cell in cells:
         if cell.content is not None:
             asked[cell.content["outputs_dir"]] += [_point(cell, run) for run in cell.places.values()]
     for cell in cells:
         if cell.content is not None and not cell.content["force"]:
-            table = tables.of(cell)
-            done = [place for place, run in cell.places.items() if table and _is_finished(cell.content | run, table)]
-            cell.places = {place: run for place, run in cell.places.items() if place not in done}
+            states = {place: _state(cell, run, tables).state for place, run in cell.places.items()}
+            cell.places = {place: run for place, run in cell.places.items() if states[place] != RunState.DONE}
     left = [cell for cell in cells if cell.places]
     known = [cell for cell in left if cell.content is not None]
-    check_configs(known)
-    check_builds(known, tables)
-    if str(master.hydra.launcher._target_).endswith(".JoblibLauncher"):
-        check_joblib(dict(master.hydra.launcher))
+    _check_configs(known)
+    _check_builds(known, tables)
+    launcher = multirun.option("hydra.launcher")
+    if launcher["_target_"].endswith(".JoblibLauncher"):
+        check_joblib(launcher)
     if record:
-        _record(asked, master.hydra)
+        arguments, config_dirs = multirun.started
+        started = StartedGrid(arguments=arguments, config_dirs=config_dirs)
+        for outputs_dir, named in asked.items():
+            grid = AskedGrid.of(multirun.option("hydra.runtime.choices.experiment"), named, started)
+            write_asked(Path(outputs_dir), grid)
     launched = sorted(place for cell in left for place in cell.places)
-    threads = max((cell.content["trainer"]["threads"] for cell in known if cell.content is not None), default=1)
-    if line := crowding(master.hydra.launcher.get("n_jobs", 1), len(launched), threads):
+    threads = max((cell.checked.trainer.threads for cell in known), default=1)
+    if line := crowding(launcher.get("n_jobs", 1), len(launched), threads):
         log.warning(line)
     if len(launched) < len(points):
         log.info("%s of %s points are finished", f"{len(points) - len(launched):,}", f"{len(points):,}")
     return [list(points[place]) for place in launched]
 
 
-def _record(asked: Mapping[str, Sequence[Point]], hydra: DictConfig) -> None:
-    """Leave a record of the points in their outputs folder; of those that only a launched job knows there is none."""
-    own = tuple(source.path for source in hydra.runtime.config_sources if source.provider == "command-line")
-    started = StartedGrid(arguments=(*hydra.overrides.task, *hydra.overrides.hydra), config_dirs=own)
-    for outputs_dir, points in asked.items():
-        write_asked(Path(outputs_dir), AskedGrid.of(hydra.runtime.choices.get("experiment"), points, started))
+def _check_configs(cells: Sequence[GridCell]) -> None:
+    """Check each config, and each fold and seed with one of them."""
+    seen: set[tuple[str, int]] = set()
+    for cell in cells:
+        _ = cell.checked
+        for run in cell.places.values():
+            if new := {name: value for name, value in run.items() if (name, value) not in seen}:
+                seen |= new.items()
+                cell.check(**new)
 
 
-def _run_of(content: dict[str, Any], table: InstanceTable) -> Run:
-    return Run.of(identity_of(content), table, Path(content["outputs_dir"]))
+def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
+    """Build each method with each model and optimizer once, or check their options where there is no table yet."""
+    parts = ("dataset", *GIVEN, "hardware")
+    different = {json.dumps([cell.content and cell.content[part] for part in parts]): cell for cell in reversed(cells)}
+    for cell in reversed(different.values()):
+        table = tables.of(cell)
+        if table is None:
+            check_targets(cell.checked)
+        else:
+            check_input(cell.checked, table)
 
 
-def _keeps_weights(content: Mapping[Any, Any]) -> bool:
-    """See `TrainConfig.keeps_weights`: a point that may be finished is not checked."""
-    return bool(content["save_model"] or content["method"].get("keep_model"))
+def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:
+    """Say in a line where processes × threads go beyond the cores.
 
-
-def _is_finished(content: dict[str, Any], table: InstanceTable) -> bool:
-    try:
-        return _run_of(content, table).finished(_keeps_weights(content), warn=False) is not None
-    except InputError:  # of a later version, which the point tells
-        return False
+    Parameters
+    ----------
+    n_jobs : int
+        The launcher's processes; below 0 as joblib counts: -1 is one for each core.
+    n_points : int
+        Points to train.
+    threads : int
+        Most threads of a point.
+    n_cores : int, optional
+        Those that this process may use.
+    """
+    n_cores = n_cores or cores()
+    processes = min(n_points, n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs))
+    if processes * threads <= n_cores:
+        return None
+    return (
+        f"{processes} processes × trainer.threads={threads} are more than the {n_cores} cores and wait for each other: "
+        "write a smaller hydra.launcher.n_jobs or trainer.threads"
+    )

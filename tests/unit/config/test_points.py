@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf, open_dict
 
+from llp.config.cells import GridCell
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.config.points import ComposedPoint, Points, reads_run
+from llp.config.points import Multirun
 from llp.errors import InputError
 
 pytestmark = pytest.mark.run  # composes hundreds of configs
@@ -93,7 +94,7 @@ points = st.fixed_dictionaries({}, optional={group: st.sampled_from(names) for g
 )
 def test_point_has_the_config_that_hydra_composes(own, chosen, values):
     with multirun(own) as (loader, master):
-        composer = Points(loader, master)
+        composer = Multirun(loader, master)
         for choices in chosen:
             overrides = [*(f"{group}={name}" for group, name in choices.items()), *values]
             expected = outcome(lambda overrides=overrides: by_hydra(loader, master, overrides))
@@ -110,7 +111,7 @@ def test_keys_of_a_kind_and_other_values_need_no_composition_of_their_own(own, m
             return original(self, *args)
 
         monkeypatch.setattr(type(loader), "load_sweep_config", counted)
-        composer = Points(loader, master)
+        composer = Multirun(loader, master)
         for key in ("C1", "C2_C3", "C3_C11", "random_64", "random_128", "fixed_C1_9", "fixed_C1_C2_64"):
             for method in ("dllp_bce", "dllp_mse"):
                 for value in ("optimizer.lr=1", "optimizer.lr=2"):
@@ -120,7 +121,19 @@ def test_keys_of_a_kind_and_other_values_need_no_composition_of_their_own(own, m
 
 def test_interpolations_of_fold_and_seed_are_noticed(own):
     with multirun(own) as (loader, master):
-        composer = Points(loader, master)
-        assert not reads_run(ComposedPoint(composer.compose(["dataset=synthetic"])).written)  # it reads dataset.seed
+        composer = Multirun(loader, master)
+        assert not GridCell(composer.compose(["dataset=synthetic"])).reads_run  # it reads dataset.seed
         for override in ("trainer.threads=${seed}", "+dataset.x=a${fold}b", "+dataset.x=${oc.select:seed,0}"):
-            assert reads_run(ComposedPoint(composer.compose([override])).written)
+            assert GridCell(composer.compose([override])).reads_run
+
+
+def test_edited_made_and_removed_config_files_are_known(own):
+    with multirun(own) as (loader, master):
+        grid = Multirun(loader, master)
+        before = grid.config_files()
+        assert grid.config_files() == before
+        (own / "experiment" / "new.yaml").write_text("seed: 5\n")
+        (own / "grouping_key" / "mine_1.yaml").write_text("kind: random\nbag_size: 78\nseed: 1\n")
+        (own / "dashboard.yaml").write_text("project: mine\n")  # another command's
+        edited = {path.name for path, _ in before.items() ^ grid.config_files().items()}
+        assert edited == {"new.yaml", "mine_1.yaml"}

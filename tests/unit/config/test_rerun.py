@@ -14,6 +14,7 @@ from hydra.types import RunMode
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.points import Multirun
 from llp.errors import InputError
 from llp.runs.grid import points_to_launch
 from tests.helpers.composed import checked, open_table, run_of, run_one
@@ -78,7 +79,7 @@ def test_a_finished_run_is_skipped_and_a_grid_starts_from_it(folder, places, tmp
         given = [f"from='{first}'", places[0], f"outputs_dir={tmp_path / 'outputs'}"]
         master = loader.load_configuration("train", [*given, "seed=7,8"], RunMode.MULTIRUN)
         points = [[*given, f"seed={seed}"] for seed in (7, 8)]
-        assert points_to_launch(loader, master, points, record=False) == points[1:]
+        assert points_to_launch(Multirun(loader, master), points, record=False) == points[1:]
 
 
 @pytest.mark.parametrize(

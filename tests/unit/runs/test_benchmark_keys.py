@@ -1,30 +1,33 @@
 """The grouping keys of a benchmark as one choice."""
 
+from types import SimpleNamespace
+
 import polars as pl
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import options, read_option
+from llp.config.points import Multirun
 from llp.errors import InputError
-from llp.runs.benchmark import BenchmarkKeys, expand
+from llp.runs.benchmark import expand, expand_choices
 
 
-def config_for(dataset, outputs_dir, *overrides, **params):
+def multirun_of(dataset, outputs_dir, *overrides, key_columns=(), **params):
     content = {
-        "dataset": {"name": dataset},
+        "dataset": {"name": dataset, "key_columns": list(key_columns)},
         "outputs_dir": str(outputs_dir),
         "hydra": {"overrides": {"task": list(overrides)}, "sweeper": {"params": params}},
     }
-    return OmegaConf.create(content)
+    return Multirun(SimpleNamespace(is_group=bool), OmegaConf.create(content))
 
 
 def test_the_criteo_sets_have_their_published_keys(tmp_path):
-    ctr = expand("benchmark", config_for("criteo_ctr", tmp_path)).split(",")
+    ctr = expand("benchmark", multirun_of("criteo_ctr", tmp_path)).split(",")
     assert (len(ctr), ctr[0], ctr[-1]) == (52, "C1_C7", "C13_C26")
-    sscl = expand("random_64,benchmark", config_for("criteo_sscl", tmp_path)).split(",")
+    sscl = expand("random_64,benchmark", multirun_of("criteo_sscl", tmp_path)).split(",")
     assert (len(sscl), sscl[:2]) == (11, ["random_64", "C2_C5"])
-    assert len(expand("benchmark_fixed", config_for("criteo_ctr", tmp_path)).split(",")) == 4 * 52
+    assert len(expand("benchmark_fixed", multirun_of("criteo_ctr", tmp_path)).split(",")) == 4 * 52
 
 
 def test_other_sets_have_the_keys_that_their_analysis_keeps(tmp_path):
@@ -32,7 +35,7 @@ def test_other_sets_have_the_keys_that_their_analysis_keeps(tmp_path):
     path.parent.mkdir(parents=True)
     kinds = {"grouping_key": ["a", "b", "random_64"], "kind": ["feature", "feature", "random"]}
     pl.DataFrame({**kinds, "in_benchmark": [True, False, False]}).write_parquet(path)
-    config = config_for("mine", tmp_path)
+    config = multirun_of("mine", tmp_path)
     assert expand("benchmark", config) == "a"
     assert expand("benchmark_fixed", config) == "fixed_a_64,fixed_a_128,fixed_a_256,fixed_a_512"
     assert expand("benchmark_random", config) == "random_64,random_128,random_256,random_512"
@@ -58,8 +61,7 @@ def test_names_of_own_columns_are_swept_as_they_are_read(tmp_path, known, keys, 
     path.parent.mkdir(parents=True)
     n = len(keys)
     pl.DataFrame({"grouping_key": keys, "kind": ["feature"] * n, "in_benchmark": [True] * n}).write_parquet(path)
-    config = config_for("mine", tmp_path)
-    config.dataset.key_columns = known
+    config = multirun_of("mine", tmp_path, key_columns=known)
     if "dataset" in swept:
         with pytest.raises(InputError, match=swept):
             expand("benchmark", config)
@@ -70,18 +72,18 @@ def test_names_of_own_columns_are_swept_as_they_are_read(tmp_path, known, keys, 
 
 
 def test_the_command_line_decides_over_an_experiment(tmp_path):
-    config = config_for("mine", tmp_path, "fold=0", "grouping_key=benchmark_random", grouping_key="benchmark")
-    BenchmarkKeys().on_multirun_start(config)
-    assert list(config.hydra.overrides.task) == ["fold=0", "grouping_key=random_64,random_128,random_256,random_512"]
-    assert config.hydra.sweeper.params.grouping_key == "benchmark"
-    config = config_for("criteo_sscl", tmp_path, grouping_key="benchmark")
-    BenchmarkKeys().on_multirun_start(config)
-    assert config.hydra.sweeper.params.grouping_key.startswith("C2_C5,C3_C5,")
+    config = multirun_of("mine", tmp_path, "fold=0", "grouping_key=benchmark_random", grouping_key="benchmark")
+    expand_choices(config, analyze=False)
+    assert config.overrides == ["fold=0", "grouping_key=random_64,random_128,random_256,random_512"]
+    assert config.params["grouping_key"] == "benchmark"
+    config = multirun_of("criteo_sscl", tmp_path, grouping_key="benchmark")
+    expand_choices(config, analyze=False)
+    assert config.params["grouping_key"].startswith("C2_C5,C3_C5,")
 
 
 def test_one_choice_cannot_stand_for_the_keys_of_two_datasets(tmp_path):
     with pytest.raises(InputError, match="expected one dataset"):
-        expand("benchmark", config_for("flights", tmp_path, "dataset=flights,synthetic"))
+        expand("benchmark", multirun_of("flights", tmp_path, "dataset=flights,synthetic"))
 
 
 @pytest.mark.parametrize("name", [name for name in options("experiment") if name.startswith("paper_")])

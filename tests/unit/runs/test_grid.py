@@ -12,10 +12,11 @@ from hydra.types import RunMode
 from benchmarks.grid import METHODS, make_records, points
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
+from llp.config.points import Multirun
 from llp.errors import InputError
 from llp.results.progress import recorded_grids
 from llp.runs.book import RunState, read_asked
-from llp.runs.grid import asked_points, points_of, points_to_launch
+from llp.runs.grid import asked_points, crowding, points_to_launch
 from llp.runs.point import Point
 from tests.helpers.commands import TINY
 from tests.helpers.composed import run_one
@@ -37,7 +38,8 @@ def launched(tmp_path, data_dir):
                 *overrides,
             ]
             master = loader.load_configuration("train", given, RunMode.MULTIRUN)
-            return points_to_launch(loader, master, points_of(loader, master), record=True)
+            multirun = Multirun(loader, master)
+            return points_to_launch(multirun, multirun.points(), record=True)
 
     return launch
 
@@ -175,3 +177,13 @@ def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
         asked_points(["trainer.max_epoch=2"])
     with pytest.raises(InputError, match=r"^Invalid grid: it has an interval, of which a search .* chooses points"):
         asked_points(["experiment=search"])
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_points", "threads", "processes"),
+    [(2, 9, 2, 2), (-1, 9, 2, 2), (8, 9, 1, 8), (8, 2, 1, None), (2, 1, 2, None), (-1, 9, 1, None), (-5, 9, 2, None)],
+)
+def test_more_threads_than_cores_are_reported(n_jobs, n_points, threads, processes):
+    line = crowding(n_jobs, n_points, threads, n_cores=2)
+    expected = f"{processes} processes × trainer.threads={threads} are more than the 2 cores"
+    assert line is None if processes is None else line.startswith(expected)

@@ -9,7 +9,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from omegaconf import OmegaConf
 
-from llp.runs.batches import LostPointError
+from hydra_plugins._llp_batches import LostPointError
 
 POINTS = [[f"seed={seed}"] for seed in range(8)]
 

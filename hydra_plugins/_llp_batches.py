@@ -2,17 +2,18 @@
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hydra.core.singleton import Singleton
-from hydra.core.utils import JobReturn, JobStatus, filter_overrides, run_job, setup_globals
+from hydra.core.utils import JobReturn, JobStatus, configure_log, filter_overrides, run_job, setup_globals
 from hydra.errors import CompactHydraException
+from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 
 from llp import signals
 from llp.command import outlive_readers
@@ -51,17 +52,11 @@ class PointTask:
     singletons: dict[Any, Any]
     folder: str
 
-    @classmethod
-    def of(cls, launcher: Any) -> "PointTask":
-        """The task of a launcher that has been set up."""
-        parts = (launcher.hydra_context, launcher.config, launcher.task_function)
-        return cls(*parts, Singleton.get_state(), os.getcwd())
-
     def run(self, points: Sequence[Numbered]) -> list[JobReturn]:
         """Run points, by number and overrides, one after the other in this process, and tell what became of each.
 
-        A signal ends the process with the run that it finds; that run goes on from its checkpoint when it is started
-        again.
+        A signal ends the process with the run that it finds; that run resumes from its checkpoint when it is
+        started again.
         """
         with suppress(FileNotFoundError):
             os.chdir(self.folder)
@@ -89,22 +84,28 @@ class PointTask:
         )
 
 
+class BatchLauncher(Launcher):
+    """A launcher whose workers run points by a `PointTask`."""
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """See `Launcher.setup`."""
+        self.config = config
+        self.task = PointTask(hydra_context, config, task_function, Singleton.get_state(), os.getcwd())
+
+    def begin(self) -> Path:
+        """Set up Hydra's logging; returns the multirun's folder, for what the launcher writes."""
+        configure_log(self.config.hydra.hydra_logging, self.config.hydra.verbose)
+        folder = Path(self.config.hydra.sweep.dir).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
 def numbered(points: Sequence[Sequence[str]], first: int) -> list[Numbered]:
-    """Points with their numbers in the grid, which are told."""
+    """Points with their numbers in the grid, which are logged."""
     found = [(first + place, list(overrides)) for place, overrides in enumerate(points)]
     for number, overrides in found:
         log.info("\t#%d : %s", number, " ".join(filter_overrides(overrides)))
     return found
-
-
-def chunks(points: Sequence[Numbered], size: int) -> Iterator[list[Numbered]]:
-    """Batches of points, in their order.
-
-    >>> [len(one) for one in chunks([(0, []), (1, []), (2, [])], 2)]
-    [2, 1]
-    """
-    for start in range(0, len(points), size):
-        yield list(points[start : start + size])
 
 
 def lost(points: Sequence[Sequence[str]], why: str) -> list[JobReturn]:
@@ -113,10 +114,3 @@ def lost(points: Sequence[Sequence[str]], why: str) -> list[JobReturn]:
         JobReturn(overrides=list(overrides), status=JobStatus.FAILED, _return_value=LostPointError(why))
         for overrides in points
     ]
-
-
-def sweep_folder(config: DictConfig) -> Path:
-    """A multirun's folder for what its launcher writes."""
-    folder = Path(str(OmegaConf.select(config, "hydra.sweep.dir"))).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

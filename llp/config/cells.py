@@ -1,0 +1,128 @@
+"""Points of a grid that differ in fold and seed alone: composed once, and checked where they are not finished."""
+
+import copy
+import functools
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
+from llp.config.grouping_keys import key_of
+from llp.config.points import Multirun
+from llp.errors import InputError, choice
+
+_RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
+
+
+@dataclass
+class GridCell:
+    """Points that differ in fold and seed alone.
+
+    Attributes
+    ----------
+    config : DictConfig
+        The composed config of one of them; it is checked where one is not finished, as that takes a while.
+    places : dict
+        By a point's number in the grid its fold and seed, as far as they are given.
+    """
+
+    config: DictConfig
+    places: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    @functools.cached_property
+    def content(self) -> dict[str, Any] | None:
+        """Its plain values; None where they are known in a launched job only, which checks itself.
+
+        Raises
+        ------
+        InputError
+            One cannot be told.
+        """
+        if "${hydra:" in self.written:
+            return None
+        try:
+            content = OmegaConf.to_container(self.config, resolve=True, throw_on_missing=True)
+        except OmegaConfBaseException:
+            check_config(self.config, TrainConfig)  # says what is wrong
+            raise
+        assert isinstance(content, dict)
+        return {str(name): value for name, value in content.items()}
+
+    @functools.cached_property
+    def written(self) -> str:
+        """Its values as they are written, interpolations among them, in one text."""
+        return json.dumps(OmegaConf.to_container(self.config, resolve=False), default=str)
+
+    @property
+    def reads_run(self) -> bool:
+        """Whether an interpolation may read fold or seed: with another one a point is more than its neighbour's."""
+        return bool(re.search(r"\$\{(?:[\w.]+:\s*)?\.*(?:fold|seed)\s*[},]", self.written))
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Dataset, grouping key and method."""
+        key: Any = OmegaConf.to_container(self.config.grouping_key, resolve=True)
+        return str(self.config.dataset.name), key_of(key).name, str(self.config.method.name)
+
+    @property
+    def run(self) -> dict[str, int]:
+        """Fold and seed of the config."""
+        return {"fold": self.config.fold, "seed": self.config.seed}
+
+    @functools.cached_property
+    def checked(self) -> TrainConfig:
+        """The config once it is checked.
+
+        Raises
+        ------
+        InputError
+            It cannot run.
+        """
+        return check_config(self.config, TrainConfig)
+
+    def check(self, **changes: int) -> None:
+        """Check the config with another fold or seed."""
+        config = copy.deepcopy(self.config)
+        config.update(changes)
+        check_config(config, TrainConfig)
+
+
+def cells_of(multirun: Multirun, points: Sequence[list[str]]) -> list[GridCell]:
+    """Compose the points of a grid, by their overrides; a point's place is its number in the grid."""
+    cells: dict[tuple[str, ...], GridCell] = {}
+    for place, overrides in enumerate(points):
+        numbers = [_RUN.fullmatch(override) for override in overrides]
+        key = tuple(override for override, match in zip(overrides, numbers, strict=True) if not match)
+        cell = cells.get(key) or cells.get(tuple(overrides))
+        if cell is None:
+            cell = GridCell(_compose(multirun, overrides, points))
+            cells[tuple(overrides) if cell.reads_run else key] = cell
+        cell.places[place] = {match[1]: int(match[2]) for match in numbers if match}
+    return list(cells.values())
+
+
+def _compose(multirun: Multirun, overrides: list[str], points: Sequence[list[str]]) -> DictConfig:
+    """Compose a point; where one choice of a grid lacks another one's option, the error names both."""
+    try:
+        return multirun.compose(overrides)
+    except InputError:
+        for override in overrides:
+            name = override.partition("=")[0]
+            group = name.partition(".")[0]
+            choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
+            if "." not in name or len(choices) < 2:
+                continue
+            has = {one: multirun.has_option(point, name) for one, point in choices.items()}
+            if any(has.values()) and not all(has.values()):
+                having = [one for one in has if has[one]]
+                lacking = [one for one in has if not has[one]]
+                expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
+                value = override.partition("=")[2]
+                raise InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}") from None
+        raise
