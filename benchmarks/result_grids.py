@@ -124,7 +124,7 @@ def study_of(records: Sequence[RunRecord]) -> str:
 
     title = {attrgetter(*OF_POINT)(record): place(record)[1] for record in records}
     found = collected(records)
-    runs = name_variants(found.runs, found.configs)
+    runs = name_variants(found)
     runs = runs.with_columns(pl.Series("row", [title[point] for point in runs.select(OF_POINT).iter_rows()], pl.String))
     tests = paired_tests(summarize(runs), runs)
     shown = "" if tests is None else "\n" + untitled(tests).replace("bag dataset", "bags", 1)

@@ -73,7 +73,7 @@ def untitled(table: Table) -> str:
 
 def _cells_and_runs(found: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The runs and their cells; rows name the dataset too, and ranks are over all, where there are several."""
-    runs = name_variants(found.runs, found.configs)
+    runs = name_variants(found)
     cells = summarize(runs)
     if runs["dataset"].n_unique() > 1:
         row = pl.concat_str("dataset", "row", separator=" ").alias("row")

@@ -3,15 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
-
-import polars as pl
 
 from llp.errors import InputError, choice
 from llp.results import published
 from llp.results.collect import Collected
-from llp.runs.point import Point
 
 MOST_UNSTARTED = 50
 
@@ -81,13 +77,7 @@ def of_experiment(collected: Collected, name: str | None) -> Collected:
             f"Invalid experiment={name}: expected {expected}; start it: python -m llp.train -m experiment={name}"
         )
     points = {point for grid in grids for point in grid.points}
-    asked = [Point(*row) in points for row in collected.runs.select(*Point._fields).iter_rows()]
-    return replace(
-        collected,
-        runs=collected.runs.filter(pl.Series(asked, dtype=pl.Boolean)),
-        left=[one for one in collected.left if one.point in points],
-        grids=grids,
-    )
+    return replace(collected.only(points.__contains__), grids=grids)
 
 
 def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequence[str]]) -> Collected:
@@ -100,17 +90,8 @@ def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequ
     InputError
         No run has a name, and none is asked for.
     """
-    runs = collected.runs
-    for option, names in filters.items():
-        if option != "dataset":
-            drawn = outputs_dir.glob("analysis/*/matrices/[!.]*.parquet") if option == "grouping_key" else ()
-            there = _names(collected, option) | {unquote(path.stem) for path in drawn}
-            _refuse_unknown(option, names, sorted(there), "no run has it")
-        runs = runs.filter(pl.col(option).is_in(list(names)))
-
-    def kept(point: Any) -> bool:
-        return all(getattr(point, name) in names for name, names in filters.items())
-
-    left = [one for one in collected.left if kept(one.point)]
-    grids = [replace(grid, points=frozenset(filter(kept, grid.points))) for grid in collected.grids]
-    return replace(collected, runs=runs, left=left, grids=grids)
+    for option in (name for name in filters if name != "dataset"):
+        drawn = outputs_dir.glob("analysis/*/matrices/[!.]*.parquet") if option == "grouping_key" else ()
+        there = _names(collected, option) | {unquote(path.stem) for path in drawn}
+        _refuse_unknown(option, filters[option], sorted(there), "no run has it")
+    return collected.only(lambda point: all(getattr(point, option) in names for option, names in filters.items()))

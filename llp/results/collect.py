@@ -6,7 +6,7 @@ A record that cannot be used is named and left out: one bad file never hides the
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,13 @@ class Collected:
     left: list[PointState] = field(default_factory=list)
     grids: list[GridPoints] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def only(self, keep: Callable[[Point], bool]) -> "Collected":
+        """The runs and the points that grids asked for of which `keep` is true."""
+        kept = [keep(Point(*row)) for row in self.runs.select(*Point._fields).iter_rows()]
+        grids = [replace(grid, points=frozenset(filter(keep, grid.points))) for grid in self.grids]
+        left = [one for one in self.left if keep(one.point)]
+        return replace(self, runs=self.runs.filter(pl.Series(kept, dtype=pl.Boolean)), left=left, grids=grids)
 
     @property
     def failed(self) -> list[PointState]:

@@ -1,14 +1,10 @@
 """The files of a report: each table as Markdown, LaTeX and CSV, all of them as one Markdown file and one page."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-import polars as pl
-
 from llp.files import write_atomically
-from llp.results.collect import Config
 from llp.results.page.data import page_data
 from llp.results.page.render import render
 from llp.results.sections import Report
@@ -38,32 +34,17 @@ class ReportFiles:
     figures: list[Path] = field(default_factory=list)
 
 
-def write_files(
-    report: Report,
-    runs: pl.DataFrame,
-    cells: pl.DataFrame,
-    configs: Sequence[Config],
-    *,
-    outputs_dir: Path,
-    closing: Sequence[str],
-    refresh_seconds: int | None,
-) -> ReportFiles:
-    """Write a report to `<outputs_dir>/report/`.
+def write_files(report: Report, refresh_seconds: int | None) -> ReportFiles:
+    """Write a report, whose figures are written already, to `<outputs_dir>/report/`.
 
     Parameters
     ----------
     report : Report
-        Tables, and figures that are written already.
-    runs, cells, configs
-        See `llp.results.variants.name_variants`, `llp.results.summary.summarize`, `llp.results.collect.Collected`.
-    outputs_dir : Path
-        The runs' folder.
-    closing : sequence of str
-        Completeness, failures and what is missing; one line each.
+        What to write.
     refresh_seconds : int or None
-        After how long a browser loads the page again.
+        After how long a browser loads the page again; None for never.
     """
-    folder = outputs_dir / "report"
+    folder = report.outputs_dir / "report"
     files = ReportFiles(folder / "index.html", folder / "report.md", folder / "results.csv")
     parts = ["# Results\n"]
     for section in report.sections:
@@ -75,10 +56,9 @@ def write_files(
             parts.append(to_markdown(table))
             for ending, write in (("md", to_markdown), ("tex", to_latex), ("csv", to_csv)):
                 files.tables.append(_write(folder / "tables" / f"{section.name}_{name}.{ending}", write(table)))
-    _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {as_markdown(line)}" for line in closing), ""]))
-    _write(files.results, frame_to_csv(cells.drop("cell", "compared", "upwards", "place")))
-    data = page_data(report.sections, runs, cells, configs, outputs_dir)
-    _write(files.page, render(report, data, problems=closing[1:], folder=folder, refresh_seconds=refresh_seconds))
+    _write(files.markdown, "\n".join([*parts, "## Runs\n", *(f"- {as_markdown(line)}" for line in report.closing), ""]))
+    _write(files.results, frame_to_csv(report.cells.drop("cell", "compared", "upwards", "place")))
+    _write(files.page, render(report, page_data(report), refresh_seconds))
     return files
 
 

@@ -45,6 +45,12 @@ class Chosen(NamedTuple):
     n_rates: int
     beside: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        runs = "1 run" if self.n_runs == 1 else f"{self.n_runs} runs"
+        beside = f"; no fold in common: {', '.join(self.beside)}" if self.beside else ""
+        where = f"{self.method} on {self.dataset}, {self.grouping_key} ({self.held_out:.4g} over {runs}{beside})"
+        return f"{self.rate}, of {self.n_rates}, by {self.criterion}: {where}"
+
 
 def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     """Keep, of runs that differ in `optimizer.lr` alone, those of the rate with the least mean held-out loss.

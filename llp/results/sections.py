@@ -1,7 +1,7 @@
 """The sections of a report: per dataset and protocol its tables, and its figures as files."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,27 +9,24 @@ import polars as pl
 
 from llp.analysis.drawing import STYLE, save_figure
 from llp.analysis.matrix import read_matrices
+from llp.config.commands import ReportConfig
 from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
-from llp.results.collect import Collected
+from llp.results.collect import Collected, Config
 from llp.results.differences import differing_settings, only_here
 from llp.results.findings import findings
 from llp.results.formats import heading
+from llp.results.summary import summarize
 from llp.results.table import Table
 from llp.results.tables.completeness import Progress, progress
+from llp.results.variants import name_variants
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Names of the tables and figures to make, and of the keys whose matrices are drawn; None draws all."""
-
-    tables: Collection[str] = contents.TABLES
-    figures: Collection[str] = contents.FIGURES
-    grouping_keys: Collection[str] | None = None
+_SECTION = ("dataset", "protocol", "metric")
 
 
 @dataclass(frozen=True)
@@ -67,76 +64,76 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """The sections of a report, what became of each dataset's grid, and what was not there to make more of it."""
+    """A report: what it shows, and what it is made of.
 
-    sections: list[Section]
-    grids: list[Progress]
-    missing: list[str]
+    Attributes
+    ----------
+    outputs_dir : Path
+        The runs' folder.
+    runs, cells : pl.DataFrame
+        See `llp.results.variants.name_variants`, `llp.results.summary.summarize`.
+    configs : list of dict
+        See `llp.results.collect.Collected`.
+    sections : list of Section
+        Its tables and figures.
+    grids : list of Progress
+        What became of each dataset's grid.
+    closing : list of str
+        Completeness in one line; then failures and what was left out or is missing, a line each.
+    """
+
+    outputs_dir: Path
+    runs: pl.DataFrame
+    cells: pl.DataFrame
+    configs: Sequence[Config]
+    sections: list[Section] = field(default_factory=list)
+    grids: list[Progress] = field(default_factory=list)
+    closing: list[str] = field(default_factory=list)
 
 
-def make_report(
-    outputs_dir: Path,
-    datasets: Collection[str],
-    collected: Collected,
-    named_runs: pl.DataFrame,
-    cells: pl.DataFrame,
-    *,
-    choice: Choice,
-) -> Report:
-    """Make all tables and figures.
+def make_report(config: ReportConfig, datasets: Collection[str], collected: Collected) -> Report:
+    """Make all tables, and all figures as files of `report/figures`.
 
     Parameters
     ----------
-    outputs_dir : Path
-        Figures go to `report/figures` below it.
+    config : ReportConfig
+        Where, and which tables and figures; None makes all, and draws the matrices of all keys.
     datasets : collection of str
         The datasets to report on, in order.
     collected : Collected
-        What the outputs folder holds.
-    named_runs, cells : pl.DataFrame
-        See `llp.results.variants.name_variants`, `llp.results.summary.summarize`.
-    choice : Choice
-        What to make.
+        Their runs.
     """
-    sections, grids, missing, folder = [], [], [], outputs_dir / "report" / "figures"
+    runs = name_variants(collected)
+    report = Report(config.outputs_dir, runs, summarize(runs), collected.configs)
     for dataset in datasets:
-        analysis, problem = read_analysis(analysis_path(outputs_dir, dataset))
-        if problem:
-            missing.append(problem)
-        own = cells.filter(pl.col("dataset") == dataset)
-        grids.append(progress(collected, dataset))
-        matrices, unusable = read_matrices(analysis_path(outputs_dir, dataset).parent)
-        missing.extend(unusable)
-        chosen = {
-            key: one for key, one in matrices.items() if choice.grouping_keys is None or key in choice.grouping_keys
-        }
-        part = contents.Dataset(dataset, own if len(own) else None, analysis, grids[-1], chosen)
-        for scores in _parts(own, named_runs, analysis):
-            title, kinds = heading(scores.cells), (contents.SCORE_TABLES, contents.SCORE_FIGURES)
-            section = Section(_name(scores), title, subject=title)
-            _fill(section, scores, *kinds, choice, folder)
+        path = analysis_path(config.outputs_dir, dataset)
+        analysis, problem = read_analysis(path)
+        matrices, unusable = read_matrices(path.parent)
+        report.closing.extend(f"  missing: {line}" for line in (problem, *unusable) if line)
+        report.grids.append(progress(collected, dataset))
+        own = report.cells.filter(pl.col("dataset") == dataset)
+        for scores in _parts(own, runs, analysis):
+            title, point = heading(scores.cells), [scores.cells[name][0] for name in _SECTION]
+            section = Section(folder_name("_".join(map(str, point))), title, subject=title)
+            _fill(section, scores, contents.SCORE_TABLES, contents.SCORE_FIGURES, config)
             differences = differing_settings(scores.cells, collected.configs)
             section.findings.extend([*findings(scores.cells), *differences, *only_here(scores.cells, own)])
             for table in section.tables.values():
                 table.notes.extend(differences)
-            sections.append(section)
-        title = f"{dataset}: bag datasets and completeness"
-        all_kinds = (contents.DATASET_TABLES, contents.DATASET_FIGURES)
-        section = Section(folder_name(dataset), title, subject=f"{dataset}:")
-        _fill(section, part, *all_kinds, choice, folder)
-        sections.append(section)
-    return Report([section for section in sections if section.tables or section.figures], grids, missing)
+            report.sections.append(section)
+        drawn = {key: one for key, one in matrices.items() if config.grouping_key is None or key in config.grouping_key}
+        part = contents.Dataset(dataset, own if len(own) else None, analysis, report.grids[-1], drawn)
+        section = Section(folder_name(dataset), f"{dataset}: bag datasets and completeness", subject=f"{dataset}:")
+        _fill(section, part, contents.DATASET_TABLES, contents.DATASET_FIGURES, config)
+        report.sections.append(section)
+    sections = [section for section in report.sections if section.tables or section.figures]
+    return replace(report, sections=sections)
 
 
 def _parts(cells: pl.DataFrame, runs: pl.DataFrame, analysis: pl.DataFrame | None) -> Iterator[contents.Scores]:
-    point = ("dataset", "protocol", "metric")
-    for part in cells.partition_by(*point, maintain_order=True):
-        own = runs.filter(pl.all_horizontal(pl.col(name) == part[name][0] for name in point))
+    for part in cells.partition_by(_SECTION, maintain_order=True):
+        own = runs.filter(pl.all_horizontal(pl.col(name) == part[name][0] for name in _SECTION))
         yield contents.Scores(part, own, analysis)
-
-
-def _name(part: contents.Scores) -> str:
-    return folder_name("_".join(str(part.cells[name][0]) for name in ("dataset", "protocol", "metric")))
 
 
 Part = TypeVar("Part")
@@ -147,15 +144,15 @@ def _fill(
     part: Part,
     tables: Mapping[str, Callable[[Part], Table | None]],
     figures: Mapping[str, tuple[str, Callable[[Part], "Figure | None"]]],
-    choice: Choice,
-    folder: Path,
+    config: ReportConfig,
 ) -> None:
     import matplotlib as mpl
 
+    folder = config.outputs_dir / "report" / "figures"
     for kind, make in tables.items():
-        if kind in choice.tables and (table := make(part)) is not None:
+        if (config.tables is None or kind in config.tables) and (table := make(part)) is not None:
             section.tables[kind] = table
     with mpl.rc_context(STYLE):
         for kind, (_, draw) in figures.items():
-            if kind in choice.figures and (figure := draw(part)) is not None:
+            if (config.figures is None or kind in config.figures) and (figure := draw(part)) is not None:
                 section.figures[kind] = save_figure(figure, folder / f"{section.name}_{kind}")[0]

@@ -5,28 +5,24 @@ Other settings of a method (`method.reg=0.1`) give it a column of its own, all o
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from llp.results.collect import Config
+from llp.results.collect import Collected, Config
 
 # order in which settings are tried as labels; those that add no distinction are dropped
 _ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "noise", "dataset", "table")
 
 
-def name_variants(runs: pl.DataFrame, configs: Sequence[Config]) -> pl.DataFrame:
-    """Add the columns `row` and `column`: grouping key and method, each with the settings that tell its runs apart.
+def name_variants(collected: Collected) -> pl.DataFrame:
+    """Runs with the columns `row` and `column`: grouping key and method, each with what tells its runs apart.
 
     `setting` is what `row` has after the grouping key. Runs that share (dataset, protocol, row, column) differ in
     fold and seed alone.
-
-    Parameters
-    ----------
-    runs, configs
-        See `llp.results.collect.Collected`.
     """
+    runs, configs = collected.runs, collected.configs
     row_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
     column_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for *where, key, method, numbers in _configs_of(runs, "grouping_key", "method"):

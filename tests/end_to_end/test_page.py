@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llp.report import report
 from tests.helpers.browser import CHROMIUM, DRIVER, resize, start_browser
+from tests.helpers.composed import report
 from tests.helpers.grids import KEYS, METHODS, RUN_KEYS, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_run
 

@@ -1,21 +1,39 @@
 """What takes a checked config, for tests that start from a composed one."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
 
+from llp import report as llp_report
 from llp.config import checks
-from llp.config.commands import COMMANDS, TrainConfig
-from llp.config.grouping_keys import key_of
+from llp.config.commands import COMMANDS, ReportConfig, TrainConfig
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR, key_of
 from llp.config.rerun import identity_of
 from llp.config.schema import DatasetConfig
 from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
+from llp.results.output import ReportFiles
 from llp.runs import build, run, start
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
 from llp.training import selection
+
+
+@cache
+def _report_config() -> ReportConfig:
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        return checks.check_config(compose("report"), ReportConfig)
+
+
+def report(outputs_dir: Path, console: Console | None = None, **asked: Any) -> ReportFiles:
+    """The report of a folder, with some options."""
+    return llp_report.report(_report_config().model_copy(update={"outputs_dir": outputs_dir, **asked}), console)
 
 
 def check_config(config: DictConfig, command: str = "train") -> Any:

@@ -119,5 +119,5 @@ def write_made_matrix(outputs_dir: Path, key: str, *, dataset: str = "flights", 
 def contents_of(folder: Path, analysis: pl.DataFrame | None = None) -> contents.Scores:
     """The scores of the runs of a folder, as a report has them."""
     collected = collect(folder)
-    runs = name_variants(collected.runs, collected.configs)
+    runs = name_variants(collected)
     return contents.Scores(summarize(runs), runs, analysis)

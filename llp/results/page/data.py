@@ -5,21 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from llp.results.collect import Config
 from llp.results.curves import read_curve, unit
 from llp.results.formats import METRIC_TITLES
-from llp.results.sections import Section
+from llp.results.sections import Report
 from llp.results.table import Cell
 
 _DIGITS = 5  # significant, of a curve's values
 _POINTS = 60  # of a curve; longer ones are thinned out
 
 
-def page_data(
-    sections: Sequence[Section], runs: pl.DataFrame, cells: pl.DataFrame, configs: Sequence[Config], outputs_dir: Path
-) -> dict[str, Any]:
+def page_data(report: Report) -> dict[str, Any]:
     """Everything that the page's script shows.
 
     Returns
@@ -31,28 +27,28 @@ def page_data(
     """
     place = {
         (row["dataset"], row["protocol"], row["metric"], row["row"], row["column"]): row["cell"]
-        for row in cells.iter_rows(named=True)
+        for row in report.cells.iter_rows(named=True)
     }
     shown: dict[int, dict[str, Any]] = {
         row["cell"]: {"title": f"{row['column']} on {row['row']}", "dataset": row["dataset"],
                       "metric": METRIC_TITLES.get(row["metric"], row["metric"]),
                       "config": row["config"], "runs": []}
-        for row in cells.iter_rows(named=True)
+        for row in report.cells.iter_rows(named=True)
     }  # fmt: skip
     listed = []
-    for number, run in enumerate(runs.iter_rows(named=True)):
-        listed.append(_run(run, outputs_dir))
+    for number, run in enumerate(report.runs.iter_rows(named=True)):
+        listed.append(_run(run, report.outputs_dir))
         cell = shown[place[run["dataset"], run["protocol"], run["metric"], run["row"], run["column"]]]
         cell["unit"] = unit([run["evaluate_every"]])
         cell["runs"].append(number)
     used = sorted({cell["config"] for cell in shown.values()})
-    common, different = _told_apart([configs[number] for number in used])
+    common, different = _told_apart([report.configs[number] for number in used])
     return {
         "tables": {
             f"{section.name}-{name}": {
                 "columns": table.columns, "rows": [[_cell(cell) for cell in row] for row in table.rows]
             }
-            for section in sections
+            for section in report.sections
             for name, table in section.tables.items()
         },
         "cells": shown,

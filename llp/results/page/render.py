@@ -27,14 +27,7 @@ class PageFigure:
     whole: bool
 
 
-def render(
-    report: Report,
-    data: Mapping[str, Any],
-    *,
-    problems: Sequence[str],
-    folder: Path,
-    refresh_seconds: int | None,
-) -> str:
+def render(report: Report, data: Mapping[str, Any], refresh_seconds: int | None) -> str:
     """The page's HTML.
 
     Parameters
@@ -43,10 +36,6 @@ def render(
         What the page shows.
     data : Mapping
         See `llp.results.page.data.page_data`.
-    problems : sequence of str
-        Failed runs, records left out, what is missing.
-    folder : Path
-        The page's folder, for links.
     refresh_seconds : int or None
         After how long a browser loads the page again; None for never.
     """
@@ -56,8 +45,8 @@ def render(
     return environment.get_template("index.html.j2").render(
         sections=report.sections,
         grids=report.grids,
-        figures=dict(_embed(report.sections, folder)),
-        problems=problems,
+        figures=dict(_embed(report.sections, report.outputs_dir / "report")),
+        problems=report.closing[1:],
         data=as_json(data),
         refresh_seconds=refresh_seconds,
     )

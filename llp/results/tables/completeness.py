@@ -2,9 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-
-import polars as pl
+from dataclasses import dataclass
 
 from llp.results.collect import Collected, GridPoints
 from llp.results.table import MISSING, Cell, Table
@@ -53,16 +51,11 @@ def progress(collected: Collected, dataset: str) -> Progress:
     dataset : str
         The dataset.
     """
-    runs = collected.runs.filter(pl.col("dataset") == dataset)
-    left = [one for one in collected.left if one.point.dataset == dataset]
+    own = collected.only(lambda point: point.dataset == dataset)
     # of runs of one point under several settings a finished one counts, then a failed one
-    states = {one.point: one.state for one in sorted(left, key=lambda one: one.state == RunState.FAILED)}
-    states |= {Point(dataset, *row): RunState.DONE for row in runs.select(*Point._fields[1:]).iter_rows()}
-    own = [
-        replace(grid, points=frozenset(point for point in grid.points if point.dataset == dataset))
-        for grid in collected.grids
-    ]
-    grids = tuple(grid for grid in own if grid.points)
+    states = {one.point: one.state for one in sorted(own.left, key=lambda one: one.state == RunState.FAILED)}
+    states |= {Point(*row): RunState.DONE for row in own.runs.select(*Point._fields).iter_rows()}
+    grids = tuple(grid for grid in own.grids if grid.points)
     asked = {point for grid in grids for point in grid.points}
     if not grids:
         draws = {(point.fold, point.seed) for point in states}

@@ -11,7 +11,7 @@ from tests.helpers.records import write_folds, write_run
 
 def said(folder):
     collected = collect(folder)
-    cells = summarize(name_variants(collected.runs, collected.configs))
+    cells = summarize(name_variants(collected))
     return differing_settings(cells, collected.configs)
 
 
@@ -59,7 +59,7 @@ def test_methods_under_other_protocols_are_named(tmp_path):
     for protocol, method in (("paper", "dsq"), ("paper", "upm"), ("holdout", "dsq"), ("holdout", "rot")):
         write_run(tmp_path, 0.6, protocol=protocol, method=method, config_hash=f"{protocol}_{method}")
     collected = collect(tmp_path)
-    cells = summarize(name_variants(collected.runs, collected.configs))
+    cells = summarize(name_variants(collected))
     [paper] = [part for part in cells.partition_by("protocol") if part["protocol"][0] == "paper"]
     assert only_here(paper, cells) == [
         "Methods cannot be compared across protocols: only under protocol paper: upm; only under holdout: rot."

@@ -10,12 +10,13 @@ from PIL import Image
 
 from llp.analysis.drawing import STYLE, look, save_figure
 from llp.analysis.figures import draw_measures
-from llp.report import report
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import collect
 from llp.results.page.data import _run, page_data
 from llp.results.page.render import as_json
+from llp.results.sections import Report
+from tests.helpers.composed import report
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
 from tests.helpers.records import write_run
 
@@ -110,8 +111,8 @@ def test_looks_more_frequent_than_an_epoch_are_said(tmp_path):
     config = {"trainer": {"evaluate_every": 0.25}}
     figure = learning_curves(tmp_path, [[0.5, 0.6, 0.7]], config=config)
     assert figure.axes[0].get_xlabel() == "look at the model, every 0.25 epochs"
-    collected, part = collect(tmp_path), contents_of(tmp_path)
-    page = page_data([], part.runs, part.cells, collected.configs, tmp_path)
+    part = contents_of(tmp_path)
+    page = page_data(Report(tmp_path, part.runs, part.cells, collect(tmp_path).configs))
     assert [cell["unit"] for cell in page["cells"].values()] == ["look at the model, every 0.25 epochs"]
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from llp.report import report
 from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
+from tests.helpers.composed import report
 from tests.helpers.records import write_run
 
 pytestmark = pytest.mark.run  # reports

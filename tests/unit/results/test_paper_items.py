@@ -7,8 +7,8 @@ from PIL import Image
 
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.datasets.published import benchmark_keys
-from llp.report import report
 from llp.results import contents, sections
+from tests.helpers.composed import report
 from tests.helpers.grids import write_analysis, write_grid, write_made_matrix
 
 PAGE = CONF_DIR.parent / "docs" / "paper_items.md"

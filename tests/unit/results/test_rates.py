@@ -2,10 +2,10 @@
 
 import pytest
 
-from llp.report import report
 from llp.results.collect import collect
 from llp.results.rates import at_held_out_rates
 from llp.results.variants import name_variants
+from tests.helpers.composed import report
 from tests.helpers.records import write_run
 
 pytestmark = pytest.mark.run  # reports
@@ -97,7 +97,7 @@ def test_method_that_trains_nothing_stays_once(tmp_path):
 
 def test_methods_of_other_rates_share_a_row(outputs):
     kept, _ = at_held_out_rates(collect(outputs))
-    runs = name_variants(kept.runs, kept.configs).filter(protocol="holdout")
+    runs = name_variants(kept).filter(protocol="holdout")
     assert runs.select("row", "column").unique().sort("column").rows() == [
         ("random_64", "dllp_bce"), ("random_64", "upm"),
     ]  # fmt: skip

@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 
 from llp.errors import InputError
-from llp.report import ReportFiles, report
 from llp.results.collect import collect
 from llp.results.figures.scores import limits_of
+from llp.results.output import ReportFiles
 from llp.results.summary import summarize
 from llp.results.table import Table, as_markdown, show
 from llp.results.tables.scores import scores
@@ -25,6 +25,7 @@ from llp.results.variants import name_variants, telling_paths
 from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.commands import Command
+from tests.helpers.composed import report
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
@@ -38,7 +39,7 @@ def shown(outputs_dir: Path, width: int = 400, **filters: list[str]) -> tuple[Re
 
 def cells_of(outputs_dir: Path) -> pl.DataFrame:
     collected = collect(outputs_dir)
-    return summarize(name_variants(collected.runs, collected.configs))
+    return summarize(name_variants(collected))
 
 
 def texts(table: Table) -> dict[tuple[str, str], str]:
@@ -106,7 +107,7 @@ def test_methods_compete_on_the_same_folds_and_seeds(tmp_path: Path) -> None:
             write_run(tmp_path, 0.6 + 0.1 * (method == "upm"), fold=fold, method=method, grouping_key="most")
         write_run(tmp_path, 0.9, fold=fold + 1, method="dsq", grouping_key="most")
     collected = collect(tmp_path)
-    cells = summarize(name_variants(collected.runs, collected.configs))
+    cells = summarize(name_variants(collected))
     assert cells.filter("best").select("row", "column").rows() == [("most", "upm")]
 
 

@@ -4,13 +4,12 @@ import csv
 
 import pytest
 
-from llp.report import report
 from llp.results.collect import collect
 from llp.results.curves import read_columns
 from llp.results.summary import summarize
 from llp.results.tables.selection import lost, selection
 from llp.results.variants import name_variants
-from tests.helpers.composed import open_table, run_of, run_one
+from tests.helpers.composed import open_table, report, run_of, run_one
 from tests.helpers.records import write_run
 
 AUC = [0.60, 0.70, 0.697, 0.65]
@@ -28,7 +27,7 @@ def write(outputs, fold, columns, **changes):
 
 def table_of(outputs):
     collected = collect(outputs)
-    runs = name_variants(collected.runs, collected.configs)
+    runs = name_variants(collected)
     return selection(summarize(runs), runs)
 
 

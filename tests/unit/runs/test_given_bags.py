@@ -188,7 +188,7 @@ def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):
     error = (bags["label_sum"] - bags["predicted_sum"]) / bags["size"]
     assert float((error**2).mean()) == pytest.approx(record.measures["bag_mse"], rel=1e-6)
     found = collect(folder)
-    runs = name_variants(found.runs, found.configs)
+    runs = name_variants(found)
     cells = summarize(runs)
     points = bag_calibration(cells, runs).axes[0].lines[0].get_xydata()
     expected = sorted(zip(bags["predicted_sum"] / bags["size"], bags["label_sum"] / bags["size"], strict=True))
