@@ -20,6 +20,7 @@ from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.options import Coding, DatePart, FilesOptions
 from llp.datasets.files.values import date, date_part, number, number_text, text
 from llp.datasets.reading.options import Reading
+from llp.datasets.reading.stage import in_order
 
 log = logging.getLogger(__name__)
 
@@ -97,35 +98,47 @@ def fit_features(
     lazy: pl.LazyFrame, planned: Sequence[Feature], options: FilesOptions
 ) -> tuple[list[Feature], dict[str, pl.Series]]:
     """Fit features on rows: vocabularies, means and standard deviations, edges of bins."""
-    rows = lazy.select(pl.len()).collect(engine="streaming").item()
-    every = -(-rows // QUANTILE_ROWS)
     kinds = lazy.collect_schema()
+    values = {one.name: value_of(one, kinds[one.column], options).alias("value") for one in planned}
+    moments = _moments(lazy.select(values[one.name].alias(one.name) for one in planned if one.value == "number"))
+    hours: dict[str, pl.DataFrame] = {}
     fitted: list[Feature] = []
     vocabularies: dict[str, pl.Series] = {}
     for feature in planned:
-        x = value_of(feature, kinds[feature.column], options).alias("value")
-        if feature.has_vocabulary:
-            counts = lazy.select(x).group_by("value").len().collect(engine="streaming")
-            rare = options.coding.rare_threshold if feature.value == "text" else 0
-            if feature.value == "text":
-                of_text = kinds[feature.column] == pl.String
-                known = counts["value"].drop_nulls()
-                numbers = _are_numbers(known, options.reading) if of_text else kinds[feature.column].is_numeric()
-                feature = feature.model_copy(update={"numbers": numbers})
-                if of_text and numbers:
-                    as_number = number_text(pl.col("value"), options.reading)
-                    counts = counts.group_by(as_number).agg(pl.col("len").sum())
-            vocabularies[feature.name] = vocabulary(counts, rare_at_most=rare)
-            fitted.append(feature)
+        of_value, found = lazy.select(values[feature.name]), dict[str, object]()
+        if feature.value == "number":
+            found["mean"], found["std"] = moments[feature.name]
         elif feature.value == "bins":
-            values = lazy.select(x).gather_every(every).collect(engine="streaming")["value"].drop_nulls().to_numpy()
-            inner = np.arange(1, options.coding.bins) / options.coding.bins
-            edges = np.unique(np.quantile(values, inner)).tolist() if len(values) else []
-            fitted.append(feature.model_copy(update={"edges": tuple(edges)}))
+            found["edges"] = _edges(of_value, options.coding.bins)
+        elif feature.value == "text":
+            counts, found["numbers"] = _text_counts(of_value, kinds[feature.column], options.reading)
+            vocabularies[feature.name] = vocabulary(counts, rare_at_most=options.coding.rare_threshold)
+        elif feature.value == "missing":
+            vocabularies[feature.name] = vocabulary(_counts(of_value), rare_at_most=0)
         else:
-            mean, std = _moments(lazy.select(x))
-            fitted.append(feature.model_copy(update={"mean": mean, "std": std}))
+            if feature.column not in hours:
+                at = date(feature.column, kinds[feature.column], date_format=options.coding.date_format)
+                hours[feature.column] = _counts(lazy.select(value=at.dt.truncate("1h")))
+            part = date_part(pl.col("value"), feature.value)
+            counts = hours[feature.column].group_by(part).agg(pl.col("len").sum())
+            vocabularies[feature.name] = vocabulary(counts, rare_at_most=0)
+        fitted.append(feature.model_copy(update=found))
     return fitted, vocabularies
+
+
+def _counts(value: pl.LazyFrame) -> pl.DataFrame:
+    return value.group_by("value").len().collect(engine="streaming")
+
+
+def _text_counts(value: pl.LazyFrame, kind: pl.DataType, reading: Reading) -> tuple[pl.DataFrame, bool]:
+    """How often each text is seen, and whether all are numbers, which are counted as such."""
+    counts = _counts(value)
+    if kind != pl.String:
+        return counts, kind.is_numeric()
+    numbers = _are_numbers(counts["value"].drop_nulls(), reading)
+    if numbers:
+        counts = counts.group_by(number_text(pl.col("value"), reading)).agg(pl.col("len").sum())
+    return counts, numbers
 
 
 def _are_numbers(values: pl.Series, reading: Reading) -> bool:
@@ -136,13 +149,26 @@ def _are_numbers(values: pl.Series, reading: Reading) -> bool:
     return found == (True, len(values))
 
 
-def _moments(lazy: pl.LazyFrame) -> tuple[float, float]:
-    """Mean and standard deviation of a column; 0 and 1 where it has no value or does not vary."""
-    mean = lazy.select(pl.col("value").mean()).collect(engine="streaming").item()
-    if mean is None:
-        return 0.0, 1.0
-    square = lazy.select((pl.col("value") - mean).pow(2).mean()).collect(engine="streaming").item()
-    return mean, float(np.sqrt(square)) or 1.0
+def _edges(value: pl.LazyFrame, bins: int) -> tuple[float, ...]:
+    rows = value.select(pl.len()).collect(engine="streaming").item()
+    some = value.gather_every(-(-rows // QUANTILE_ROWS)).collect(engine="streaming")["value"].drop_nulls().to_numpy()
+    return tuple(np.unique(np.quantile(some, np.arange(1, bins) / bins)).tolist()) if len(some) else ()
+
+
+def _moments(numbers: pl.LazyFrame) -> dict[str, tuple[float, float]]:
+    """Means and standard deviations of columns; 0 and 1 where one has no value or does not vary."""
+    mean = _means(numbers)
+    square = _means(numbers.select((pl.col(name) - at).pow(2) for name, at in mean.items()))
+    return {name: (at, float(np.sqrt(square[name])) or 1.0) for name, at in mean.items()}
+
+
+def _means(numbers: pl.LazyFrame) -> dict[str, float]:
+    """Means of columns, 0 where one has no value."""
+    names = numbers.collect_schema().names()
+    total, count = np.zeros(len(names)), np.zeros(len(names))
+    for block in in_order(numbers):
+        total, count = total + block.sum().to_numpy()[0], count + block.count().to_numpy()[0]
+    return dict(zip(names, (total / np.maximum(count, 1)).tolist(), strict=True))
 
 
 def value_of(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.Expr:

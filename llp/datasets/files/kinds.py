@@ -14,8 +14,8 @@ from rich.table import Table
 
 from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.files.ids import may_be_ids
-from llp.datasets.files.options import Coding, FilesOptions, Roles
-from llp.datasets.files.values import date, grouped, number, raw_number
+from llp.datasets.files.options import FilesOptions, Roles
+from llp.datasets.files.values import date, grouped, raw_number
 from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
 from llp.errors import InputError
 
@@ -23,6 +23,7 @@ ColumnKind = Literal["categorical", "numeric", "date"]
 MANY = 1000  # different values from which on a column in which nearly all differ is told
 SHOWN = 3
 OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*")
+FIRST_ROWS = 1000  # that show which columns cannot be of dates, or of numbers
 COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are not estimated
 
 
@@ -82,7 +83,7 @@ def find_kinds(
     """
     schema = lazy.collect_schema()
     names = [name for name in schema.names() if name not in options.roles.not_features]
-    found = _counts(lazy, {name: schema[name] for name in names}, options.reading, options.coding)
+    found = _counts(lazy, {name: schema[name] for name in names}, options)
     for name in names:
         if found[name].huge and name not in (*options.roles.categorical, *options.roles.dates):
             _check_huge(lazy, name, found[name], options.reading, place)
@@ -96,51 +97,53 @@ def find_kinds(
 
 
 class _Counts(NamedTuple):
+    """Of a column: how many values there are, miss, are numbers, begin with a zero, are dates; and examples.
+
+    `dates`, `huge` and `zeros` are counted where the first rows leave it open that all values are dates, or numbers.
+    """
+
     values: int
     missing: int
     numbers: int
+    no_number: str | None
     huge: int
     zeros: int
     dates: int
+    no_date: str | None
     rows: int
     first: tuple[str, ...]
-    unlike: tuple[str | None, str | None]
 
 
-def _counts(
-    lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], reading: Reading, coding: Coding
-) -> dict[str, _Counts]:
-    """Per column: how many values there are, miss, are numbers, begin with a zero, are dates; and examples."""
+def _counts(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], options: FilesOptions) -> dict[str, _Counts]:
     exact = lazy.select(pl.len()).collect(engine="streaming").item() <= COUNTED_EXACTLY
-    wanted = [pl.len().alias("rows")]
+    head = lazy.head(FIRST_ROWS).collect()
+    values, wanted, firsts = list[pl.Expr](), [pl.len()], dict[str, tuple[str, ...]]()
     for i, (name, kind) in enumerate(schema.items()):
-        x = pl.col(name)
-        is_number = number(name, kind, reading).is_not_null()
-        huge = raw_number(name, kind, reading).is_not_null() & ~is_number
-        is_date = date(name, kind, date_format=coding.date_format).is_not_null()
-        zeros = x.str.contains(r"^[+-]?0\d") if kind == pl.String else pl.lit(False)
-        wanted += [
-            (x.n_unique() if exact else x.approx_n_unique()).alias(f"{i} values"),
-            x.null_count().alias(f"{i} missing"),
-            is_number.sum().alias(f"{i} numbers"),
-            huge.sum().alias(f"{i} huge"),
-            zeros.sum().alias(f"{i} zeros"),
-            is_date.sum().alias(f"{i} dates"),
-            x.filter(x.is_not_null() & ~is_number).first().cast(pl.String).alias(f"{i} no number"),
-            x.filter(x.is_not_null() & ~is_date).first().cast(pl.String).alias(f"{i} no date"),
-        ]
-    counted = lazy.select(wanted).collect(engine="streaming").row(0, named=True)
-    head = lazy.head(1000).collect()
-    found = {}
-    for i, name in enumerate(schema):
-        values = counted[f"{i} values"] - (counted[f"{i} missing"] > 0)
-        first = head[name].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
-        found[name] = _Counts(
-            values, counted[f"{i} missing"], counted[f"{i} numbers"], counted[f"{i} huge"], counted[f"{i} zeros"] or 0,
-            counted[f"{i} dates"], counted["rows"], tuple(first),
-            (counted[f"{i} no number"], counted[f"{i} no date"]),
-        )  # fmt: skip
-    return found
+        x, number, when = pl.col(name), pl.col(f"{i}\0number"), pl.col(f"{i}\0date")
+        as_number = raw_number(name, kind, options.reading)
+        as_date = date(name, kind, date_format=options.coding.date_format)
+        first = head.select(x, number=as_number, date=as_date).drop_nulls(name)
+        firsts[name] = tuple(first[name].unique(maintain_order=True).cast(pl.String).to_list())
+        dates = name in options.roles.dates or not first["date"].has_nulls()
+        numbers = not first["number"].has_nulls()
+        values += [as_number.alias(f"{i}\0number"), (as_date if dates else pl.lit(None)).alias(f"{i}\0date")]
+        fits, zeros = number.abs() <= LARGEST_NUMBER, x.str.contains(r"^[+-]?0\d") if kind == pl.String else None
+        wanted += [one.alias(f"{i}\0{j}") for j, one in enumerate([
+            x.n_unique() if exact else x.approx_n_unique(),
+            x.null_count(),
+            fits.sum(),
+            x.filter(x.is_not_null() & ~fits.fill_null(False)).first().cast(pl.String),
+            (~fits).sum() if numbers else pl.lit(0),
+            zeros.sum() if numbers and zeros is not None else pl.lit(0),
+            when.count(),
+            x.filter(x.is_not_null() & when.is_null()).first().cast(pl.String),
+        ])]  # fmt: skip
+    rows, *counted = lazy.with_columns(values).select(wanted).collect(engine="streaming").row(0)
+    of_each = zip(*[iter(counted)] * 8, strict=True)
+    return {
+        name: _Counts._make((different - (missing > 0), missing, *others, rows, firsts[name]))
+        for name, (different, missing, *others) in zip(schema, of_each, strict=True)
+    }
 
 
 def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading: Reading) -> RawColumn:
@@ -149,14 +152,14 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading
         if found.numbers < present:
             raise InputError(
                 f"Invalid numeric={name}: {present - found.numbers} of its values are no numbers, such as "
-                f"{found.unlike[0]!r}; write categorical=[{name}], or missing=[...] if they mean a missing value"
+                f"{found.no_number!r}; write categorical=[{name}], or missing=[...] if they mean a missing value"
             )
         kind: ColumnKind = "numeric"
     elif name in roles.dates:
         if found.dates < present:
             raise InputError(
                 f"Invalid dates={name}: {present - found.dates} of its values are no dates, such as "
-                f"{found.unlike[1]!r}; say how they are written, such as date_format=%d.%m.%Y"
+                f"{found.no_date!r}; say how they are written, such as date_format=%d.%m.%Y"
             )
         kind = "date"
     elif name in roles.categorical or present == 0:
@@ -216,7 +219,7 @@ def _note(kind: ColumnKind, found: _Counts, present: int, reading: Reading) -> s
     if kind == "categorical" and found.numbers and found.numbers == present:
         return "numbers"
     if kind == "categorical" and found.numbers > present / 2:
-        return f"mostly numbers; not {found.unlike[0]!r}"
+        return f"mostly numbers; not {found.no_number!r}"
     return ""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 from pydantic import PositiveFloat
 
@@ -29,7 +30,7 @@ from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.weights import check_weights
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
 from llp.datasets.reading.find import check_each_once, find_files
-from llp.datasets.reading.stage import Staged
+from llp.datasets.reading.stage import Staged, in_order
 from llp.datasets.staging import progress_bars, scratch
 from llp.errors import InputError, invalid
 
@@ -204,15 +205,17 @@ def _bags(
             "with unmatched_bags=drop"
         )
     if bags is None:
-        known = counts.sort("id")
-        rows = Part(train, recipe, True, known["id"]).rows.select(LABEL, BAG_NUMBERS).explode(BAG_NUMBERS)
-        sums = rows.group_by(BAG_NUMBERS).agg(
-            pl.len().cast(pl.Int64).alias("size"), pl.col(LABEL).sum().alias("label_sum")
-        )
         assert kind is not None
-        numbered = known.with_row_index(BAG_NUMBERS).cast({BAG_NUMBERS: pl.Int32})
-        joined = numbered.join(sums.collect(engine="streaming"), on=BAG_NUMBERS, how="left").sort(BAG_NUMBERS)
-        return joined.drop_nulls().select("id", "size", "label_sum"), kind, "label_sum"
+        assert recipe.label is not None
+        known = counts.sort("id")
+        part, size, label_sum = Part(train, recipe, True, known["id"]), np.zeros(len(known), int), np.zeros(len(known))
+        for block in in_order(train.lazy.select({column, recipe.label.column})):
+            pairs = part.kept(block).explode(BAG_NUMBERS)
+            bag = pairs[BAG_NUMBERS].to_numpy()
+            np.add.at(size, bag, 1)
+            np.add.at(label_sum, bag, pairs[LABEL].to_numpy())  # one by one: see `in_order`
+        summed = known.select("id", size=size, label_sum=label_sum)
+        return summed.filter(pl.col("size") > 0), kind, "label_sum"
     stated = read_bags(_listed(bags), column, reading)
     if kind is None:
         found = "binary" if noisy else stated.label_kind  # noise is told of labels of 0 and 1 alone

@@ -139,7 +139,8 @@ def date(column: str, kind: pl.DataType, *, date_format: str) -> pl.Expr:
         begin, pattern = whole_format(date_format)
         return (x + begin).str.to_datetime(pattern, strict=False)
     iso = x.str.slice(0, SECONDS).str.replace("T", " ", literal=True)
-    return pl.coalesce(iso.str.to_datetime(one, strict=False) for one in ISO)
+    colons = iso.str.count_matches(":", literal=True)  # a format is tried on the texts alone that may be written so
+    return pl.coalesce(pl.when(colons == one.count(":")).then(iso).str.to_datetime(one, strict=False) for one in ISO)
 
 
 def whole_format(date_format: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """What was read, in Arrow files: parsed and written in threads, in order, and read again column by column."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from llp.errors import InputError
 from llp.machine import cores
 
 PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed again
+IN_ORDER_ROWS = 2**18
 
 
 class Parsed(NamedTuple):
@@ -79,6 +80,12 @@ class Staged:
     def groups(self) -> list[list[Path]]:
         """The files in groups, in order, each of a size to be coded at once."""
         return [self.parts[i : i + PARTS_AT_ONCE] for i in range(0, len(self.parts), PARTS_AT_ONCE)]
+
+
+def in_order(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Blocks of rows, each in one piece: sums over them are equal to the bit in every run, streaming ones are not."""
+    for start in range(0, rows.select(pl.len()).collect(engine="streaming").item(), IN_ORDER_ROWS):
+        yield rows.slice(start, IN_ORDER_ROWS).collect().rechunk()
 
 
 def place(starts: Sequence[tuple[str, int]], row: int) -> str:

@@ -527,3 +527,16 @@ def test_label_of_another_form_in_the_test_files_is_the_same_label(tmp_path):
             test_files=f"'{tmp_path / 'test.parquet'}'", ignore={"y": "[z]", "z": "[y]"}[label], **options,
         )  # fmt: skip
         assert table.label.tolist() == [1.0, 0.0, 0.0] * 40
+
+
+def test_how_rows_are_split_into_files_changes_no_digit(tmp_path):
+    """Sums in the rows' order, as threads that add what they have read give other last digits in every run."""
+    x = np.random.default_rng(0).normal(size=(2, 4000))
+    frame = pl.DataFrame({"x": x[0], "z": x[0] ** 3, "y": x[1] ** 3, "bag": np.arange(4000) % 7})
+    for folder, size in (("whole", 4000), ("parts", 113)):
+        (tmp_path / folder).mkdir()
+        for i, part in enumerate(frame.iter_slices(size)):
+            part.write_parquet(tmp_path / folder / f"{i:03}.parquet")
+        prepare_files(tmp_path, tmp_path / folder, name=f"of_{folder}", label="y", bag_column="bag", numeric="[x,z]")
+    for name in ("recipe.json", "bags.parquet", "numeric.npy"):
+        assert (tmp_path / "of_whole" / name).read_bytes() == (tmp_path / "of_parts" / name).read_bytes(), name
