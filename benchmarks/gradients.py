@@ -27,7 +27,7 @@ from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags
 from llp.methods.base import LLPMethod
-from llp.runs.build import build_data, build_method, open_table
+from llp.runs.build import Parts, open_table
 
 BAG_SIZES = (16, 64, 256)
 REFERENCES = ("dllp_bce", "dllp_mse")
@@ -101,7 +101,7 @@ class Setting:
         )
         config = _composed(*self._common)
         self._table = open_table(config.dataset, config.data_dir)
-        self.data: LLPDataModule = build_data(config, self._table, instance_labels=False)
+        self.data: LLPDataModule = Parts(config, self._table).data(instance_labels=False)
         self._half_way = half_way
         self._overrides = overrides
         self.network = cache(self._network)
@@ -116,11 +116,13 @@ class Setting:
         """Make a method as it is after two epochs, but for the weights: those of the network that is asked for."""
         config = _composed(*self._common, f"method={name}", *self._overrides)
         network = self.network(config.model.name, trained)
-        return self._ready(build_method(config, self._table), network, two_stages=config.method.first_stage is not None)
+        return self._ready(
+            Parts(config, self._table).method(), network, two_stages=config.method.first_stage is not None
+        )
 
     def reference(self, name: str, network: nn.Module) -> LLPMethod:
         """Make a reference with the given network."""
-        method = build_method(_composed(*self._common, f"method={name}"), self._table)
+        method = Parts(_composed(*self._common, f"method={name}"), self._table).method()
         method.model = copy.deepcopy(network)
         return self._ready(method, network, two_stages=False)
 
@@ -137,7 +139,7 @@ class Setting:
 
     def _network(self, model: str, trained: bool) -> nn.Module:
         """Make the network; `dllp_bce` trains it."""
-        method = build_method(_composed(*self._common, f"model={model}"), self._table)  # dllp_bce
+        method = Parts(_composed(*self._common, f"model={model}"), self._table).method()  # dllp_bce
         optimizer = torch.optim.Adam(method.model.parameters(), lr=LEARNING_RATE)
         for batch in self.minibatches(self._half_way if trained else 0):
             gradient_of(method, batch)

@@ -14,7 +14,7 @@ from llp.config.commands import TrainConfig
 from llp.data.bag_order import copies_of
 from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable
-from llp.runs.build import build_data, build_method
+from llp.runs.build import Parts
 from llp.training.chunks import take_step
 
 MOST_READ, MOST_TRAINED = 1200, 200  # minibatches
@@ -65,7 +65,7 @@ def read_from_disk() -> int:
 def rate(config: TrainConfig, data: LLPDataModule, *, trained: bool, cold: bool, most: int) -> float:
     """Instances a second of the first minibatches of an epoch, read alone or trained on."""
     torch.manual_seed(0)
-    method = build_method(config, data.table)
+    method = Parts(config, data.table).method()
     gatherer = data.keep_on(torch.device("cpu"))
     method.take_train_split(data.train_split)
     optimizer: Any = method.configure_optimizers()
@@ -91,7 +91,7 @@ def measure_reading(config: TrainConfig, *, larger: bool) -> list[Measured]:
     for order in ("table", "bag") if larger else ("table",):
         hardware = config.hardware.model_copy(update={"row_order": order})
         begin, busy = time.perf_counter(), time.process_time()
-        data = build_data(config.model_copy(update={"hardware": hardware}), table, instance_labels=False)
+        data = Parts(config.model_copy(update={"hardware": hardware}), table).data(instance_labels=False)
         if order == "bag":
             bytes_there = sum(path.stat().st_size for path in copies_of(table).rglob("*") if path.is_file())
             lines += [

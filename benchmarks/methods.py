@@ -30,7 +30,7 @@ from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.datasets.preparation import prepare_table
 from llp.methods.base import LLPMethod
-from llp.runs.build import build_method, build_model
+from llp.runs.build import Parts
 
 SIZES = np.array([180, 240, 310, 250, 220, 290, 260, 250])  # instances of the minibatch's bags
 ROUNDS = 60
@@ -79,9 +79,9 @@ def one_minibatch(table: InstanceTable) -> LLPDataModule:
 def ready_method(name: str, data: LLPDataModule) -> LLPMethod:
     """Make the method as it is when its training begins; a first stage's model has fresh weights."""
     config = compose_config(f"method={name}")
-    method = build_method(config, data.table)
+    method = Parts(config, data.table).method()
     if config.method.first_stage is not None:
-        method.start_from(build_model(config, data.table))
+        method.start_from(Parts(config, data.table).model())
     method.take_train_split(data.train_split)
     method.on_fit_start()
     return method

@@ -27,7 +27,7 @@ from llp.data.build_bags import build_fold
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
 from llp.machine import cores
-from llp.runs.build import build_method
+from llp.runs.build import Parts
 
 MILLION = 1_000_000
 SIZES = (1, 3, 10)
@@ -88,7 +88,7 @@ def count(folder: Path) -> Cost:
 def model_bytes(folder: Path) -> int:
     """Weights of the default model on the table, each with two moments."""
     register()
-    method = build_method(scale_config(folder), InstanceTable.open(folder / "criteo_ctr"))
+    method = Parts(scale_config(folder), InstanceTable.open(folder / "criteo_ctr")).method()
     return 3 * sum(weight.nbytes for weight in method.parameters())
 
 

@@ -36,7 +36,7 @@ from llp.datasets.preparation import prepare_table
 from llp.metrics.on_device import epoch_measures
 from llp.metrics.ranking import exact_auc
 from llp.models.mlp import MLP
-from llp.runs.build import build_data, build_method, build_model, open_table
+from llp.runs.build import Parts, open_table
 from llp.runs.run import run_one
 from llp.training.evaluation import score_test_rows
 
@@ -52,7 +52,7 @@ def measure_data(config: TrainConfig, table: InstanceTable) -> list[Measured]:
     before = anonymous_bytes()
     with peak_anonymous() as peak:
         bags_seconds = best_seconds(lambda: build_fold(table, config.grouping_key, 0))
-        data = build_data(config, table, instance_labels=False)
+        data = Parts(config, table).data(instance_labels=False)
         table.categorical.sum()  # a first reading warms the page cache
 
         def epoch() -> None:
@@ -138,7 +138,7 @@ def _plain_run(outputs_dir: Path) -> None:
 def _short_parts(outputs_dir: Path) -> tuple[MLP, list[BagBatch]]:
     config = compose_config(*full_vocabulary(SHORT_ROWS, outputs_dir))
     table = open_table(config.dataset, config.data_dir)
-    model, data = build_model(config, table), build_data(config, table, instance_labels=False)
+    model, data = Parts(config, table).model(), Parts(config, table).data(instance_labels=False)
     assert isinstance(model, MLP)
     batches: Iterable[Any] = data.train_dataloader()
     return model, [batch for batch in batches if len(batch.segment) == BATCH]
@@ -156,7 +156,7 @@ def measure_methods(outputs_dir: Path) -> tuple[list[Measured], float]:
 def measure_evaluation(table: InstanceTable) -> tuple[list[Measured], float]:
     """Scoring of the test rows and the measures of an epoch."""
     config = compose_config("dataset=synthetic", f"dataset.rows={table.n_rows}")
-    method, data = build_method(config, table), build_data(config, table, instance_labels=False)
+    method, data = Parts(config, table).method(), Parts(config, table).data(instance_labels=False)
     data.keep_on(method.device)  # as a run does
 
     def evaluate() -> None:

@@ -60,7 +60,7 @@ def error_file(path: Path) -> Iterator[None]:
         yield
     except Stopped as end:
         if not end.told:
-            log.warning("stopped by %s; the same command goes on with the run", end.number.name)
+            log.warning("stopped by %s; the same command resumes the run", end.number.name)
             end.told = True
         raise
     except Exception as error:
@@ -95,19 +95,19 @@ class Attempt:
     begin: float
 
     @classmethod
-    def at(cls, folder: Path, result: Path, *, anew: bool) -> Self:
+    def at(cls, folder: Path, result: Path, *, again: bool) -> Self:
         """Begin an attempt at the run in a folder.
 
         Parameters
         ----------
         folder, result : Path
             The run's folder, and its record in it.
-        anew : bool
-            Whether it starts from nothing, also where another one was cut off.
+        again : bool
+            Whether it starts from scratch, also where another one was cut off.
         """
         started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
         number = _next_number(folder)
-        if anew:
+        if again:
             remove_checkpoints(folder)
             shutil.rmtree(folder / "successor", ignore_errors=True)
         return cls(folder, folder / "successor" if result.is_file() else folder, number, started, begin)
@@ -162,7 +162,7 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 
 def remove_checkpoints(folder: Path) -> None:
-    """Remove what only an attempt that goes on needs."""
+    """Remove what only an attempt that is resumed needs."""
     for path in _checkpoints(folder):
         path.unlink(missing_ok=True)
 

@@ -1,16 +1,16 @@
-"""The objects that a config names: table, model, method, data module."""
+"""What a run is made of, as its config names it: table, model, method, data module."""
 
 import logging
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from llp.config.commands import TrainConfig
 from llp.config.options import HYDRAS
 from llp.config.own_code import check_constructed
-from llp.config.schema import DatasetConfig, Hardware
+from llp.config.schema import DatasetConfig
 from llp.config.targets import check_target
 from llp.data.build_bags import FoldBags, build_fold, check_labels, measured_by_bags
 from llp.data.noise import check_sensitivity, noise_of, with_noise
@@ -18,6 +18,9 @@ from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
+from llp.runs.identity import Run
+from llp.runs.load import CHOSEN, FINAL, load_weights
+from llp.training.selection import check_estimated, refits
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -59,166 +62,197 @@ def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
     return partial(target, **named) if node.get("_partial_") else target(**named, **given)
 
 
-def build_model(config: TrainConfig, table: InstanceTable) -> "nn.Module":
-    """The config's model for a table's columns, initialised from the run's seed."""
-    import torch
+@dataclass(frozen=True)
+class Parts:
+    """Builds the parts of a run.
 
-    from llp.models.label_start import add_label_start
-    from llp.seeding import keyed_seed
-
-    torch.manual_seed(keyed_seed(config.seed, "initial weights"))
-    given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
-    model: nn.Module = _instantiate("model", config.model.node, **given)
-    check_constructed(model, "_parameters")
-    if config.protocol.start == "labels":
-        add_label_start(model)
-    return model
-
-
-def build_method(config: TrainConfig, table: InstanceTable) -> "LLPMethod":
-    """The config's method with its model and optimizer."""
-    method: LLPMethod = _instantiate(
-        "method",
-        config.method.node,
-        model=build_model(config, table),
-        optimizer=_instantiate("optimizer", config.optimizer.node),
-        label_kind=table.label_kind,
-        seed=config.seed,
-    )
-    check_constructed(method, "steps_taken")
-    return method
-
-
-def check_build(config: TrainConfig, table: InstanceTable) -> None:
-    """Build model, method and optimizer for one code per column, so that a wrong option is told before any work.
-
-    Raises
-    ------
-    InputError
-        An option is wrong, or the method cannot go with the model, the machine or training on chunks.
+    Attributes
+    ----------
+    config : TrainConfig
+        A checked config.
+    table : InstanceTable
+        Its dataset's.
     """
-    import torch
 
-    from llp.training.chunks import own_hooks
+    config: TrainConfig
+    table: InstanceTable
 
-    if config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():
-        raise invalid("hardware.accelerator", "gpu", "auto or cpu, as torch finds no GPU on this machine", "auto")
-    columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in table.schema.columns)
-    small = InstanceTable(table.folder, replace(table.schema, columns=columns))
-    method = build_method(config, small)
-    key = config.grouping_key
-    check_labels(table, key)
-    if config.protocol.name == "paper" and measured_by_bags(table, key):
-        raise InputError(
-            f"Invalid protocol=paper: it picks the epoch on labelled test rows, {config.dataset.name} has none here, "
-            "expected protocol=holdout"
+    @classmethod
+    def of(cls, config: TrainConfig) -> Self:
+        """The parts of a config's run, whose table is opened; see `open_table`."""
+        return cls(config, open_table(config.dataset, config.data_dir))
+
+    @property
+    def run(self) -> Run:
+        """Its identity and folder."""
+        return Run.of(self.config.identity, self.table, self.config.outputs_dir)
+
+    def first_stage(self) -> "Parts | None":
+        """The parts of the run that the method starts from; None where it starts from none."""
+        first = self.config.first_stage()
+        return None if first is None else Parts(first, self.table)
+
+    def model(self) -> "nn.Module":
+        """The model for the table's columns, initialised from the run's seed."""
+        import torch
+
+        from llp.models.label_start import add_label_start
+        from llp.seeding import keyed_seed
+
+        torch.manual_seed(keyed_seed(self.config.seed, "initial weights"))
+        given = {"vocab_sizes": self.table.vocab_sizes, "n_numeric": self.table.n_numeric}
+        model: nn.Module = _instantiate("model", self.config.model.node, **given)
+        check_constructed(model, "_parameters")
+        if self.config.protocol.start == "labels":
+            add_label_start(model)
+        return model
+
+    def method(self) -> "LLPMethod":
+        """The method with its model and optimizer."""
+        method: LLPMethod = _instantiate(
+            "method",
+            self.config.method.node,
+            model=self.model(),
+            optimizer=_instantiate("optimizer", self.config.optimizer.node),
+            label_kind=self.table.label_kind,
+            seed=self.config.seed,
         )
-    if table.schema.aggregates_only and method.sees_instance_labels:
-        raise InputError(
-            f"Invalid method={config.method.name}: it trains on labelled instances, {config.dataset.name} has labels "
-            "of bags alone; expected a method that learns from bags, such as method=dllp_bce"
+        check_constructed(method, "steps_taken")
+        return method
+
+    def data(self, *, instance_labels: bool, labels_as_given: bool = False, all_bags: bool = False) -> "LLPDataModule":
+        """The data of its grouping key, fold and protocol; with `all_bags` nothing is held out."""
+        from llp.data.datamodule import LLPDataModule
+        from llp.data.label_unit import LabelUnit
+
+        config, table, key = self.config, self.table, self.config.grouping_key
+        fold_bags = build_fold(table, key, config.fold)
+        if config.noise is not None and (noise := noise_of(config.noise, table, key)):
+            fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
+        standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
+        most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
+        bag_order = self._bag_order(fold_bags, instance_labels=instance_labels)
+        return LLPDataModule(
+            table=table,
+            key=key,
+            fold_bags=fold_bags if bag_order is None else bag_order.fold_bags,
+            bag_order=bag_order,
+            protocol=config.protocol.name,
+            held_out=0.0 if all_bags else config.protocol.held_out,
+            bags_per_batch=config.trainer.bags_per_batch,
+            instances_per_batch=config.trainer.instances_per_batch,
+            evaluate_every=config.trainer.evaluate_every,
+            test_in_curve=bool(config.protocol.test_in_curve),
+            instance_labels=instance_labels,
+            seed=config.seed,
+            num_workers=config.num_workers,
+            unit_of=partial(LabelUnit.of, most=most) if standardises else None,
         )
-    if config.noise is not None:
-        noise = noise_of(config.noise, table, key)
-        assert noise is not None
-        check_sensitivity(table, noise)
-        if method.sees_instance_labels:
-            raise InputError(
-                f"Invalid method={config.method.name}: it trains on labelled instances, and noise="
-                f"{config.noise.mechanism} is on the sums of bags; expected a method that learns from bags, such as "
-                "method=dllp_bce"
-            )
-    own = own_hooks(type(method))
-    if own and config.hardware.features_on == "device":
-        raise invalid(
-            "hardware.features_on",
-            "device",
-            f"auto or host, as {type(method).__name__} has its own {', '.join(own)}: Lightning calls that for a "
-            "minibatch, not for a chunk of them",
-            "host",
+
+    def _bag_order(self, fold_bags: FoldBags, *, instance_labels: bool) -> "BagOrder | None":
+        """The copy of the table in the bags' order, where minibatches are to be read from one."""
+        from llp.data.bag_order import BagOrder
+        from llp.training.place import in_bag_order
+
+        if not in_bag_order(self.config.hardware, self.table, instance_labels=instance_labels):
+            return None
+        try:
+            return BagOrder.of(self.table, fold_bags, f"{self.config.grouping_key.name}_fold={self.config.fold}")
+        except (InputError, OSError) as error:
+            if self.config.hardware.row_order == "bag":
+                raise
+            log.warning("the table exceeds the free memory and is read slowly: %s", error)
+            return None
+
+    def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
+        """The method before its first step, and its data.
+
+        Parameters
+        ----------
+        first : Path or None
+            Folder of the finished first stage that the method starts from.
+        refit : bool
+            Whether nothing is held out, and the first stage's final weights count: those of its chosen epoch have not
+            seen what is held out here too.
+        """
+        method = self.method()
+        if first is not None:
+            first_model = self.model()
+            held_out = refits(self.config.protocol, self.config.grouping_key) and not refit
+            load_weights(first_model, first, CHOSEN if held_out else FINAL)
+            method.start_from(first_model)
+        data = self.data(
+            instance_labels=method.sees_instance_labels, labels_as_given=method.labels_as_given, all_bags=refit
         )
-    try:
-        optimizer = method.configure_optimizers()
-    except InputError:
-        raise
-    except ValueError as error:  # how torch's optimizers refuse a value
-        raise InputError(f"optimizer: {error}") from error
-    check_constructed(optimizer, "param_groups")
-    if config.method.first_stage is not None:
-        method.start_from(build_model(config, small))
+        if not refit:
+            check_estimated(self.config.protocol, method, data)
+        return method, data
 
+    def check(self) -> None:
+        """Refuse wrong input while a run has no folder; whatever else fails will do so again, and be recorded there.
 
-def check_input(config: TrainConfig, table: InstanceTable) -> None:
-    """Refuse wrong input while a run has no folder; whatever else fails will do so again, and be recorded there.
+        Model, method and optimizer are built for one code per column, before any work.
 
-    Raises
-    ------
-    InputError
-        See `check_build` and `llp.data.prior.prior_of`.
-    """
-    try:
-        check_build(config, table)
-        if config.grouping_key.kind == "prior":
-            prior_of(table, config.grouping_key)
-    except (InputError, OSError):
-        raise
-    except Exception as error:
-        if short := out_of_memory(error):
-            raise short from error
-        log.debug("building failed: %s", error)
+        Raises
+        ------
+        InputError
+            An option is wrong, or the method cannot go with the data, the model or the machine.
+        """
+        import torch
 
-
-def build_data(
-    config: TrainConfig,
-    table: InstanceTable,
-    *,
-    instance_labels: bool,
-    labels_as_given: bool = False,
-    all_bags: bool = False,
-) -> "LLPDataModule":
-    """The data module of the config's grouping key, fold and protocol; with `all_bags` nothing is held out."""
-    from llp.data.datamodule import LLPDataModule
-    from llp.data.label_unit import LabelUnit
-
-    key = config.grouping_key
-    fold_bags = build_fold(table, key, config.fold)
-    if config.noise is not None and (noise := noise_of(config.noise, table, key)):
-        fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
-    standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
-    most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
-    name = f"{key.name}_fold={config.fold}"
-    bag_order = _bag_order(config.hardware, table, fold_bags, name, instance_labels=instance_labels)
-    return LLPDataModule(
-        table=table,
-        key=key,
-        fold_bags=fold_bags if bag_order is None else bag_order.fold_bags,
-        bag_order=bag_order,
-        protocol=config.protocol.name,
-        held_out=0.0 if all_bags else config.protocol.held_out,
-        bags_per_batch=config.trainer.bags_per_batch,
-        instances_per_batch=config.trainer.instances_per_batch,
-        evaluate_every=config.trainer.evaluate_every,
-        test_in_curve=bool(config.protocol.test_in_curve),
-        instance_labels=instance_labels,
-        seed=config.seed,
-        num_workers=config.num_workers,
-        unit_of=partial(LabelUnit.of, most=most) if standardises else None,
-    )
-
-
-def _bag_order(
-    hardware: Hardware, table: InstanceTable, fold_bags: FoldBags, name: str, *, instance_labels: bool
-) -> "BagOrder | None":
-    """The copy of the table in the bags' order, where minibatches are to be read from one."""
-    from llp.data.bag_order import BagOrder
-    from llp.training.place import in_bag_order
-
-    if not in_bag_order(hardware, table, instance_labels=instance_labels):
-        return None
-    try:
-        return BagOrder.of(table, fold_bags, name)
-    except (InputError, OSError) as error:
-        if hardware.row_order == "bag":
+        if self.config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():
+            raise invalid("hardware.accelerator", "gpu", "auto or cpu, as torch finds no GPU on this machine", "auto")
+        columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in self.table.schema.columns)
+        small = replace(self, table=InstanceTable(self.table.folder, replace(self.table.schema, columns=columns)))
+        try:
+            method = small.method()
+            self._check_data(method)
+            small._check_steps(method)
+            if self.config.grouping_key.kind == "prior":
+                prior_of(self.table, self.config.grouping_key)
+        except (InputError, OSError):
             raise
-        log.warning("the table exceeds the free memory and is read slowly: %s", error)
-        return None
+        except Exception as error:
+            if short := out_of_memory(error):
+                raise short from error
+            log.debug("building failed: %s", error)
+
+    def _check_data(self, method: "LLPMethod") -> None:
+        """Refuse bags that the protocol or the method cannot be measured by, or learn from."""
+        config, table = self.config, self.table
+        check_labels(table, config.grouping_key)
+        if config.protocol.name == "paper" and measured_by_bags(table, config.grouping_key):
+            raise InputError(
+                f"Invalid protocol=paper: it picks the epoch on labelled test rows, {config.dataset.name} has none "
+                "here, expected protocol=holdout"
+            )
+        of_bags = f"{config.dataset.name} has labels of bags alone" if table.schema.aggregates_only else ""
+        if config.noise is not None and (noise := noise_of(config.noise, table, config.grouping_key)):
+            check_sensitivity(table, noise)
+            of_bags = of_bags or f"noise={noise.mechanism} is on the sums of bags"
+        if of_bags and method.sees_instance_labels:
+            raise InputError(
+                f"Invalid method={config.method.name}: it trains on labelled instances, and {of_bags}; expected a "
+                "method that learns from bags, such as method=dllp_bce"
+            )
+
+    def _check_steps(self, method: "LLPMethod") -> None:
+        """Refuse a method that cannot be trained on chunks, by this optimizer, or from this first stage."""
+        from llp.training.chunks import own_hooks
+
+        own = own_hooks(type(method))
+        if own and self.config.hardware.features_on == "device":
+            raise invalid(
+                "hardware.features_on",
+                "device",
+                f"auto or host, as {type(method).__name__} has its own {', '.join(own)}: Lightning calls that for a "
+                "minibatch, not for a chunk of them",
+                "host",
+            )
+        try:
+            optimizer = method.configure_optimizers()
+        except ValueError as error:  # how torch's optimizers refuse a value
+            raise error if isinstance(error, InputError) else InputError(f"optimizer: {error}") from error
+        check_constructed(optimizer, "param_groups")
+        if self.config.method.first_stage is not None:
+            method.start_from(self.model())

@@ -21,7 +21,7 @@ from llp.errors import InputError
 from llp.machine import cores
 from llp.runs.benchmark import expand_choices
 from llp.runs.book import AskedGrid, PointState, RunState, StartedGrid, state_of, write_asked
-from llp.runs.build import check_input, open_table
+from llp.runs.build import Parts, open_table
 from llp.runs.identity import Run
 from llp.runs.point import Point
 
@@ -153,7 +153,7 @@ def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
         if table is None:
             check_targets(cell.checked)
         else:
-            check_input(cell.checked, table)
+            Parts(cell.checked, table).check()
 
 
 def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:

@@ -18,8 +18,11 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
 
 log = logging.getLogger(__name__)
 
+FINAL, CHOSEN = "best.pt", "chosen.pt"
+"""Kept weights: of the final model; where it was trained again, also those of the chosen epoch, beside them."""
 
-def load_weights(model: "nn.Module", folder: Path, name: str = "best.pt") -> None:
+
+def load_weights(model: "nn.Module", folder: Path, name: str = FINAL) -> None:
     """Put the kept weights of a finished run into a model of the same columns and options.
 
     Parameters
@@ -84,7 +87,7 @@ def _problem(model: "nn.Module", path: Path) -> str:
     return "" if finite else "holds weights that are not finite"
 
 
-def _weights_path(folder: Path, name: str = "best.pt") -> Path:
+def _weights_path(folder: Path, name: str = FINAL) -> Path:
     path = folder / "checkpoints" / name
     if not is_whole(path):
         raise InputError(f"{folder} holds no kept weights (checkpoints/{name}): train that run with save_model=true")

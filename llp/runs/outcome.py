@@ -7,13 +7,12 @@ from pathlib import Path
 
 import torch
 
-from llp.config.commands import TrainConfig
 from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.data.noise import Promise, noise_of
 from llp.metrics.evaluation import main_metric
 from llp.runs.attempt import Attempt
-from llp.runs.identity import Run
+from llp.runs.build import Parts
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
 from llp.training.selection import monitor_of
 from llp.training.stage import StageResult
@@ -22,8 +21,7 @@ VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", 
 
 
 def run_record(
-    config: TrainConfig,
-    run: Run,
+    parts: Parts,
     data: LLPDataModule,
     stage: StageResult,
     select_by: SelectBy,
@@ -34,8 +32,8 @@ def run_record(
 
     Parameters
     ----------
-    config, run
-        The config, and what identifies it.
+    parts
+        What it is made of.
     data, stage
         On what a method was trained, and what it came to.
     select_by : str
@@ -45,6 +43,7 @@ def run_record(
     attempt : Attempt
         Which one it was, and since when.
     """
+    config, run = parts.config, parts.run
     method = stage.method
     key, chosen = config.grouping_key, stage.chosen
     noise = noise_of(config.noise, data.table, key)

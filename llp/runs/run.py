@@ -22,14 +22,12 @@ from llp.config.own_code import placed_errors
 from llp.config.schema import SelectBy
 from llp.config.targets import check_targets
 from llp.data.noise import Noise, noise_of
-from llp.data.table import InstanceTable
 from llp.files import locked, write_atomically
 from llp.runs.attempt import Attempt, error_file, log_file, tidy
-from llp.runs.build import build_model, check_input, open_table
+from llp.runs.build import Parts
 from llp.runs.identity import Run, describe
-from llp.runs.load import serves
+from llp.runs.load import CHOSEN, FINAL, serves
 from llp.runs.record import RunRecord, StageRecord
-from llp.runs.start import CHOSEN, FINAL, start
 from llp.training.selection import monitor_of, refits, selects_by
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
@@ -63,14 +61,14 @@ def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
     if not (config.data_dir / config.dataset.table).exists():  # preparing it takes time
         check_targets(config)
     with placed_errors(config.targets, debug=config.debug):
-        table = open_table(config.dataset, config.data_dir)
-    run = Run.of(config.identity, table, config.outputs_dir)
+        parts = Parts.of(config)
+    run = parts.run
     record = None if config.force else run.finished(config.keeps_weights, warn=False)  # under the lock it will
     if record is not None:
         tidy(run.folder)
         log.info("%s: finished before, skipped", describe(run))
         return record, True
-    check_input(config, table)
+    parts.check()
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
         # asked again: another one may have finished the run while this one waited
@@ -83,10 +81,10 @@ def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
             error_file(run.folder / "error.json"),
             placed_errors(config.targets, debug=config.debug),
         ):
-            return _train(config, run, table), False
+            return _train(parts, run), False
 
 
-def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
+def _train(parts: Parts, run: Run) -> RunRecord:
     """Train, measure and record a run, in its folder."""
     import torch
 
@@ -96,24 +94,25 @@ def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
     from llp.training.plan import Plan, StageFiles
     from llp.training.stage import train_stage
 
-    attempt = Attempt.at(run.folder, run.result_path, anew=config.force)
+    config = parts.config
+    attempt = Attempt.at(run.folder, run.result_path, again=config.force)
     if attempt.lost:
-        minutes = config.checkpoint_minutes
         begins = "begins again, no checkpoint was written before it was cut off"
-        log.info("%s: %s (checkpoint_minutes=%g)", describe(run), begins, minutes)
+        log.info("%s: %s (checkpoint_minutes=%g)", describe(run), begins, config.checkpoint_minutes)
     keep = config.keeps_weights or run.weights_path.is_file()  # as the result that this one replaces
     write_atomically(attempt.work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
-    earlier, first = _first_stage(config, table)
+    earlier, first = _first_stage(parts)
     torch.set_num_threads(config.trainer.threads)
-    method, data = start(config, table, first, refit=False)
+    method, data = parts.start(first, refit=False)
     select_by = selects_by(config.protocol, data)
-    _tell(run, method, data, select_by, noise_of(config.noise, table, data.key))
+    _tell(run, method, data, select_by, noise_of(config.noise, parts.table, data.key))
     with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracker:
 
         def on_row(row: "Row") -> None:
             log.info("%s: %s", describe(run), _row_line(row))
             tracker.log_epoch(row)
 
+        again = partial(parts.start, first, refit=True) if refits(config.protocol, data.key) else None
         plan = Plan(
             name=describe(run),
             trainer=config.trainer,
@@ -123,13 +122,12 @@ def _train(config: TrainConfig, run: Run, table: InstanceTable) -> RunRecord:
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
         )
-        again = partial(start, config, table, first, refit=True) if refits(config.protocol, data.key) else None
         stage = train_stage(method, data, plan, again)
         if data.test_bags is not None:
             _write_bags(attempt.work / "bags.csv", method, stage, data)
         if keep:
             _keep(attempt.work / "checkpoints", stage)
-        record = run_record(config, run, data, stage, select_by, earlier, attempt)
+        record = run_record(parts, data, stage, select_by, earlier, attempt)
         tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
     attempt.finish(record, run.result_path)
     metric, value = record.metric, "undefined" if record.metric.best is None else f"{record.metric.best:.4f}"
@@ -196,16 +194,16 @@ def _row_line(row: "Row") -> str:
     return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
 
 
-def _first_stage(config: TrainConfig, table: InstanceTable) -> tuple[list[StageRecord], Path | None]:
+def _first_stage(parts: Parts) -> tuple[list[StageRecord], Path | None]:
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
-    earlier = config.first_stage()
+    earlier = parts.first_stage()
     if earlier is None:
         return [], None
-    run = Run.of(earlier.identity, table, earlier.outputs_dir)
+    run = earlier.run
     if run.weights_path.is_file():
-        names = (FINAL, CHOSEN) if refits(config.protocol, config.grouping_key) else (FINAL,)
-        model = build_model(earlier, table)
+        names = (FINAL, CHOSEN) if refits(parts.config.protocol, parts.config.grouping_key) else (FINAL,)
+        model = earlier.model()
         if not all(serves(model, run.weights_path.with_name(name)) for name in names):
             run.weights_path.unlink()
-    record, reused = _run(earlier)
+    record, reused = _run(earlier.config)
     return [stage.model_copy(update={"run": str(run.folder), "reused": reused}) for stage in record.stages], run.folder

@@ -18,7 +18,7 @@ from llp.config.schema import DatasetConfig
 from llp.data.bags import GroupingKey
 from llp.data.table import InstanceTable
 from llp.results.output import ReportFiles
-from llp.runs import build, run, start
+from llp.runs import build, run
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
 from llp.training import selection
@@ -58,28 +58,28 @@ def open_table(config: DictConfig) -> InstanceTable:
 
 
 def build_model(config: DictConfig, table: InstanceTable) -> Any:
-    return build.build_model(checked(config), table)
+    return build.Parts(checked(config), table).model()
 
 
 def build_method(config: DictConfig, table: InstanceTable) -> Any:
-    return build.build_method(checked(config), table)
+    return build.Parts(checked(config), table).method()
 
 
 def build_data(config: DictConfig, table: InstanceTable, **options: Any) -> Any:
-    return build.build_data(checked(config), table, **options)
+    return build.Parts(checked(config), table).data(**options)
 
 
 def check_build(config: DictConfig, table: InstanceTable) -> None:
-    build.check_build(checked(config), table)
+    build.Parts(checked(config), table).check()
 
 
 def check_input(config: DictConfig, table: InstanceTable) -> None:
-    build.check_input(checked(config), table)
+    build.Parts(checked(config), table).check()
 
 
 def start_of(config: DictConfig, table: InstanceTable, *, refit: bool = False) -> Any:
     """Method and data of a composed config, without a first stage."""
-    return start.start(checked(config), table, None, refit=refit)
+    return build.Parts(checked(config), table).start(None, refit=refit)
 
 
 def refits(config: DictConfig) -> bool:

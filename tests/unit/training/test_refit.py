@@ -124,12 +124,12 @@ def test_damaged_choice_is_made_again(tiny, tmp_path, caplog):
 
 
 def test_second_stage_starts_its_search_from_weights_that_have_not_seen_what_is_held_out(tiny, tmp_path, monkeypatch):
-    import llp.runs.start
+    import llp.runs.build
 
     loaded = []
-    load = llp.runs.start.load_weights
+    load = llp.runs.build.load_weights
     monkeypatch.setattr(
-        llp.runs.start, "load_weights", lambda model, folder, name: loaded.append(name) or load(model, folder, name)
+        llp.runs.build, "load_weights", lambda model, folder, name: loaded.append(name) or load(model, folder, name)
     )
     run_one(tiny(*REFIT, "method=hard_erot_llp", "trainer.max_epochs=2"))
     assert loaded == ["chosen.pt", "best.pt"]
