@@ -121,8 +121,8 @@ class AnalyzeConfig(ConfigGroup):
     instance_thresh: Annotated[float, Field(ge=0, le=100)]
     bag_sizes: list[PositiveInt]
     bag_seed: NonNegativeInt
-    space: str
-    metric: str
+    space: Annotated[str, Field(examples=["multi_hot"])]
+    metric: Annotated[str, Field(examples=["sqeuclidean"])]
     metric_limit: PositiveInt
     tail_named_by: Literal["p85", "p70"]
     matrix: _Names
@@ -161,7 +161,7 @@ class DashboardConfig(WandBProject):
     """`conf/dashboard.yaml`."""
 
     name: str
-    save: Annotated[str, like(r"(.*/)?[^/]*[^/.][^/]*", "a file")] | None
+    save: Annotated[str, like(r"(.*/)?[^/]*[^/.][^/]*", "a file", "FILE")] | None
 
 
 class PredictConfig(ConfigGroup):

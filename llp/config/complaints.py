@@ -1,48 +1,27 @@
-"""What is wrong with a value, in one line: pydantic's place, message and input, in the words of `llp.errors`."""
+"""What is wrong with a value, in one line: pydantic's place and input, and all that its type takes, with an example."""
 
 import difflib
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import AfterValidator, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from llp.errors import InputError, choice, invalid, missing
+from llp.errors import InputError, choice, invalid, missing, plain
 
-WORDS = {  # by pydantic's type of an error, with its context; other messages are pydantic's own
-    "bool_type": "true or false",
-    "dict_type": "a group of options",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "greater_than": "a number > {gt:g}",
-    "greater_than_equal": "a number >= {ge:g}",
-    "int_type": "an integer",
-    "less_than": "a number < {lt:g}",
-    "less_than_equal": "a number <= {le:g}",
-    "list_type": "a list",
-    "model_type": "a group of options",
-    "none_required": "null",
-    "string_too_short": "a text that is not empty",
-    "string_type": "a text",
-    "too_short": "a list that is not empty",
-    "tuple_type": "a list",
-}
-EXAMPLES = {"bool_type": True, "int_type": 1, "string_type": "NAME"}
+LIMITS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+NOUNS = {"integer": "an integer", "number": "a number", "string": "a text", "array": "a list", "null": "null"}
+
+Schema = Mapping[str, Any]
+"""A type as JSON Schema, by pydantic."""
 
 
-def like(pattern: str, words: str) -> AfterValidator:
+def like(pattern: str, words: str, example: str) -> Any:
     """In a type hint: refuse texts that a pattern does not fit as a whole, and say in words which ones it does."""
-
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text, re.DOTALL):
-            raise PydanticCustomError("form", "{words}", {"words": words})
-        return text
-
-    return AfterValidator(check)
+    return Field(pattern=f"^(?s:{pattern})$", description=words, examples=[example])
 
 
-def complaint(error: ValidationError, given: Any, name: str = "") -> InputError:
+def complaint(error: ValidationError, given: Any, schema: Schema, name: str = "") -> InputError:
     """The error for the user: the first thing that is wrong.
 
     Parameters
@@ -51,21 +30,27 @@ def complaint(error: ValidationError, given: Any, name: str = "") -> InputError:
         Pydantic's.
     given : object
         What was given, a plain value.
+    schema : dict
+        What it is checked by.
     name : str
         The option that it was given for; nothing for a command's whole config.
     """
-    errors = error.errors(include_url=False)
-    path, value = place(errors[0], given)
-    alike = [one for one in errors if place(one, given)[0] == path]
-    option = ".".join(filter(None, (name, *path)))
-    if errors[0]["type"] == "missing":
-        return missing(option, "a value", "VALUE")
-    if errors[0]["type"].startswith("union_tag"):  # the option that says which kind of group it is
-        tag, kinds = (str(errors[0]["ctx"][one]).replace("'", "") for one in ("discriminator", "expected_tags"))
-        return invalid(f"{option}.{tag}", value.get(tag), choice(kinds.split(", ")), kinds.split(", ")[0])
-    words = list(dict.fromkeys(map(_words, alike)))
-    each = "a list, each of it " if isinstance(errors[0]["loc"][-1:] and errors[0]["loc"][-1], int) else ""
-    return invalid(option, value, each + choice(words), ... if each else _example(alike[0]))
+    first = error.errors(include_url=False)[0]
+    path, value = place(first, given)
+    option, here = ".".join(filter(None, (name, *path))), _schema_at(first["loc"], schema)
+    if first["type"].startswith("union_tag"):  # the option that says which kind of group it is
+        tag = here["discriminator"]["propertyName"]
+        return invalid(
+            f"{option}.{tag}", value.get(tag), choice(kinds := [*here["discriminator"]["mapping"]]), kinds[0]
+        )
+    expected, example = choice(list(dict.fromkeys(_alternatives(here, schema)))), _example(here, schema)
+    if first["type"] == "missing":
+        return missing(option, expected, "VALUE" if example is ... else example)
+    if first["type"] == "finite_number":
+        expected = expected.replace("a number", "a finite number")
+    if first["type"] in ("value_error", "assertion_error", "is_instance_of") or expected == "a value":
+        expected, example = first["msg"].removeprefix("Input should be "), ...  # a check of a user's own
+    return invalid(option, value, expected, example)
 
 
 def place(error: ErrorDetails, given: Any) -> tuple[list[str], Any]:
@@ -77,20 +62,58 @@ def place(error: ErrorDetails, given: Any) -> tuple[list[str], Any]:
     return ([*path, str(error["loc"][-1])], None) if error["type"] == "missing" else (path, value)
 
 
-def _words(error: ErrorDetails) -> str:
-    context = error.get("ctx", {})
-    if error["type"] == "literal_error":
-        return str(context["expected"]).replace("'", "")
-    if error["type"] in WORDS:
-        return WORDS[error["type"]].format_map(context)
-    return error["msg"].removeprefix("Input should be ")
+def _kinds(schema: Schema, whole: Schema) -> list[Schema]:
+    """What a value may be one of."""
+    if "$ref" in schema:
+        return _kinds(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
+    kinds = schema.get("anyOf", schema.get("oneOf"))
+    return [schema] if kinds is None else [one for kind in kinds for one in _kinds(kind, whole)]
 
 
-def _example(error: ErrorDetails) -> Any:
-    context = error.get("ctx", {})
-    if error["type"] == "literal_error":
-        return str(context["expected"]).replace("'", "").replace(" or ", ", ").split(", ")[0]
-    return context.get("ge", context.get("le", EXAMPLES.get(error["type"], ...)))
+def _schema_at(place: Iterable[int | str], whole: Schema) -> Schema:
+    """The schema of an option, of a list as a whole."""
+    here = whole
+    for part in place:
+        kind = here.get("discriminator", {}).get("mapping", {}).get(part)
+        named = (one["properties"][part] for one in _kinds(here, whole) if part in one.get("properties", ()))
+        here = next(named, here) if kind is None else {"$ref": kind}
+    return here
+
+
+def _alternatives(schema: Schema, whole: Schema) -> Iterator[str]:
+    """All that a value may be, in words."""
+    for one in _kinds(schema, whole):
+        if "enum" in one or "const" in one:
+            yield from (plain(value) for value in one.get("enum", [one.get("const")]))
+        elif one.get("type") == "boolean":
+            yield from ("true", "false")
+        elif one.get("type") == "object":
+            yield "a group of options"
+        elif "pattern" in one:
+            yield one.get("description", f"a text like {one['pattern']}")
+        else:
+            limits = " and ".join(f"{sign} {plain(one[name])}" for name, sign in LIMITS.items() if name in one)
+            full = "that is not empty" if one.get("minLength") or one.get("minItems") else ""
+            each = choice([*_alternatives(one["items"], whole)]) if "items" in one and "type" in schema else ""
+            words = " ".join(filter(None, (NOUNS.get(one.get("type", ""), "a value"), limits, full)))
+            yield f"{words}, each of it {each}" if each else words
+
+
+def _example(schema: Schema, whole: Schema) -> Any:
+    """A value that is accepted; an ellipsis where none is known."""
+    one = _kinds(schema, whole)[0]
+    given = [*one.get("examples", ()), *one.get("enum", ()), *([one["const"]] if "const" in one else ())]
+    if given:
+        return given[0]
+    if one.get("type") == "array" and "items" in one:
+        item = _example(one["items"], whole)
+        return ... if item is ... else [item]
+    low, high = one.get("exclusiveMinimum"), one.get("maximum", one.get("exclusiveMaximum"))
+    above = None if low is None else low + 1 if high is None or one["type"] == "integer" else (low + high) / 2
+    number = next((value for value in (one.get("minimum"), above, high) if value is not None), 1)
+    return {"boolean": True, "string": "NAME", "integer": number, "number": number, "null": None}.get(
+        one.get("type", ""), ...
+    )
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -14,7 +14,7 @@ from llp.config.schema import ConfigGroup
 from llp.errors import invalid
 from llp.files import SMALL_FILE
 
-_Memory = Annotated[str, like(r"\d+[KMGT]?B?", "memory as Slurm writes it, such as 8GB")]
+_Memory = Annotated[str, like(r"\d+[KMGT]?B?", "memory as Slurm writes it", "8GB")]
 
 
 class SlurmOptions(ConfigGroup):
@@ -67,7 +67,7 @@ class SearchOptions(ConfigGroup):
     seed: NonNegativeInt
     startup_trials: PositiveInt
     prune: bool
-    storage: Annotated[str, like(r"[^\x00]+", "a file, such as outputs/optuna.journal")]
+    storage: Annotated[str, like(r"[^\x00]+", "a file", "outputs/optuna.journal")]
 
 
 def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) -> None:

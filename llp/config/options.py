@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
 
 from llp.config.complaints import complaint, nearest, unknown_option
 from llp.errors import InputError, invalid, missing, plain
@@ -36,7 +37,11 @@ def check_value(name: str, value: Any, hint: Any) -> None:
     try:  # strict JSON mode accepts a list for a tuple, but no string for a number
         adapter.validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
-        raise complaint(error, value, name) from None
+        try:
+            schema = adapter.json_schema()
+        except PydanticInvalidForJsonSchema:  # of a class of a user's own
+            schema = {}
+        raise complaint(error, value, schema, name) from None
     check_size(name, value)
 
 

@@ -26,8 +26,10 @@ from llp.data.bags import GroupingKey
 from llp.data.noise import Noise
 from llp.data.table import LabelKind
 
-Name = Annotated[str, like(r"[^/\x00-\x1f]*[^/.\x00-\x1f][^/\x00-\x1f]*", "a name that a folder can have")]
-Project = Annotated[str, like(r"[^/\\#?%:\x00-\x1f]{1,128}", "a name of up to 128 characters without / \\ # ? % and :")]
+Name = Annotated[str, like(r"[^/\x00-\x1f]*[^/.\x00-\x1f][^/\x00-\x1f]*", "a name that a folder can have", "NAME")]
+Project = Annotated[
+    str, like(r"[^/\\#?%:\x00-\x1f]{1,128}", "a name of up to 128 characters without / \\ # ? % and :", "NAME")
+]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class ReadAs:
         return core_schema.no_info_after_validator_function(self.parse, handler.generate_schema(self.written))
 
 
-Folder = Annotated[Path, ReadAs(Annotated[str, like(r"[^\x00]+", "a folder")], Path)]
+Folder = Annotated[Path, ReadAs(Annotated[str, like(r"[^\x00]+", "a folder", "FOLDER")], Path)]
 
 
 Threads = Annotated[int, Field(ge=1, le=1024)]  # an operating system refuses many more
@@ -245,7 +247,7 @@ class ProtocolConfig(ConfigGroup):
     """`conf/protocol`; `test_in_curve` and `refit` are for what holds bags out. Runs of before `start` have none."""
 
     name: Literal["paper", "holdout"]
-    held_out: Annotated[float, Field(ge=0, lt=1)]
+    held_out: Annotated[float, Field(ge=0, lt=1, examples=[0.1])]
     select_by: Literal["auto"] | SelectBy
     start: Literal["labels", "authors"] | None = None
     test_in_curve: bool | None = None

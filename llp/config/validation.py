@@ -58,7 +58,7 @@ def validate(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
     try:
         checked = model.model_validate(_without(given, own))
     except ValidationError as error:
-        raise _wrong_group(error, given) or complaint(error, given) from None
+        raise _wrong_group(error, given) or complaint(error, given, model.model_json_schema()) from None
     for name, value in given.items():
         check_size(name, value)
     return checked.identified(identity) if isinstance(checked, TrainConfig) else checked

@@ -94,7 +94,7 @@ def test_learned_space(command):
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("key_size=7", "Invalid key_size=7: expected a number <= 3, such as key_size=3"),
+        ("key_size=7", "Invalid key_size=7: expected an integer >= 1 and <= 3, such as key_size=1"),
         ("space=nowhere", "Invalid space='nowhere': expected multi_hot, none or the folder of a finished run"),
         ("grouping_key=C1_C99", "which has no C99 but C1"),
         ("metric=euclidean", "more than metric_limit=5000"),

@@ -28,9 +28,9 @@ WRONG = {
         ["grouping_key=feature"],
         r"^Invalid grouping_key.columns=\[\]: expected columns of C1, C2",
     ),
-    "fold": (["fold=5"], r"^Invalid fold=5: expected a number <= 4, such as fold=4$"),
-    "fold of a grid": (["-m", "fold=0,5"], r"^Invalid fold=5: expected a number <= 4, such as fold=4$"),
-    "seed": (["seed=x"], r"^Invalid seed='x': expected an integer, such as seed=1$"),
+    "fold": (["fold=5"], r"^Invalid fold=5: expected an integer >= 0 and <= 4, such as fold=0$"),
+    "fold of a grid": (["-m", "fold=0,5"], r"^Invalid fold=5: expected an integer >= 0 and <= 4, such as fold=0$"),
+    "seed": (["seed=x"], r"^Invalid seed='x': expected an integer >= 0, such as seed=0$"),
     "label kind": (
         ["dataset=synthetic_sscl"],
         r"^Invalid method='dllp_bce': expected one for real labels, as dataset synthetic_sscl has them: .*dllp_mse",
@@ -65,7 +65,7 @@ WRONG = {
     ),
     "option of a dataset": (
         ["dataset.table=new", "dataset.prepare.rate=2"],
-        r"^Invalid dataset.prepare.rate=2(.0)?: expected a number < 1$",
+        r"^Invalid dataset.prepare.rate=2(.0)?: expected a number > 0 and < 1, such as",
     ),
     "damaged table": (["dataset.table=damaged"], r"label.npy is damaged .*remove .*damaged and prepare it again"),
     "foreign table": (

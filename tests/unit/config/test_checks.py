@@ -182,13 +182,13 @@ def test_columns_whose_names_are_numbers(tiny):
     [
         ("grouping_key=month_month", "Invalid grouping_key='month_month': expected columns in table order, each once"),
         ("bag_sizes=[64,64]", "Invalid bag_sizes=[64,64]: expected a list of sizes, each once, such as bag_sizes=[64]"),
-        ("bag_sizes=[0]", "Invalid bag_sizes=[0]: expected a list, each of it a number > 0"),
-        ("key_size=4", "Invalid key_size=4: expected a number <= 3, such as key_size=3"),
+        ("bag_sizes=[0]", "Invalid bag_sizes=[0]: expected a list, each of it an integer > 0, such as bag_sizes=[1]"),
+        ("key_size=4", "Invalid key_size=4: expected an integer >= 1 and <= 3, such as key_size=1"),
         ("tail_named_by=x", "Invalid tail_named_by='x': expected p85 or p70, such as tail_named_by=p85"),
         ("low_thresh=5000", "Invalid high_thresh=2500: expected an integer >= low_thresh, which is 5000, such as low"),
-        ("instance_thresh=101", "Invalid instance_thresh=101: expected a number <= 100, such as"),
+        ("instance_thresh=101", "Invalid instance_thresh=101: expected a number >= 0 and <= 100, such as"),
         ("data_dir=", "Invalid data_dir='': expected a folder"),
-        ("space=3", "Invalid space=3: expected a text, such as space=NAME"),
+        ("space=3", "Invalid space=3: expected a text, such as space=multi_hot"),
     ],
 )
 def test_wrong_value_of_an_analysis(override, message):
@@ -412,7 +412,7 @@ def test_name_that_no_file_can_have():
 
 def test_file_without_a_name_is_refused():
     message = refused(lambda: check_config(composed("dashboard", ["save="]), "dashboard"))
-    assert message == "Invalid save='': expected a file"
+    assert message == "Invalid save='': expected a file or null, such as save=FILE"
 
 
 @pytest.mark.parametrize(
@@ -421,20 +421,20 @@ def test_file_without_a_name_is_refused():
         (
             "train",
             ["grouping_key=given", "grouping_key.n_folds=5.0"],
-            "Invalid grouping_key.n_folds=5.0: expected an integer",
+            "Invalid grouping_key.n_folds=5.0: expected 1 or 5",
         ),
         (
             "train",
             ["grouping_key=given", "grouping_key.n_folds=true"],
-            "Invalid grouping_key.n_folds=true: expected an integer",
+            "Invalid grouping_key.n_folds=true: expected 1 or 5",
         ),
         ("analyze", ["key_size=true"], "Invalid key_size=true: expected an integer"),
         ("analyze", ["key_size=1.0"], "Invalid key_size=1.0: expected an integer"),
         ("train", ["fold=1.0"], "Invalid fold=1.0: expected an integer"),
         ("train", ["trainer.threads=true"], "Invalid trainer.threads=true: expected an integer"),
-        ("train", ["trainer.threads=1000000"], "Invalid trainer.threads=1000000: expected a number <= 1024"),
-        ("train", ["num_workers=1000000"], "Invalid num_workers=1000000: expected a number <= 1024"),
-        ("analyze", ["threads=1000000"], "Invalid threads=1000000: expected a number <= 1024"),
+        ("train", ["trainer.threads=1000000"], "Invalid trainer.threads=1000000: expected an integer >= 1 and <= 1024"),
+        ("train", ["num_workers=1000000"], "Invalid num_workers=1000000: expected an integer >= 0 and <= 1024"),
+        ("analyze", ["threads=1000000"], "Invalid threads=1000000: expected an integer >= 1 and <= 1024"),
         ("train", ["experiment=/etc/passwd"], "Invalid experiment='/etc/passwd': expected demo, "),
         ("train", ["method=../mine/upm"], "Invalid method='../mine/upm': expected count, "),
     ],

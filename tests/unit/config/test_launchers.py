@@ -45,7 +45,7 @@ def test_every_option_has_a_model_and_a_value(name):
             "launcher/submitit_slurm",
             "points_per_job",
             0,
-            r"^Invalid hydra.launcher.points_per_job=0: expected a number > 0",
+            r"^Invalid hydra.launcher.points_per_job=0: expected an integer > 0",
         ),
         ("launcher/submitit_slurm", "mem", "much", r"^Invalid hydra.launcher.mem='much': expected memory as Slurm"),
         (
@@ -57,8 +57,8 @@ def test_every_option_has_a_model_and_a_value(name):
         ("launcher/joblib", "n_jobs", 1.5, r"^Invalid hydra.launcher.n_jobs=1.5: expected an integer"),
         ("launcher/joblib", "batch_size", "many", r"^Invalid hydra.launcher.batch_size='many': expected"),
         ("launcher/ray", "gpus_per_run", -1, r"^Invalid hydra.launcher.gpus_per_run=-1: expected a number >= 0"),
-        ("launcher/ray", "retries", "x", r"^Invalid hydra.launcher.retries='x': expected an integer"),
-        ("sweeper/optuna", "at_once", 0, r"^Invalid hydra.launcher.at_once=0: expected a number > 0"),
+        ("launcher/ray", "retries", "x", r"^Invalid hydra.launcher.retries='x': expected an integer >= 0"),
+        ("sweeper/optuna", "at_once", 0, r"^Invalid hydra.launcher.at_once=0: expected an integer > 0"),
     ],
 )
 def test_wrong_values_are_refused(name, option, value, told):

@@ -88,9 +88,9 @@ def test_own_class():
     check_options("method", Mine, fits | {"seed": 1})
     for changes, message in (
         ({"kind": "x"}, "Invalid method.kind='x': expected soft or hard, such as method.kind=soft"),
-        ({"share": 1.5}, "Invalid method.share=1.5: expected a number <= 1, such as method.share=1.0"),
-        ({"size": 0}, "Invalid method.size=0: expected a number > 0"),
-        ({"size": True}, "Invalid method.size=true: expected an integer, such as method.size=1"),
+        ({"share": 1.5}, "Invalid method.share=1.5: expected a number >= 0 and <= 1, such as method.share=0"),
+        ({"size": 0}, "Invalid method.size=0: expected an integer > 0, such as method.size=1"),
+        ({"size": True}, "Invalid method.size=true: expected an integer > 0, such as method.size=1"),
         ({"seed": "1"}, "Invalid method.seed='1': expected an integer, such as method.seed=1"),
         (
             {"shared": 1},
@@ -137,9 +137,9 @@ def test_target_that_is_not_there(target):
     [
         (
             ["method=llp_mm", "method.smoothing=1"],
-            "Invalid method.smoothing=1.0: expected a number < 1",
+            "Invalid method.smoothing=1.0: expected a number >= 0 and < 1",
         ),
-        (["method=llp_mm", "method.max_order=0"], "Invalid method.max_order=0: expected a number > 0"),
+        (["method=llp_mm", "method.max_order=0"], "Invalid method.max_order=0: expected an integer > 0"),
         (
             ["method=soft_erot_llp", "method.reg=0"],
             "Invalid method.reg=0.0: expected a number > 0",

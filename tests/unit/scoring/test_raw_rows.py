@@ -292,8 +292,14 @@ def test_command_scores_raw_lines(ctr, write, tmp_path):
 
 
 UNFIT = {
-    "no run": (("run=[]", "files=raw.csv"), "Invalid run=[]: expected a text or a list that is not empty"),
-    "no files": (("files=[]",), "Invalid files=[]: expected a text or a list that is not empty"),
+    "no run": (
+        ("run=[]", "files=raw.csv"),
+        "Invalid run=[]: expected a text that is not empty or a list that is not empty",
+    ),
+    "no files": (
+        ("files=[]",),
+        "Invalid files=[]: expected a text that is not empty, a list that is not empty or null",
+    ),
     "a folder to write": (("files=raw.csv", "out=folder.csv"), "Invalid out=folder.csv: it is a folder;"),
     "the file that is scored": (("files=raw.csv", "out=raw.csv"), "Invalid out=raw.csv: it is a file that is scored;"),
     "a link to one": (
