@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.result_grids import bags_of_rows, epsilon, lines_of
 from benchmarks.results import DOCS, files_of, read
-from llp.analysis.drawing import STYLE, log_scale, look, new_figure, save_figure
+from llp.analysis.drawing import STYLE, log_scale, look, name_lines, new_figure, save_figure
 from llp.errors import InputError
 from llp.runs.record import RunRecord
 
@@ -30,7 +30,7 @@ def draw_study(records: Sequence[RunRecord]) -> "Figure":
         _draw(axes, lines_of([record for record in _on_bags(records) if record.bag_size == size], bags), places)
         axes.set(title=f"bags of {size}", xlabel="train bags")
     panels[0].set_ylabel("test AUC, higher is better")
-    _name_lines(figure, panels[0])
+    name_lines(figure)
     return figure
 
 
@@ -44,7 +44,7 @@ def draw_noise(records: Sequence[RunRecord]) -> "Figure":
     for method, line in without.items():
         axes.axhline(statistics.mean(line[0.0]), c=look(places[method])["c"], ls=":", lw=1)
     axes.set(xlabel="ε of the noise on each bag's sum; dotted: without noise", ylabel="test AUC, higher is better")
-    _name_lines(figure, axes)
+    name_lines(figure)
     return figure
 
 
@@ -64,10 +64,6 @@ def _draw(axes: "Axes", lines: Mapping[str, Mapping[float, Sequence[float]]], pl
         spread = [statistics.stdev(line[x]) if len(line[x]) > 1 else 0.0 for x in xs]
         axes.errorbar(xs, means, spread, ms=4, lw=1.2, elinewidth=0.8, label=method, **look(places[method]))
     log_scale(axes)
-
-
-def _name_lines(figure: "Figure", axes: "Axes") -> None:
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=8)
 
 
 FIGURES = {"study": draw_study, "noise": draw_noise}

@@ -40,6 +40,36 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
 
 
+def new_panels(
+    n: int,
+    width: float,
+    height: float,
+    *,
+    most_columns: int = 3,
+    beside: float = 0.0,
+    below: float = 0.0,
+    **shared: Any,
+) -> tuple["Figure", "list[Axes]"]:
+    """A figure of n panels of a size in inches, line by line, with room beside and below them all."""
+    columns = min(n, most_columns)
+    lines = -(-n // columns)
+    figure = new_figure(width * columns + beside, height * lines + below)
+    panels = figure.subplots(lines, columns, squeeze=False, **shared).ravel().tolist()
+    for axes in panels[n:]:
+        axes.remove()
+    return figure, panels[:n]
+
+
+def name_lines(figure: "Figure", place: Any = "outside right center", **options: Any) -> None:
+    """One legend of what the panels of a figure show, each name once."""
+    shown: dict[str, Any] = {}
+    for axes in figure.axes:
+        handles, names = axes.get_legend_handles_labels()
+        shown |= dict(zip(names, handles, strict=True))
+    if shown:
+        figure.legend(list(shown.values()), list(shown), loc=place, fontsize=8, **options)
+
+
 def log_scale(axes: "Axes") -> None:
     """A logarithmic x axis whose ticks are plain numbers."""
     from matplotlib.ticker import LogFormatter
@@ -49,8 +79,10 @@ def log_scale(axes: "Axes") -> None:
     axes.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
-def spare_ticks(axes: Any) -> None:
-    """Few and small ticks for axes in three dimensions, whose labels would run into each other."""
+def in_space(axes: Any, points: Any) -> None:
+    """Feet under the points (m, 3) of axes in three dimensions, and few small ticks, which would else overlap."""
+    for x, y, z in points:
+        axes.plot([x, x], [y, y], [points[:, 2].min(), z], color=GREY, lw=0.6, alpha=0.5)
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
         axis.get_major_locator().set_params(nbins=5)
         axis.labelpad = 7

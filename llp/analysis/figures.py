@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import COLOURS, GREY, STYLE, log_scale, new_figure, save_figure, spare_ticks
+from llp.analysis.drawing import COLOURS, GREY, STYLE, in_space, log_scale, new_figure, new_panels, save_figure
 from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
@@ -100,12 +100,8 @@ def draw_measures(keys: pl.DataFrame) -> "Figure | None":
     defined = [measure for measure in MEASURES if keys[measure].is_finite().any()]
     if not defined:
         return None
-    n_lines = (len(defined) + 1) // 2
-    figure = new_figure(min(max(10.0, 0.32 * len(keys)), 20.0), 3 * n_lines)
-    panels = figure.subplots(n_lines, 2, squeeze=False).ravel()
-    for axes in panels[len(defined) :]:
-        axes.remove()
-    for axes, measure in zip(panels[: len(defined)], defined, strict=True):
+    figure, panels = new_panels(len(defined), min(max(5.0, 0.16 * len(keys)), 10.0), 3, most_columns=2)
+    for axes, measure in zip(panels, defined, strict=True):
         title, cluster = MEASURES[measure]
         ordered = keys.filter(pl.col(measure).is_finite()).sort(measure, "grouping_key")
         colours, colour = cluster_colours(ordered, cluster)
@@ -140,15 +136,12 @@ def draw_scatter_3d(keys: pl.DataFrame) -> "Figure":
     figure = new_figure(6.5, 6)
     axes = figure.add_subplot(projection="3d")
     colours, colour = cluster_colours(keys, MEASURES[SCATTERED[2]][1])
-    x, y, z = (keys[name].to_numpy() for name in SCATTERED)
-    defined = np.isfinite([x, y, z]).all(axis=0)
-    for point in np.column_stack([x, y, z])[defined]:
-        foot = z[defined].min()
-        axes.plot(*zip(point, (*point[:2], foot), strict=True), color=GREY, lw=0.6, alpha=0.5)
-    axes.scatter(x[defined], y[defined], z[defined], c=np.array(colours)[defined], s=34, depthshade=False)
+    points = keys.select(SCATTERED).to_numpy()
+    defined = np.isfinite(points).all(axis=1)
+    in_space(axes, points[defined])
+    axes.scatter(*points[defined].T, c=np.array(colours)[defined], s=34, depthshade=False)
     x_title, y_title, z_title = (MEASURES[name][0] for name in SCATTERED)
     axes.set(xlabel=x_title, ylabel=y_title, zlabel=z_title)
-    spare_ticks(axes)
     _legend(axes, colour, loc="upper left")
     return figure
 

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import log_scale, new_figure
+from llp.analysis.drawing import log_scale, name_lines, new_figure
 from llp.results import statistics
-from llp.results.figures.looks import looks_of
-from llp.results.figures.scores import direction
+from llp.results.figures.runs import direction, looks_of
 from llp.results.formats import heading
 from llp.results.tables.significance import complete_rows
 
@@ -64,5 +63,5 @@ def cost(cells: pl.DataFrame) -> "Figure":
     axes.set(xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
     axes.margins(x=0.1)
     figure.suptitle(f"{heading(cells)}: score against cost, means over each method's bag datasets", fontsize=9)
-    figure.legend(loc="outside right center", fontsize=8)
+    name_lines(figure)
     return figure

@@ -1,22 +1,19 @@
 """Learning curves: the metric at every look at the models, per bag dataset and method."""
 
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import new_figure
+from llp.analysis.drawing import name_lines
 from llp.results.curves import read_curve, unit
-from llp.results.figures.looks import looks_of
-from llp.results.figures.scores import direction
+from llp.results.figures.runs import MOST_PANELS, direction, looks_of, read_first, row_panels
 from llp.results.formats import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_PANELS = 6
 # an error this many times the typical one leaves the axis, which the title says, so that the others stay readable
 _FAR = 5.0
 _MARKERS = 10  # of a curve
@@ -27,43 +24,28 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
 
     `grouping_key=` chooses other bag datasets. None where no run has a curve.
     """
-    rows = cells["row"].unique(maintain_order=True).to_list()[:_MOST_PANELS]
-    metric = cells["metric"][0]
-    curves: dict[tuple[str, str], list[list[float]]] = {}
-    for run in runs.filter(pl.col("row").is_in(rows)).iter_rows(named=True):
-        curve = read_curve(Path(run["folder"]), metric)
-        if curve:
-            curves.setdefault((run["row"], run["column"]), []).append(curve)
-    if not curves:
+    metric = str(cells["metric"][0])
+    found = read_first(cells, runs, lambda folder: read_curve(folder, metric) or None)
+    if not found:
         return None
-    n_columns = min(len(rows), 3)
-    n_lines = -(-len(rows) // n_columns)
-    limits, cut = _limits([value for curve in chain(*curves.values()) for value in curve], cells["mode"][0])
-    apart = dict(runs.group_by("row").agg("evaluate_every").iter_rows())
-    figure = new_figure(4.0 * n_columns + 1.5, 3.0 * n_lines + 0.6)
-    grid = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
-    for axes, row in zip(grid.ravel(), rows, strict=False):
-        axes.set_title(row, loc="left", fontsize=9, fontweight="bold")
+    looks, apart = looks_of(cells), dict(runs.group_by("row").agg("evaluate_every").iter_rows())
+    values = [value for methods in found.values() for own in methods.values() for value in chain(*own)]
+    limits, cut = _limits(values, cells["mode"][0])
+    figure, panels = row_panels(found, 3.0, sharey=True)
+    for axes, (row, methods) in zip(panels, found.items(), strict=True):
         axes.set(ylim=limits, xlabel=unit(apart[row]))
         axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
-        for method, look in looks_of(cells).items():
-            own = curves.get((row, method), [])
+        for method, own in methods.items():
             for curve in own:
-                axes.plot(curve, c=look["c"], ls=look["ls"], lw=0.6, alpha=0.35)
-            shortest = min(map(len, own), default=0)
-            if shortest:
-                mean = np.mean([curve[:shortest] for curve in own], axis=0)
-                axes.plot(mean, **look, lw=1.5, ms=3.5, markevery=-(-shortest // _MARKERS), label=method)
-    for axes in grid.ravel()[len(rows) :]:
-        axes.remove()
-    for axes in grid[:, 0]:
+                axes.plot(curve, c=looks[method]["c"], ls=looks[method]["ls"], lw=0.6, alpha=0.35)
+            shortest = min(map(len, own))
+            mean = np.mean([curve[:shortest] for curve in own], axis=0)
+            axes.plot(mean, **looks[method], lw=1.5, ms=3.5, markevery=-(-shortest // _MARKERS), label=method)
+    for axes in panels[::3]:
         axes.set_ylabel(direction(cells))
-    shown: dict[str, Any] = {}
-    for axes in figure.axes:
-        shown |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(list(shown.values()), list(shown), loc="outside right center", fontsize=8, handlelength=3.4)
-    more = cells["row"].n_unique() - len(rows)
-    said = f"; {more} more bag datasets: choose them with grouping_key=" if more else ""
+    name_lines(figure, handlelength=3.4)
+    more = cells["row"].n_unique() - MOST_PANELS
+    said = f"; {more} more bag datasets: choose them with grouping_key=" if more > 0 else ""
     figure.suptitle(f"{heading(cells)}: learning curves{said}{cut}", fontsize=10)
     return figure
 

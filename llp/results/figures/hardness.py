@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import GREY, new_figure, spare_ticks
+from llp.analysis.drawing import in_space, name_lines, new_figure
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
-from llp.results.figures.looks import looks_of
-from llp.results.figures.scores import direction
+from llp.results.figures.runs import direction, looks_of
 from llp.results.formats import heading
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame | None)
     _name_datasets(axes, keys, measure)
     axes.set_ylabel(direction(cells))
     figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
-    figure.legend(loc="outside right center", fontsize=8, handlelength=3.4)  # under the title, however long that is
+    name_lines(figure, handlelength=3.4)  # under the title, however long that is
     return figure
 
 
@@ -88,13 +87,10 @@ def scatter(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | Non
                 axes.annotate(key, (at[0], at[1]), (3, 3), textcoords="offset points", fontsize=5.5, color="#555555")
     axes = figure.add_subplot(2, 2, 4, projection="3d")
     axes.set(xlabel=titles[0], ylabel=titles[1], zlabel=titles[2])
-    for *foot, z in zip(*values, strict=True):
-        axes.plot([foot[0]] * 2, [foot[1]] * 2, [values[2].min(), z], color=GREY, lw=0.6, alpha=0.5)
+    in_space(axes, np.column_stack(values))
     _points(axes, joined, look, *values)
-    spare_ticks(axes)
     figure.suptitle(f"{heading(cells)}: the best method on each of {len(joined)} bag datasets", fontsize=11)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8)
+    name_lines(figure, "outside lower center", ncols=5)
     return figure
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import new_figure
+from llp.analysis.drawing import new_figure, new_panels
+from llp.results.figures.runs import direction
 from llp.results.formats import by_place, columns_of, decimals_of, metric_title
 
 if TYPE_CHECKING:
@@ -49,15 +50,11 @@ def scores(cells: pl.DataFrame) -> "Figure":
 def _panels(cells: pl.DataFrame) -> "Figure":
     methods = columns_of(cells)
     panels = cells.partition_by("row", maintain_order=True)
-    n_columns = min(len(panels), 3 if len(panels) > 4 else 2)
-    n_lines = -(-len(panels) // n_columns)
-    figure = new_figure(3.4 * n_columns + 2.2, n_lines * (0.21 * len(methods) + 0.55) + 1.2)
-    grid = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
+    most_columns, height = 3 if len(panels) > 4 else 2, 0.21 * len(methods) + 0.55
+    figure, places = new_panels(len(panels), 3.4, height, most_columns=most_columns, beside=2.2, below=1.2, sharey=True)
     limits, decimals = limits_of(cells), decimals_of(cells)
-    for axes, panel in zip(grid.ravel(), panels, strict=False):
+    for axes, panel in zip(places, panels, strict=True):
         _draw_panel(axes, panel, methods, limits, decimals)
-    for axes in grid.ravel()[len(panels) :]:
-        axes.remove()
     _legend(figure, cells)
     return figure
 
@@ -159,12 +156,6 @@ def _heat_map(cells: pl.DataFrame) -> "Figure":
                 axes.plot(x, y, "*", color="black", markersize=5)
     figure.colorbar(image, ax=axes, label=f"{metric_title(cells)} behind the best of the row (★ best)", shrink=0.6)
     return figure
-
-
-def direction(cells: pl.DataFrame) -> str:
-    """The metric and which way is better."""
-    metric = metric_title(cells)
-    return f"{metric} (higher is better) →" if cells["mode"][0] == "max" else f"← {metric} (lower is better)"
 
 
 def _selection(cells: pl.DataFrame) -> str:
