@@ -31,7 +31,7 @@ from llp.analysis.separation import (
 )
 from llp.analysis.space import Space
 from llp.analysis.stored import read_measures, write_measures
-from llp.analysis.vector_blocks import sum_of_moments
+from llp.analysis.vector_blocks import moments, sum_of_moments
 from llp.data.bags import Bags, GroupingKey
 from llp.data.build_bags import build_all
 from llp.data.table import InstanceTable
@@ -142,7 +142,7 @@ class Measurer:
 def _separate(bags: Bags, space: Space, metric: str, limit: int, pool: ThreadPoolExecutor) -> Separations:
     if metric == CLOSED_FORM:
         return squared_euclidean(
-            sum_of_moments(pool.map(lambda block: block.moments(bags.rows, bags.offsets), space.blocks))
+            sum_of_moments(pool.map(lambda block: moments(block, bags.rows, bags.offsets), space.blocks))
         )
     if len(bags.rows) > limit:
         raise InputError(

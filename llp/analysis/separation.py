@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from llp.analysis.hardness import Measures, spread
-from llp.analysis.vector_blocks import Moments, VectorBlock
+from llp.analysis.vector_blocks import Moments, VectorBlock, moments
 from llp.data.bags import Rows
 
 # A bag whose squared norms cancel to less than this share has equal points: what is left is rounding.
@@ -34,10 +34,10 @@ class Separations(NamedTuple):
 NO_BAGS = Separations(np.empty(0), np.empty(0))
 
 
-def squared_euclidean(moments: Moments) -> Separations:
+def squared_euclidean(bags: Moments) -> Separations:
     """Separations in ℓ₂², in closed form from the moments of K bags."""
-    q, own, dot = moments.mean_square, moments.square_of_mean, moments.mean_dot_total
-    variance = _variance(moments)
+    q, own, dot = bags.mean_square, bags.square_of_mean, bags.mean_dot_total
+    variance = _variance(bags)
     others = len(q) - 1
     if others < 1:
         return Separations(2 * variance, np.full(len(q), np.nan))
@@ -45,10 +45,10 @@ def squared_euclidean(moments: Moments) -> Separations:
     return Separations(2 * variance, np.maximum(inter, 0.0))
 
 
-def _variance(moments: Moments) -> NDArray[np.float64]:
+def _variance(bags: Moments) -> NDArray[np.float64]:
     """Mean squared distance (K) of a bag's vectors from their mean."""
-    variance = moments.mean_square - moments.square_of_mean
-    variance[variance < ROUNDING * moments.mean_square] = 0.0
+    variance = bags.mean_square - bags.square_of_mean
+    variance[variance < ROUNDING * bags.mean_square] = 0.0
     return variance
 
 
@@ -72,7 +72,7 @@ def squared_euclidean_matrix(
         dots = dots if isinstance(dots, np.ndarray) else dots.toarray()
         squares = np.diagonal(dots)
         between += np.maximum(squares[:, None] + squares - 2 * dots, 0.0)
-        variance += _variance(block.moments(rows, offsets))
+        variance += _variance(moments(block, rows, offsets))
     np.fill_diagonal(between, 0.0)
     return between + variance[:, None] + variance
 

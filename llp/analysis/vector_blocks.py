@@ -54,14 +54,20 @@ def sum_of_moments(parts: Iterable[Moments]) -> Moments:
 class VectorBlock(Protocol):
     """One column's part of the instance vectors."""
 
-    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """Moments of the bags `rows[offsets[b]:offsets[b + 1]]`."""
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> Means:
+        """Mean vectors (K, width), from any origin, of the bags `rows[offsets[b]:offsets[b + 1]]`."""
+
+    def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Mean squared norms (K) of the bags' vectors, from the same origin."""
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """The block (m, width) of the given rows, for small data."""
 
-    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> Means:
-        """The bags' mean vectors (K, width), from any origin."""
+
+def moments(block: VectorBlock, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
+    """Moments of the bags `rows[offsets[b]:offsets[b + 1]]` in a block."""
+    means = block.means(rows, offsets)
+    return Moments(block.mean_squares(rows, offsets), (means * means).sum(axis=1), means @ means.sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class OneHot:
     codes: NDArray[np.integer]
     vocab_size: int
 
-    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """See `VectorBlock`: a bag's mean vector holds the shares of the codes in it, few of which are not zero."""
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> csr_array:
+        """See `VectorBlock`: the shares of the codes in each bag, few of which are not zero."""
         size = np.diff(offsets)
         bag = np.repeat(np.arange(len(size)), size)
         # the narrower type sorts twice as fast
@@ -90,29 +96,18 @@ class OneHot:
         pair.sort()
         end = np.append(np.flatnonzero(pair[1:] != pair[:-1]) + 1, len(pair))
         bag, code = np.divmod(pair[end - 1].astype(np.int64), self.vocab_size)
-        share: NDArray[np.float64] = np.diff(end, prepend=0) / size[bag]
-        total = _sums(code, share, self.vocab_size)
-        return Moments(
-            mean_square=np.ones(len(size)),
-            square_of_mean=_sums(bag, share**2, len(size)),
-            mean_dot_total=_sums(bag, share * total[code], len(size)),
-        )
+        first = np.searchsorted(bag, np.arange(len(size) + 1))
+        return csr_array((np.diff(end, prepend=0) / size[bag], code, first), shape=(len(size), self.vocab_size))
 
-    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> csr_array:
-        """See `VectorBlock`: sparse, as a bag holds few of the codes."""
-        size = np.diff(offsets)
-        return csr_array((np.repeat(1 / size, size), self.codes[rows], offsets), shape=(len(size), self.vocab_size))
+    def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
+        return np.ones(len(offsets) - 1)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """See `VectorBlock`."""
         vectors = np.zeros((len(rows), self.vocab_size))
         vectors[np.arange(len(rows)), self.codes[rows]] = 1.0
         return vectors
-
-
-def _sums(group: NDArray[np.int64], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
-    """Sum of the values of each group."""
-    return np.bincount(group, weights=values, minlength=n_groups).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -130,23 +125,17 @@ class Embedded:
     codes: NDArray[np.integer]
     embedding: NDArray[np.floating]
 
-    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """See `VectorBlock`."""
-        codes, size = self.codes[rows], np.diff(offsets)
-        weight, mean = self.embedding.astype(np.float64), self.means(rows, offsets)
-        square = np.einsum("vd,vd->v", weight, weight)
-        return Moments(
-            mean_square=np.add.reduceat(square[codes], offsets[:-1]) / size,
-            square_of_mean=np.einsum("kd,kd->k", mean, mean),
-            mean_dot_total=mean @ mean.sum(axis=0),
-        )
-
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `VectorBlock`."""
         size, weight = np.diff(offsets), self.embedding.astype(np.float64)
         members = csr_array((np.ones(len(rows)), self.codes[rows], offsets), shape=(len(size), len(weight)))
         mean: NDArray[np.float64] = (members @ weight) / size[:, None]
         return mean
+
+    def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
+        weight = self.embedding.astype(np.float64)
+        return np.add.reduceat((weight * weight).sum(axis=1)[self.codes[rows]], offsets[:-1]) / np.diff(offsets)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """See `VectorBlock`."""
@@ -169,23 +158,15 @@ class Scaled:
     values: NDArray[np.floating | np.integer]
     length: float
 
-    def moments(self, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
-        """See `VectorBlock`; values are taken from their mean, which leaves distances and spares digits."""
-        values = self.vectors(rows)[:, 0]
-        values -= values.mean()
-        size = np.diff(offsets)
-        mean = np.add.reduceat(values, offsets[:-1]) / size
-        return Moments(
-            mean_square=np.add.reduceat(values**2, offsets[:-1]) / size,
-            square_of_mean=mean**2,
-            mean_dot_total=mean * mean.sum(),
-        )
-
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `VectorBlock`; from the mean of all values, which spares digits."""
+        """See `VectorBlock`; from the mean of all values, which leaves distances and spares digits."""
         values = self.vectors(rows)
-        mean: NDArray[np.float64] = np.add.reduceat(values - values.mean(), offsets[:-1]) / np.diff(offsets)[:, None]
-        return mean
+        return np.add.reduceat(values - values.mean(), offsets[:-1]) / np.diff(offsets)[:, None]
+
+    def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See `VectorBlock`."""
+        values = self.vectors(rows)[:, 0]
+        return np.add.reduceat((values - values.mean()) ** 2, offsets[:-1]) / np.diff(offsets)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
         """See `VectorBlock`."""

@@ -13,7 +13,7 @@ from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import squared_euclidean
 from llp.analysis.space import multi_hot_space
-from llp.analysis.vector_blocks import Scaled, sum_of_moments
+from llp.analysis.vector_blocks import Scaled, moments, sum_of_moments
 from llp.analyze import add_clusters, check_metric, make_space
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
@@ -103,7 +103,7 @@ def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
     (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], multi_hot_space(table), "sqeuclidean", 0)
     bags, points = build_all(table, key), dense(table)
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
-    expected = squared_euclidean(sum_of_moments(block.moments(bags.rows, bags.offsets) for block in blocks))
+    expected = squared_euclidean(sum_of_moments(moments(block, bags.rows, bags.offsets) for block in blocks))
     assert found["mean_intra_separation"] == pytest.approx(expected.intra.mean(), rel=1e-9)
     assert found["inter_intra_ratio"] == pytest.approx(expected.inter.mean() / expected.intra.mean(), rel=1e-9)
 
