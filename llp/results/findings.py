@@ -1,5 +1,7 @@
 """What scores say, in sentences: which method wins where, how sure that is, how the runs were made."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from llp.results import statistics
@@ -12,14 +14,30 @@ PROTOCOLS = {
 }
 
 
-def findings(cells: pl.DataFrame) -> list[str]:
-    """Sentences on the cells of one dataset, protocol and metric; the first says which method wins where."""
+def findings(cells: pl.DataFrame, dataset: pl.DataFrame, differences: Sequence[str] = ()) -> list[str]:
+    """Sentences on the cells of one protocol and metric; the first says which method wins where.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame
+        The cells, see `llp.results.summary.summarize`.
+    dataset : pl.DataFrame
+        All cells of their dataset.
+    differences : sequence of str
+        See `llp.results.variants.differing_settings`.
+    """
     said = [sentence for kind in BAG_KINDS if (sentence := _winners(cells.filter(pl.col("bag_kind") == kind), kind))]
     if not said:
         said = ["No bag dataset has two methods on bags with as many runs, so nothing can be compared yet."]
     ranks = _ranks(cells)
     protocol = str(cells["protocol"][0])
-    return [*said, *([ranks] if ranks else []), PROTOCOLS.get(protocol, f"Protocol {protocol}.")]
+    return [
+        *said,
+        *([ranks] if ranks else []),
+        PROTOCOLS.get(protocol, f"Protocol {protocol}."),
+        *differences,
+        *_only_here(cells, dataset),
+    ]
 
 
 def _winners(cells: pl.DataFrame, kind: str) -> str | None:
@@ -45,3 +63,17 @@ def _ranks(cells: pl.DataFrame) -> str | None:
     alike = [name for rank, name in rest if rank - best < limit]
     apart = f"not told apart from it: {', '.join(alike)}" if alike else "all others are told apart from it"
     return f"{leader} has the best mean rank, {best:.2f} over {len(scores)} bag datasets; at the 5 % level {apart}."
+
+
+def _only_here(cells: pl.DataFrame, dataset: pl.DataFrame) -> list[str]:
+    """A sentence on methods that other protocols of the dataset lack, and on those that only the others have."""
+    protocol, metric = cells["protocol"][0], cells["metric"][0]
+    others = dataset.filter((pl.col("protocol") != protocol) & (pl.col("metric") == metric))
+    here, there = set(cells["method"]), set(others["method"])
+    if not there or here == there:
+        return []
+    said = [f"only under protocol {protocol}: {', '.join(sorted(here - there))}"] if here - there else []
+    if there - here:
+        names = ", ".join(sorted(set(others.filter(pl.col("method").is_in(list(there - here)))["protocol"])))
+        said.append(f"only under {names}: {', '.join(sorted(there - here))}")
+    return [f"Methods cannot be compared across protocols: {'; '.join(said)}."]

@@ -1,6 +1,7 @@
 """How cells, metrics and datasets are named and written in tables and figures."""
 
 import math
+from typing import Any
 
 import polars as pl
 
@@ -19,15 +20,14 @@ BAG_KINDS = {
 """Kinds of grouping keys in words, in the order of rows, columns and sentences."""
 
 
-def cell_of(cell: dict[str, object] | None, decimals: int, *, mark: bool = True) -> Cell:
+def cell_of(cell: dict[str, Any] | None, decimals: int) -> Cell:
     """Mean ± std of a summarised cell, such as '0.6543 ± 0.0021', and the runs where they are not one per fold."""
     if cell is None:
         return Cell(MISSING)
     mean, std = cell["mean"], cell["std"]
     text = "NaN" if mean is None else f"{mean:.{decimals}f}" + ("" if std is None else f" ± {std:.{decimals}f}")
-    remark = _remark(*(int(str(cell[name])) for name in ("n_runs", "n_folds", "n_seeds", "n_undefined")))
-    value = mean if isinstance(mean, float) else None
-    return Cell(f"{text} ({remark})" if remark else text, mark and bool(cell["best"]), value, int(str(cell["cell"])))
+    remark = _remark(*(cell[name] for name in ("n_runs", "n_folds", "n_seeds", "n_undefined")))
+    return Cell(f"{text} ({remark})" if remark else text, cell["best"], mean, cell["cell"])
 
 
 def _remark(n_runs: int, n_folds: int, n_seeds: int, n_undefined: int) -> str:
@@ -50,7 +50,7 @@ def columns_of(cells: pl.DataFrame) -> list[str]:
     return order["column"].to_list()
 
 
-def by_place(cells: pl.DataFrame) -> dict[tuple[str, str], dict[str, object]]:
+def by_place(cells: pl.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
     """The cells by row and column."""
     return {(cell["row"], cell["column"]): cell for cell in cells.iter_rows(named=True)}
 

@@ -14,13 +14,12 @@ from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import Collected, Config
-from llp.results.differences import differing_settings, only_here
 from llp.results.findings import findings
 from llp.results.formats import heading
 from llp.results.summary import summarize
 from llp.results.table import Table
 from llp.results.tables.completeness import Progress, progress
-from llp.results.variants import name_variants
+from llp.results.variants import differing_settings, name_variants
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +116,7 @@ def make_report(config: ReportConfig, datasets: Collection[str], collected: Coll
             section = Section(folder_name("_".join(map(str, point))), title, subject=title)
             _fill(section, scores, contents.SCORE_TABLES, contents.SCORE_FIGURES, config)
             differences = differing_settings(scores.cells, collected.configs)
-            section.findings.extend([*findings(scores.cells), *differences, *only_here(scores.cells, own)])
+            section.findings.extend(findings(scores.cells, own, differences))
             for table in section.tables.values():
                 table.notes.extend(differences)
             report.sections.append(section)

@@ -1,11 +1,11 @@
-"""Runs of the same point that differ in their configuration: told apart, and named by what differs.
+"""Settings in which runs differ: they name runs of the same point apart, and are said where methods share a row.
 
 Other settings of a method (`method.reg=0.1`) give it a column of its own, all others (`optimizer.lr=0.01`,
 `model=linear`, `grouping_key.low_thresh=10`) a row.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,6 +14,8 @@ from llp.results.collect import Collected, Config
 
 # order in which settings are tried as labels; those that add no distinction are dropped
 _ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "noise", "dataset", "table")
+_MOST_NAMED = 4  # methods at one value
+_MOST_SETTINGS = 8
 
 
 def name_variants(collected: Collected) -> pl.DataFrame:
@@ -77,3 +79,56 @@ def _label(name: str, paths: set[str], config: Config) -> str:
         shown = path.removeprefix("method.").removesuffix(".name")
         said.append(f"{shown}={config[path]}" if path in config else f"no {shown}")
     return f"{name} ({', '.join(said)})" if said else name
+
+
+def differing_settings(cells: pl.DataFrame, configs: Sequence[Config]) -> list[str]:
+    """A sentence on the settings in which methods differ that share a bag dataset's row; none where they do not.
+
+    Settings of the methods' own (`method.reg`) are no difference in training. Of a group whose settings go together
+    (a model's widths with its name) the first is named.
+
+    Parameters
+    ----------
+    cells : pl.DataFrame
+        Cells of one dataset, protocol and metric, see `llp.results.summary.summarize`.
+    configs : sequence of dict
+        See `llp.results.collect.Collected`.
+    """
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in cells.partition_by("row", maintain_order=True):
+        own = {cell["column"]: configs[cell["config"]] for cell in row.iter_rows(named=True)}
+        for path in {path for config in own.values() for path in config if not path.startswith("method.")}:
+            values = {column: config.get(path, "none") for column, config in own.items()}
+            if len(set(values.values())) > 1:
+                for column, value in values.items():
+                    if column not in found[path][value]:
+                        found[path][value].append(column)
+    told = [_sentence(path, found[path]) for path in _telling(found)]
+    if not told:
+        return []
+    more = f", and {len(told) - _MOST_SETTINGS} more" if len(told) > _MOST_SETTINGS else ""
+    return [f"The methods differ in more than themselves: {'; '.join(told[:_MOST_SETTINGS])}{more}."]
+
+
+def _telling(found: dict[str, dict[str, list[str]]]) -> Iterable[str]:
+    """Paths without those that another one of their group, or one with the same values, stands for."""
+    seen = set()
+    for path in sorted(found, key=preference):
+        parts = frozenset(frozenset(columns) for columns in found[path].values())
+        values = frozenset((value, frozenset(columns)) for value, columns in found[path].items())
+        if (path.partition(".")[0], parts) not in seen and values not in seen:
+            yield path
+        seen |= {(path.partition(".")[0], parts), values}
+
+
+def _sentence(path: str, by_value: dict[str, list[str]]) -> str:
+    most = Counter({value: len(columns) for value, columns in by_value.items()}).most_common(1)[0][0]
+    said = [f"{value} ({_names(columns)})" for value, columns in sorted(by_value.items()) if value != most]
+    rest = by_value[most]
+    return f"{path.removesuffix('.name')} is {', '.join(said)} and {most} ({_names(rest)})"
+
+
+def _names(columns: Sequence[str]) -> str:
+    if len(columns) <= _MOST_NAMED:
+        return ", ".join(columns)
+    return f"{', '.join(columns[: _MOST_NAMED - 1])} and {len(columns) - _MOST_NAMED + 1} more"

@@ -9,6 +9,7 @@ from llp.results.collect import Config
 from llp.results.curves import read_curve, unit
 from llp.results.formats import METRIC_TITLES
 from llp.results.sections import Report
+from llp.results.summary import CELL
 from llp.results.table import Cell
 
 _DIGITS = 5  # significant, of a curve's values
@@ -25,22 +26,17 @@ def page_data(report: Report) -> dict[str, Any]:
         `cells`: cell number to title, metric, what its curves count, and numbers of its runs. `runs`: lists, see
         `_run`. `common`: the settings that all configurations share; `configs`: those that differ, by number.
     """
-    place = {
-        (row["dataset"], row["protocol"], row["metric"], row["row"], row["column"]): row["cell"]
-        for row in report.cells.iter_rows(named=True)
-    }
     shown: dict[int, dict[str, Any]] = {
         row["cell"]: {"title": f"{row['column']} on {row['row']}", "dataset": row["dataset"],
                       "metric": METRIC_TITLES.get(row["metric"], row["metric"]),
                       "config": row["config"], "runs": []}
         for row in report.cells.iter_rows(named=True)
     }  # fmt: skip
-    listed = []
-    for number, run in enumerate(report.runs.iter_rows(named=True)):
+    listed, place = [], report.cells.select(*CELL, "cell")
+    for number, run in enumerate(report.runs.join(place, on=CELL, maintain_order="left").iter_rows(named=True)):
         listed.append(_run(run, report.outputs_dir))
-        cell = shown[place[run["dataset"], run["protocol"], run["metric"], run["row"], run["column"]]]
-        cell["unit"] = unit([run["evaluate_every"]])
-        cell["runs"].append(number)
+        shown[run["cell"]]["unit"] = unit([run["evaluate_every"]])
+        shown[run["cell"]]["runs"].append(number)
     used = sorted({cell["config"] for cell in shown.values()})
     common, different = _told_apart([report.configs[number] for number in used])
     return {

@@ -1,6 +1,7 @@
 """Scores: mean and spread per bag dataset and method, by bag size, and their range over the bag datasets."""
 
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -135,7 +136,7 @@ def training(cells: pl.DataFrame) -> Table:
     return Table(f"{heading(cells)}: training", titles, rows, notes)
 
 
-def _epochs(method: dict[str, object]) -> str:
+def _epochs(method: dict[str, Any]) -> str:
     epochs = f"{method['epochs_mean']:.1f} ({method['epochs_min']}–{method['epochs_max']})"
     earlier = method["first_stage_epochs_mean"]
     return f"{earlier:.1f} + {epochs}" if earlier else epochs

@@ -3,9 +3,9 @@
 import pytest
 
 from llp.results.collect import collect
-from llp.results.differences import differing_settings, only_here
+from llp.results.findings import findings
 from llp.results.summary import summarize
-from llp.results.variants import name_variants
+from llp.results.variants import differing_settings, name_variants
 from tests.helpers.records import write_folds, write_run
 
 
@@ -61,7 +61,7 @@ def test_methods_under_other_protocols_are_named(tmp_path):
     collected = collect(tmp_path)
     cells = summarize(name_variants(collected))
     [paper] = [part for part in cells.partition_by("protocol") if part["protocol"][0] == "paper"]
-    assert only_here(paper, cells) == [
+    assert findings(paper, cells)[2:] == [
         "Methods cannot be compared across protocols: only under protocol paper: upm; only under holdout: rot."
     ]
-    assert only_here(paper, paper) == []
+    assert findings(paper, paper)[2:] == []

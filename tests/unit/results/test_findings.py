@@ -17,6 +17,7 @@ def test_the_winner_on_every_kind_of_bags_is_named_first(tmp_path, kind):
     for method, value in (("dsq", 0.7), ("upm", 0.8)):
         write_folds(tmp_path, [value] * 5, method=method, bag_kind=kind)
     collected = collect(tmp_path)
-    said = findings(summarize(name_variants(collected)))
+    cells = summarize(name_variants(collected))
+    said = findings(cells, cells)
     assert said[0].startswith("upm has the best test AUC on 1 of 1 dataset of ")
     assert said[0].endswith(" bags.")

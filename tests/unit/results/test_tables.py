@@ -57,7 +57,7 @@ def test_every_kind_of_bags_has_its_wins_its_place_and_its_words(tmp_path):
     table = winners.wins(cells)
     assert table.columns == ["method", *(f"{kind} (of 1)" for kind in BAG_KINDS)]
     assert texts(table) == {"upm": ["1"] * 5}
-    assert {sentence.split(" of 1 dataset of ")[-1] for sentence in findings(cells)} >= {
+    assert {sentence.split(" of 1 dataset of ")[-1] for sentence in findings(cells, cells)} >= {
         f"{words}." for words in BAG_KINDS.values()
     }
 
