@@ -15,7 +15,6 @@ from llp.data.bag_order import copies_of
 from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable
 from llp.runs.build import Parts
-from llp.training.chunks import take_step
 
 MOST_READ, MOST_TRAINED = 1200, 200  # minibatches
 LONGEST = 20.0  # seconds: of the table in its own order a minibatch may take one
@@ -66,18 +65,17 @@ def rate(config: TrainConfig, data: LLPDataModule, *, trained: bool, cold: bool,
     """Instances a second of the first minibatches of an epoch, read alone or trained on."""
     torch.manual_seed(0)
     method = Parts(config, data.table).method()
-    gatherer = data.keep_on(torch.device("cpu"))
+    data.keep_on(torch.device("cpu"))
     method.take_train_split(data.train_split)
     optimizer: Any = method.configure_optimizers()
     cache = Cache(data.source, data.table.categorical.nbytes // 4 if cold else None)
     begin, instances, taken = time.perf_counter(), 0, 0
     chunks: Iterable[Any] = data.train_dataloader()
     for chunk in chunks:
-        for ids, n in zip(chunk.ids.split(chunk.n_ids), chunk.n_instances, strict=True):
-            batch = gatherer.gather(ids, n)
+        for batch in chunk:
             if trained:
-                take_step(method, optimizer, batch)
-            instances, taken = instances + n, taken + 1
+                method.take_step(optimizer, batch)
+            instances, taken = instances + len(batch.segment), taken + 1
         cache.bound()
         if taken >= most or time.perf_counter() - begin > LONGEST:
             break

@@ -210,7 +210,7 @@ class Hardware(ConfigGroup):
     accelerator : {'auto', 'cpu', 'gpu'}
         The kind of device.
     features_on : {'auto', 'device', 'host'}
-        Whether the table lives in the device's memory, and training goes by chunks (`llp.training.chunks`).
+        Whether the table lives in the device's memory, and training goes by chunks (`llp.training.place`).
     row_order : {'auto', 'table', 'bag'}
         Whether minibatches of bags are read from the table, or from a copy in the bags' order (`llp.data.bag_order`).
     deterministic : bool

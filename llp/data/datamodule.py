@@ -20,15 +20,7 @@ from llp.data.build_bags import FoldBags
 from llp.data.label_sums import outside
 from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
-from llp.data.on_device import (
-    Chunks,
-    Gatherer,
-    ResidentBags,
-    ResidentBatches,
-    ResidentInstances,
-    ResidentTable,
-    table_on,
-)
+from llp.data.on_device import Chunks, ResidentBags, ResidentInstances, ResidentTable, table_on
 from llp.data.overlap import overlap, split_bags
 from llp.data.read_ahead import HAS_ADVICE, ReadAhead
 from llp.data.table import InstanceTable
@@ -39,8 +31,6 @@ EVALUATION_ROWS = 4096  # instances of an evaluation batch: large enough to be q
 EVALUATION_ROWS_ON_GPU = 2**18
 PER_CHUNK = 8  # minibatches of one step of Lightning: few enough that a signal is answered within seconds
 PER_CHUNK_ON_GPU = 64
-
-Loader = DataLoader[Any] | ResidentBatches
 
 
 def _as_it_is(batch: Any) -> Any:
@@ -150,30 +140,22 @@ class LLPDataModule(L.LightningDataModule):
         """Gather minibatches into memory from which a GPU copies while it computes."""
         self._pin = True
 
-    def keep_on(self, device: torch.device) -> Gatherer:
-        """Put the table on a device, gather all minibatches there, and train on chunks of them.
-
-        Returns
-        -------
-        ResidentBags or ResidentInstances
-            What the train minibatches are to be gathered from.
-        """
+    def keep_on(self, device: torch.device) -> None:
+        """Put the table on a device, gather all minibatches there, and train on chunks of them."""
         self._resident = table_on(self.source, device)
-        if self._instance_labels:
-            self._train: Gatherer = ResidentInstances(self._resident, self.train_bags.rows, self.unit)
-        else:
-            self._train = ResidentBags(self._resident, self.unit.of_bags(self.train_bags))
-        return self._train
 
-    def _gatherer(self, what: Rows | Bags) -> Gatherer:
-        assert self._resident is not None, "keep_on was called"
+    @property
+    def in_chunks(self) -> bool:
+        """Whether a step of Lightning trains on a chunk of minibatches: where the table is kept on a device."""
+        return self._resident is not None
+
+    def _dataset(self, what: Rows | Bags, unit: LabelUnit = AS_GIVEN) -> Any:
+        """What makes minibatches of ids: where the table is kept on a device, one that gathers them there."""
+        resident = self._resident
         if isinstance(what, Bags):
-            return ResidentBags(self._resident, what)
-        return ResidentInstances(self._resident, what)
-
-    def set_look(self, look: int) -> None:
-        """Choose the look (from 0) up to which the train minibatches come next."""
-        self._train_minibatches.set_look(look)
+            return BagDataset(self.source, what) if resident is None else ResidentBags(resident, what)
+        of_rows = what, unit
+        return InstanceDataset(self.source, *of_rows) if resident is None else ResidentInstances(resident, *of_rows)
 
     def stop_after(self, steps: int) -> None:
         """End the training after a number of minibatches."""
@@ -181,14 +163,15 @@ class LLPDataModule(L.LightningDataModule):
 
     def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
-        if self._resident is not None:
-            ids = self._read_ahead(self._train_minibatches, self.train_bags)
-            return Chunks(self._train, ids, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
+        ids = self._read_ahead(self._train_minibatches, self.train_bags)
         if self._instance_labels:
-            dataset: Dataset[Any] = InstanceDataset(self.source, self.train_bags.rows, self.unit)
+            dataset = self._dataset(self.train_bags.rows, self.unit)
         else:
-            dataset = BagDataset(self.source, self.unit.of_bags(self.train_bags))
-        return EpochLoader(self._from_host(dataset, self._read_ahead(self._train_minibatches, self.train_bags)))
+            dataset = self._dataset(self.unit.of_bags(self.train_bags))
+        if self._resident is not None:
+            per_chunk = PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK
+            return Chunks(dataset, ids, per_chunk, self._resident.label.device)
+        return EpochLoader(self._loader(dataset, ids))
 
     @property
     def train_split(self) -> TrainSplit:
@@ -208,37 +191,34 @@ class LLPDataModule(L.LightningDataModule):
         """Training minibatches between two looks at the model, each an epoch to Lightning."""
         return len(self._train_minibatches)
 
-    def val_dataloader(self) -> Loader:
+    @property
+    def instances_per_look(self) -> float:
+        """Train instances between two looks."""
+        return self.minibatches_per_look / self.minibatches_per_epoch * len(self.train_bags.rows)
+
+    def val_dataloader(self) -> DataLoader[Any]:
         """What the epoch is selected on: test rows, or what is held out of the train bags."""
         if self.protocol == "paper":
             return self.test_dataloader()
         if self._instance_labels:
-            return self._instances(self.held_out_bags.rows, EVALUATION_ROWS)
+            return self._in_order(self.held_out_bags.rows, len(self.held_out_bags.rows), EVALUATION_ROWS)
         return self.bag_dataloader(self.held_out_bags)
 
-    def bag_dataloader(self, bags: Bags) -> Loader:
+    def bag_dataloader(self, bags: Bags) -> DataLoader[Any]:
         """Minibatches of bags in their order."""
-        return self._loader(BagDataset, bags, Minibatches(len(bags), self.bags_per_batch, seed=None))
+        return self._in_order(bags, len(bags), self.bags_per_batch)
 
-    def test_dataloader(self) -> Loader:
+    def test_dataloader(self) -> DataLoader[Any]:
         """The test rows with their labels."""
-        return self._instances(self.test_rows, EVALUATION_ROWS_ON_GPU if self._on_gpu else EVALUATION_ROWS)
+        batch_size = EVALUATION_ROWS_ON_GPU if self._on_gpu else EVALUATION_ROWS
+        return self._in_order(self.test_rows, len(self.test_rows), batch_size)
 
     @property
     def _on_gpu(self) -> bool:
         return self._resident is not None and self._resident.label.is_cuda
 
-    def _instances(self, rows: Rows, batch_size: int) -> Loader:
-        minibatches = Minibatches(len(rows), batch_size, seed=None)
-        return self._loader(InstanceDataset, rows, minibatches)
-
-    def _loader(
-        self, dataset: Callable[[InstanceTable, Any], Dataset[Any]], what: Rows | Bags, minibatches: Minibatches
-    ) -> Loader:
-        ids = self._read_ahead(minibatches, what)
-        if self._resident is not None:
-            return ResidentBatches(self._gatherer(what), ids, self._resident.label.device)
-        return self._from_host(dataset(self.source, what), ids)
+    def _in_order(self, what: Rows | Bags, n: int, batch_size: int) -> DataLoader[Any]:
+        return self._loader(self._dataset(what), self._read_ahead(Minibatches(n, batch_size, seed=None), what))
 
     def _read_ahead(self, minibatches: Minibatches, what: Rows | Bags) -> Sampler[Ids]:
         """Minibatches; of a copy in the order of bags, they are read ahead."""
@@ -246,12 +226,12 @@ class LLPDataModule(L.LightningDataModule):
             return minibatches
         return ReadAhead(minibatches, self.source, what)
 
-    def _from_host(self, dataset: Dataset[Any], ids: Sampler[Ids]) -> DataLoader[Any]:
+    def _loader(self, dataset: Dataset[Any], ids: Sampler[Ids]) -> DataLoader[Any]:
         return DataLoader(
             dataset,
             batch_size=None,
             sampler=ids,
-            num_workers=self.num_workers,
+            num_workers=0 if self.in_chunks else self.num_workers,
             collate_fn=_as_it_is,
             pin_memory=self._pin,
             generator=torch.Generator(),  # for its workers' seeds: it would draw from the generator of the models

@@ -91,9 +91,9 @@ class Minibatches(Sampler[Ids]):
         self._per_look = max(min(1, self.per_epoch), round(self.per_epoch * look_every))
         self._last: int | None = None
 
-    def set_look(self, look: int) -> None:
-        """Choose the look (from 0) whose minibatches come next."""
-        self._look = look
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the look (from 0), an epoch to Lightning, whose minibatches come next; Lightning does."""
+        self._look = epoch
 
     def stop_after(self, n: int) -> None:
         """End after n minibatches in all: a look may then hold fewer than the length says."""
@@ -121,7 +121,7 @@ class Minibatches(Sampler[Ids]):
 class EpochLoader:
     """Begins an epoch with its first minibatch.
 
-    Lightning asks a loader for its iterator before it tells which epoch a resumed run begins with, and a `DataLoader`
+    Lightning asks a loader for its iterator before it sets the epoch that a resumed run begins with, and a `DataLoader`
     gives ids to its worker processes at once.
 
     Parameters
@@ -131,6 +131,7 @@ class EpochLoader:
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
+        self.sampler = loader.sampler  # whose epoch Lightning sets
         self._loader = loader
 
     def __len__(self) -> int:

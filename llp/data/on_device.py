@@ -9,13 +9,12 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Sampler
+from torch.utils.data import Dataset, Sampler
 
 from llp.data.bags import Bags, Ids, Rows
 from llp.data.batch import BagBatch, InstanceBatch
@@ -70,7 +69,7 @@ def fits_on(table: InstanceTable, device: torch.device) -> bool:
     return table.categorical.nbytes + table.numeric.nbytes + table.label.nbytes + ROOM <= free
 
 
-class ResidentBags:
+class ResidentBags(Dataset[BagBatch]):
     """Bags whose minibatches are gathered on the device of a table.
 
     Parameters
@@ -89,6 +88,9 @@ class ResidentBags:
         self._start = torch.from_numpy(bags.offsets[:-1]).to(device)
         self._size = torch.from_numpy(bags.sizes).to(device)
         self._label_sum = torch.from_numpy(bags.label_sum.astype(np.float32)).to(device)
+
+    def __getitem__(self, ids: Ids) -> BagBatch:
+        return self.gather(torch.from_numpy(ids).to(self._rows.device), self.n_instances(ids))
 
     def n_instances(self, ids: Ids) -> int:
         """Instances of the bags with the given ids."""
@@ -110,7 +112,7 @@ class ResidentBags:
         )
 
 
-class ResidentInstances:
+class ResidentInstances(Dataset[InstanceBatch]):
     """Labelled instances whose minibatches are gathered on the device of a table.
 
     Parameters
@@ -128,6 +130,9 @@ class ResidentInstances:
         self._unit = unit
         self._rows = torch.from_numpy(rows).to(table.categorical.device)
 
+    def __getitem__(self, ids: Ids) -> InstanceBatch:
+        return self.gather(torch.from_numpy(ids).to(self._rows.device), len(ids))
+
     def n_instances(self, ids: Ids) -> int:
         """As many as there are ids."""
         return len(ids)
@@ -143,48 +148,29 @@ class ResidentInstances:
 Gatherer = ResidentBags | ResidentInstances
 
 
-class ResidentBatches:
-    """The minibatches of an epoch, one after another: for evaluation.
+class Chunk:
+    """Several minibatches that are trained on in one step of Lightning, gathered one after another.
 
     Parameters
     ----------
     gatherer : ResidentBags or ResidentInstances
         What they are gathered from.
-    sampler : Sampler
-        The ids of each.
+    ids : list of ndarray
+        int64, the bags (or instances) of each minibatch.
     device : torch.device
-        Where the gatherer's table is.
+        Where the gatherer's table is: one copy takes the ids of all minibatches there.
     """
 
-    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], device: torch.device) -> None:
+    def __init__(self, gatherer: Gatherer, ids: list[Ids], device: torch.device) -> None:
         self._gatherer = gatherer
+        self._ids = ids
         self._device = device
-        self._sampler = sampler
-
-    def __len__(self) -> int:
-        return len(self._sampler)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[BagBatch | InstanceBatch]:
-        for ids in self._sampler:
-            yield self._gatherer.gather(torch.from_numpy(ids).to(self._device), self._gatherer.n_instances(ids))
-
-
-class Chunk(NamedTuple):
-    """Several minibatches that are trained on in one step of Lightning.
-
-    Attributes
-    ----------
-    ids : Tensor
-        int64, the bags (or instances) of all of them, one minibatch after another.
-    n_ids : list of int
-        Bags (or instances) of each.
-    n_instances : list of int
-        Instances of each.
-    """
-
-    ids: Tensor
-    n_ids: list[int]
-    n_instances: list[int]
+        on_device = torch.from_numpy(np.concatenate(self._ids)).to(self._device)
+        lengths = [len(ids) for ids in self._ids]
+        for ids, there in zip(self._ids, torch.split(on_device, lengths), strict=True):
+            yield self._gatherer.gather(there, self._gatherer.n_instances(ids))
 
 
 class Chunks:
@@ -192,27 +178,24 @@ class Chunks:
 
     Parameters
     ----------
-    gatherer : ResidentBags or ResidentInstances
-        What they will be gathered from.
+    gatherer, device
+        See `Chunk`.
     sampler : Sampler
-        The ids of each minibatch, in the order of the epoch that is set.
+        The ids of each minibatch.
     per_chunk : int
         Minibatches of a chunk; the last one may hold fewer.
     """
 
-    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int) -> None:
+    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int, device: torch.device) -> None:
+        self.sampler = sampler  # whose epoch Lightning sets
         self._gatherer = gatherer
         self._per_chunk = per_chunk
-        self._sampler = sampler
+        self._device = device
 
     def __len__(self) -> int:
-        return -(-len(self._sampler) // self._per_chunk)  # type: ignore[arg-type]
+        return -(-len(self.sampler) // self._per_chunk)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Chunk]:
-        minibatches = iter(self._sampler)
+        minibatches = iter(self.sampler)
         while some := list(islice(minibatches, self._per_chunk)):
-            yield Chunk(
-                ids=torch.from_numpy(np.concatenate(some)),
-                n_ids=[len(ids) for ids in some],
-                n_instances=[self._gatherer.n_instances(ids) for ids in some],
-            )
+            yield Chunk(self._gatherer, some, self._device)

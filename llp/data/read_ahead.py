@@ -35,6 +35,7 @@ class ReadAhead(Sampler[Ids]):
 
     def __init__(self, minibatches: Minibatches, table: InstanceTable, what: Bags | Rows) -> None:
         self._minibatches = minibatches
+        self.set_epoch = minibatches.set_epoch
         self._what = what
         self._arrays: list[NDArray[Any]] = [table.categorical, table.numeric]
         if not isinstance(what, Bags):

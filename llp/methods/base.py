@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from llp.data.batch import BagBatch
+from llp.data.on_device import Chunk
 from llp.data.table import LabelKind
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
@@ -76,9 +77,6 @@ class LLPMethod(L.LightningModule):
         self.seed = seed
         self.label_mean = float("nan")
         self.label_scale = 1.0  # of the unit in which training sees real labels
-        self.take_steps: Callable[[Any], None] | None = (
-            None  # runs a chunk's steps; None when Lightning steps each minibatch
-        )
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
         self.steps_taken = 0  # since training began; part of a checkpoint
 
@@ -158,22 +156,33 @@ class LLPMethod(L.LightningModule):
         torch.manual_seed(keyed_seed(self.seed, "torch's own generator", self.current_epoch))
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor | None:
-        """Loss of one minibatch; or train on a chunk of them, without Lightning's help."""
-        if self.take_steps is not None:
-            self.take_steps(batch)
-            return None
-        return self.minibatch_loss(batch)
+        """Loss of one minibatch; or, without Lightning's help, a whole step on each minibatch of a chunk."""
+        if not isinstance(batch, Chunk):
+            return self.minibatch_loss(batch)
+        for minibatch in batch:
+            self.take_step(self.trainer.optimizers[0], minibatch)
+        return None
 
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Tell the method that the optimizer has taken its step; in chunks the step itself does."""
-        if self.take_steps is None:
-            self.after_step()
-            self.steps_taken += 1
+        """Count the step that the optimizer has taken; in chunks the step itself does."""
+        if not isinstance(batch, Chunk):
+            self._count_step()
+
+    def take_step(self, optimizer: torch.optim.Optimizer, batch: Any) -> None:
+        """Take one whole training step on a minibatch."""
+        optimizer.zero_grad()
+        self.minibatch_loss(batch).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        self._count_step()
+
+    def _count_step(self) -> None:
+        self.after_step()
+        self.steps_taken += 1
 
     def after_step(self) -> None:
         """Change state that the next step's loss depends on, in place; called once a minibatch's step is taken.
 
-        A method that overrides Lightning's own hooks of a step instead never trains on chunks (`llp.training.chunks`).
+        A method that overrides Lightning's own hooks of a step instead never trains on chunks (`llp.training.place`).
         """
 
     def minibatch_loss(self, batch: Any) -> Tensor:

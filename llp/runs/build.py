@@ -20,7 +20,6 @@ from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
 from llp.runs.identity import Run
 from llp.runs.load import CHOSEN, FINAL, load_weights
-from llp.training.selection import check_estimated, refits
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -165,7 +164,7 @@ class Parts:
             return None
 
     def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
-        """The method before its first step, and its data.
+        """The method before its first step, and its data where they are gathered.
 
         Parameters
         ----------
@@ -175,6 +174,9 @@ class Parts:
             Whether nothing is held out, and the first stage's final weights count: those of its chosen epoch have not
             seen what is held out here too.
         """
+        from llp.training.place import put_data
+        from llp.training.selection import check_estimated, refits
+
         method = self.method()
         if first is not None:
             first_model = self.model()
@@ -186,6 +188,9 @@ class Parts:
         )
         if not refit:
             check_estimated(self.config.protocol, method, data)
+        put_data(data, self.config.hardware, method)
+        method.take_train_split(data.train_split)
+        method.take_start(data.train_split)
         return method, data
 
     def check(self) -> None:
@@ -238,7 +243,7 @@ class Parts:
 
     def _check_steps(self, method: "LLPMethod") -> None:
         """Refuse a method that cannot be trained on chunks, by this optimizer, or from this first stage."""
-        from llp.training.chunks import own_hooks
+        from llp.training.place import own_hooks
 
         own = own_hooks(type(method))
         if own and self.config.hardware.features_on == "device":

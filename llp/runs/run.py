@@ -28,12 +28,11 @@ from llp.runs.build import Parts
 from llp.runs.identity import Run, describe
 from llp.runs.load import CHOSEN, FINAL, serves
 from llp.runs.record import RunRecord, StageRecord
-from llp.training.selection import monitor_of, refits, selects_by
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
-    from llp.training.callbacks import Row
+    from llp.training.curve import Row
     from llp.training.stage import StageResult
 
 log = logging.getLogger(__name__)
@@ -90,8 +89,10 @@ def _train(parts: Parts, run: Run) -> RunRecord:
 
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
+    from llp.runs.start import start
     from llp.runs.tracking import track
-    from llp.training.plan import Plan, StageFiles
+    from llp.training.fitting import Plan
+    from llp.training.selection import refits, selects_by
     from llp.training.stage import train_stage
 
     config = parts.config
@@ -118,7 +119,8 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             trainer=config.trainer,
             hardware=config.hardware,
             select_by=select_by,
-            files=StageFiles(attempt.work / "metrics.csv", attempt.work / "checkpoints"),
+            curve=attempt.work / "metrics.csv",
+            checkpoints=attempt.work / "checkpoints",
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
         )
@@ -138,6 +140,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
 def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy, noise: Noise | None) -> None:
     """Log on what a run trains, and by what its epoch is chosen."""
     from llp.data.label_unit import AS_GIVEN
+    from llp.training.selection import monitor_of
 
     name, bags = describe(run), data.train_bags
     log.info("%s: %d bags, %d train and %d test instances", name, len(bags), len(bags.rows), len(data.test_rows))
@@ -196,6 +199,8 @@ def _row_line(row: "Row") -> str:
 
 def _first_stage(parts: Parts) -> tuple[list[StageRecord], Path | None]:
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
+    from llp.training.selection import refits
+
     earlier = parts.first_stage()
     if earlier is None:
         return [], None

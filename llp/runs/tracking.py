@@ -18,7 +18,7 @@ from llp.files import read_small, write_atomically
 from llp.runs.identity import Run
 
 if TYPE_CHECKING:  # Lightning takes seconds to import
-    from llp.training.callbacks import Row
+    from llp.training.curve import Row
 
 TAG_LENGTH = 64  # characters; W&B refuses longer ones
 

@@ -29,23 +29,15 @@ class EpochMeasures(Callback):
 
     Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out` that they define, as
     `held_out_upm` and so on; test rows' measures stand beside them where the data module says so.
-
-    Parameters
-    ----------
-    held_out : bool
-        Whether the evaluation's batches are held out of the train rows; else they are test rows.
     """
 
-    def __init__(self, *, held_out: bool) -> None:
-        self._held_out = held_out
+    def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Begin collecting."""
+        self._held_out = trainer.datamodule.protocol == "holdout"  # type: ignore[attr-defined]
         self._losses: list[Tensor] = []
         self._bags: list[HeldOutBags] = []
         self._scores: list[Tensor] = []
         self._labels: list[Tensor] = []
-
-    def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Begin collecting."""
-        self._losses, self._bags, self._scores, self._labels = [], [], [], []
 
     def on_validation_batch_end(
         self,

@@ -1,4 +1,4 @@
-"""A training whose numbers are no longer finite stops: nothing that comes after them means anything."""
+"""What ends a training early: a signal, and numbers that are no longer finite, after which nothing means anything."""
 
 import math
 from collections.abc import Iterator
@@ -8,44 +8,61 @@ from typing import Any
 import lightning as L
 from lightning.pytorch.callbacks import Callback
 
+from llp import signals
+from llp.data.datamodule import LLPDataModule
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.ops.finite import all_finite
 
 STEPS_BETWEEN_LOOKS = 1000
-"""Steps after which an epoch's loss is looked at: to read it the host waits for a GPU."""
+"""Steps after which an epoch's loss is checked: to read it the host waits for a GPU."""
 
 
-class StopUnlessFinite(Callback):
-    """Ends a training whose loss or weights are not finite.
+class Watch(Callback):
+    """Ends a training on a signal, between its steps (`llp.signals.deferred`), and where its numbers are wrong.
 
-    The loss is looked at every `STEPS_BETWEEN_LOOKS` steps and, with the weights, before an epoch is evaluated.
+    The loss is checked every `STEPS_BETWEEN_LOOKS` steps and, with the weights and the count of the steps, which keys
+    the draws, before an epoch is evaluated.
 
     Raises
     ------
     FloatingPointError
-        One of them is not finite.
+        The loss or a weight is not finite.
+    RuntimeError
+        A method keeps `LLPMethod.on_train_batch_end` from being called, or drops its part of a checkpoint.
     """
 
     def __init__(self) -> None:
-        self._looked_at = 0
+        self._checked_at = 0
 
     def on_train_batch_end(self, trainer: L.Trainer, pl_module: L.LightningModule, *args: Any) -> None:
-        """Look at the loss from time to time."""
+        """Check for a signal, and the loss from time to time."""
         assert isinstance(pl_module, LLPMethod)
-        if pl_module.steps_taken - self._looked_at >= STEPS_BETWEEN_LOOKS:
-            self._looked_at = pl_module.steps_taken
+        if pl_module.steps_taken - self._checked_at >= STEPS_BETWEEN_LOOKS:
+            self._checked_at = pl_module.steps_taken
             _require_finite_loss(pl_module)
+        signals.exit_if_received()
+
+    def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        """Check for a signal."""
+        signals.exit_if_received()
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Look at the loss and the weights."""
+        """Check the epoch's steps, its loss and the weights."""
         assert isinstance(pl_module, LLPMethod)
-        self._looked_at = pl_module.steps_taken
+        data: LLPDataModule = trainer.datamodule  # type: ignore[attr-defined]
+        expected = (trainer.current_epoch + 1) * data.minibatches_per_look
+        if pl_module.steps_taken != expected:
+            raise RuntimeError(
+                f"{type(pl_module).__name__} has counted {pl_module.steps_taken} of {expected} steps: call super() in "
+                "its on_train_batch_end, get_extra_state and set_extra_state"
+            )
+        self._checked_at = pl_module.steps_taken
         require_finite(pl_module)
 
 
 def require_finite(method: LLPMethod) -> None:
-    """Look at the epoch's loss and the weights.
+    """Check the epoch's loss and the weights.
 
     Raises
     ------
@@ -53,7 +70,9 @@ def require_finite(method: LLPMethod) -> None:
         One of them is not finite.
     """
     _require_finite_loss(method)
-    _require_finite_weights(method)
+    for name, weight in method.model.named_parameters():
+        if not all_finite(weight):
+            raise FloatingPointError(f"the weights {name} are not finite")
 
 
 def _require_finite_loss(method: LLPMethod) -> None:
@@ -62,15 +81,9 @@ def _require_finite_loss(method: LLPMethod) -> None:
         raise FloatingPointError(f"the train loss is {loss}")
 
 
-def _require_finite_weights(method: LLPMethod) -> None:
-    for name, weight in method.model.named_parameters():
-        if not all_finite(weight):
-            raise FloatingPointError(f"the weights {name} are not finite")
-
-
 @contextmanager
 def stopped_unless_finite(trainer: L.Trainer, method: LLPMethod) -> Iterator[None]:
-    """Tell of numbers that are not finite in one line: where training stood, and at which learning rate.
+    """Report numbers that are not finite in one line: where training stood, and at which learning rate.
 
     They may show first as an error of an operation that refuses them.
 

@@ -1,5 +1,8 @@
-"""Where a stage is computed: the device, and whether the table lives in its memory."""
+"""Where a stage is computed: the device, and whether the table lives in its memory and training goes by chunks."""
 
+import logging
+
+import lightning as L
 import torch
 
 from llp.config.schema import Hardware
@@ -8,7 +11,31 @@ from llp.data.on_device import fits_on
 from llp.data.table import InstanceTable
 from llp.machine import free_memory
 from llp.methods.base import LLPMethod
-from llp.training.chunks import own_hooks
+
+log = logging.getLogger(__name__)
+
+ONCE_AN_EPOCH = {
+    *("setup", "prepare_data", "configure_model", "configure_callbacks", "teardown", "forward"),
+    *("on_fit_start", "on_fit_end", "on_train_start", "on_train_end", "on_train_epoch_start", "on_train_epoch_end"),
+    *("validation_step", "on_validation_start", "on_validation_end", "on_validation_batch_start"),
+    *("on_validation_batch_end", "on_validation_epoch_start", "on_validation_epoch_end"),
+    *("on_validation_model_eval", "on_validation_model_train", "on_save_checkpoint", "on_load_checkpoint"),
+}
+"""What of Lightning's module a method may write itself and still train on chunks: it is called as often either way."""
+
+
+def own_hooks(method: type[LLPMethod]) -> list[str]:
+    """What of Lightning's module a method writes itself that chunks do not call once a minibatch, or not at all.
+
+    Whatever is not in `ONCE_AN_EPOCH` counts, also a hook that a later Lightning brings.
+    """
+    lightning = [base for base in L.LightningModule.__mro__ if base.__module__.startswith("lightning.")]
+    hooks = {name: value for base in lightning for name, value in vars(base).items() if not name.startswith("_")}
+    return [
+        name
+        for name, value in hooks.items()
+        if callable(value) and name not in ONCE_AN_EPOCH and getattr(method, name) is not getattr(LLPMethod, name)
+    ]
 
 
 def device_of(hardware: Hardware) -> torch.device:
@@ -17,8 +44,24 @@ def device_of(hardware: Hardware) -> torch.device:
     return torch.device("cpu") if found is None else torch.device(found.type, 0)
 
 
+def put_data(data: LLPDataModule, hardware: Hardware, method: LLPMethod) -> None:
+    """Have minibatches gathered where the training is, in chunks, if that can be; else on the host."""
+    if hardware.row_order == "bag" and method.sees_instance_labels:
+        alone = f"{type(method).__name__} is trained on single instances"
+        log.warning("hardware.row_order=bag has no effect: %s", alone)
+    device = device_of(hardware)
+    if keeps_on(device, hardware, data, method):
+        data.keep_on(device)
+    elif device.type == "cuda":
+        data.pin()
+
+
 def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, method: LLPMethod) -> bool:
-    """Whether minibatches are gathered where the training is, in chunks."""
+    """Whether minibatches are gathered where the training is, in chunks.
+
+    Lightning's own work for a step takes longer than a GPU needs for a minibatch: it hands over a chunk of them, and
+    `LLPMethod.training_step` takes a whole step on each. Steps, draws and results are those of one minibatch a time.
+    """
     if hardware.features_on != "auto":
         return hardware.features_on == "device"
     on_cpu = device.type == "cpu" and data.num_workers == 0  # whoever asks for workers wants them to gather

@@ -1,19 +1,19 @@
-"""A sign of life within an epoch: bars on a terminal, one for each run under way; elsewhere a line now and then."""
+"""Progress within an epoch: a bar on a terminal; elsewhere a line now and then."""
 
 import logging
 import multiprocessing
 import sys
-import threading
 import time
-from typing import Any, TextIO
+from typing import Any
 
 import lightning as L
 from lightning.pytorch.callbacks import Callback
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
 from llp.data.datamodule import LLPDataModule
+from llp.data.on_device import Chunk
 from llp.methods.base import LLPMethod
 
 log = logging.getLogger(__name__)
@@ -23,40 +23,13 @@ SECONDS_BETWEEN_FRAMES = 1.0
 SECONDS_BETWEEN_LINES = 30.0
 
 
-class _Bars:
-    """The bars of this process's runs at the foot of the terminal; log lines appear above them."""
+class _Bar:
+    """A bar at the foot of the terminal; log lines appear above it."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._progress: Progress | None = None
-        self._moved: list[tuple[logging.StreamHandler[TextIO], TextIO]] = []
-
-    def draw(self, task: TaskID | None, name: str, *, total: int, **fields: Any) -> TaskID:
-        """Draw a run's bar, a new one where it has none."""
-        with self._lock:
-            if self._progress is None:
-                self._progress = self._start()
-            if task is None:
-                task = self._progress.add_task(name, total=total, **fields)
-            self._progress.update(task, **fields)
-            self._progress.refresh()
-            return task
-
-    def remove(self, task: TaskID) -> None:
-        """Take a run's bar away; the last one leaves the terminal as it was."""
-        with self._lock:
-            assert self._progress is not None
-            self._progress.remove_task(task)
-            if not self._progress.task_ids:
-                self._progress.stop()
-                for handler, stream in self._moved:
-                    handler.setStream(stream)
-                self._progress = None
-
-    def _start(self) -> Progress:
-        name = Column(no_wrap=True, max_width=max(16, Console().width - 90))  # what is long gives way first
-        progress = Progress(
-            TextColumn("{task.description}", table_column=name),
+    def __init__(self, name: str, total: int) -> None:
+        column = Column(no_wrap=True, max_width=max(16, Console().width - 90))  # what is long gives way first
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=column),
             TextColumn("epoch {task.fields[epoch]}"),
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
@@ -65,92 +38,103 @@ class _Bars:
             transient=True,
         )
         before = (sys.stdout, sys.stderr)
-        progress.start()  # it puts streams in their place that print above the bars; logging holds on to the old ones
+        self._task = self._progress.add_task(name, total=total, epoch=0, text="")
+        self._progress.start()  # it puts streams in their place that print above the bar; logging holds on to the old
         handlers = [one for one in logging.getLogger().handlers if isinstance(one, logging.StreamHandler)]
         self._moved = [(handler, handler.stream) for handler in handlers if handler.stream in before]
         for handler, _ in self._moved:
             handler.setStream(sys.stdout)
-        return progress
+
+    def draw(self, **fields: Any) -> None:
+        """Draw it with further fields."""
+        self._progress.update(self._task, refresh=True, **fields)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._progress.stop()
+        for handler, stream in self._moved:
+            handler.setStream(stream)
 
 
-_bars = _Bars()
-
-
-class SignOfLife(Callback):
+class EpochProgress(Callback):
     """Shows where a training stands within its epoch; costs a look at the clock for each batch.
+
+    Lightning's own bars count its steps, of which one may train on many minibatches.
 
     Parameters
     ----------
     name : str
         The run in words.
-    data : LLPDataModule
-        What is trained on.
     shown : str or None
         The logged value that is shown.
     """
 
-    def __init__(self, name: str, data: LLPDataModule, shown: str | None) -> None:
+    def __init__(self, name: str, shown: str | None) -> None:
         self._name = name
-        self._n_minibatches = data.minibatches_per_look  # an epoch of Lightning's
-        self._n_instances = len(data.train_bags.rows) * data.minibatches_per_look / data.minibatches_per_epoch
         self._shown = shown
         # in a launcher's worker process the terminal belongs to several runs that know nothing of each other
         alone = multiprocessing.current_process().name == "MainProcess"
         self._terminal = alone and sys.stdout.isatty()
         self._seconds = SECONDS_BETWEEN_FRAMES if self._terminal else SECONDS_BETWEEN_LINES
-        self._task: TaskID | None = None
-        self._metric: float | None = None
+        self._bar: _Bar | None = None
+        self._value: float | None = None
         self._begin = self._next = 0.0
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start the epoch's clock; nothing is shown while epochs are short."""
         self._begin = time.monotonic()
-        if self._task is None:
+        if self._bar is None:
             self._next = self._begin + self._seconds
 
-    def on_train_batch_end(self, trainer: L.Trainer, pl_module: L.LightningModule, *args: Any) -> None:
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         """Show it if it is time."""
         if time.monotonic() >= self._next:
             assert isinstance(pl_module, LLPMethod)
-            not_counted_yet = pl_module.take_steps is None
-            n_taken = pl_module.steps_taken + not_counted_yet
-            self._show(trainer, n_taken - trainer.current_epoch * self._n_minibatches)
+            n_taken = pl_module.steps_taken + (not isinstance(batch, Chunk))  # Lightning calls callbacks before modules
+            self._show(trainer, n_taken - trainer.current_epoch * _data(trainer).minibatches_per_look)
 
     def on_validation_batch_end(self, trainer: L.Trainer, *args: Any) -> None:
         """Show the epoch's end if it is time."""
         if time.monotonic() >= self._next:
-            self._show(trainer, self._n_minibatches)
+            self._show(trainer, _data(trainer).minibatches_per_look)
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Keep the epoch's value."""
         if self._shown is not None:
-            self._metric = float(trainer.callback_metrics[self._shown])
+            self._value = float(trainer.callback_metrics[self._shown])
 
-    def close(self) -> None:
+    def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Take the bar away."""
-        if self._task is not None:
-            _bars.remove(self._task)
-            self._task = None
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
+        """Take the bar away."""
+        self.on_train_end(trainer, pl_module)
 
     def _show(self, trainer: L.Trainer, n_taken: int) -> None:
-        now = time.monotonic()
+        now, data = time.monotonic(), _data(trainer)
+        n = data.minibatches_per_look  # of an epoch of Lightning's
         self._next = now + self._seconds
-        text = self._text(n_taken, now - self._begin)
-        if self._metric is not None:
-            text += f", {self._shown} {self._metric:.4f}"
+        seconds = now - self._begin
+        rate, left = data.instances_per_look * n_taken / n / seconds, seconds * (n - n_taken) / max(1, n_taken)
+        text = "evaluation" if n_taken == n else f"{rate:,.0f} instances/s, {_duration(left)} left"
+        if self._value is not None:
+            text += f", {self._shown} {self._value:.4f}"
         if self._terminal:
-            fields = {"epoch": trainer.current_epoch, "completed": n_taken, "text": text}
-            self._task = _bars.draw(self._task, self._name, total=self._n_minibatches, **fields)
+            self._bar = self._bar or _Bar(self._name, n)
+            self._bar.draw(epoch=trainer.current_epoch, completed=n_taken, text=text)
         else:
-            of = f"{n_taken:,} of {self._n_minibatches:,} minibatches"
+            of = f"{n_taken:,} of {n:,} minibatches"
             log.info("%s: epoch %d, %s, %s", self._name, trainer.current_epoch, of, text)
 
-    def _text(self, n_taken: int, seconds: float) -> str:
-        if n_taken == self._n_minibatches:
-            return "evaluation"
-        rate = self._n_instances * n_taken / self._n_minibatches / seconds
-        left = seconds * (self._n_minibatches - n_taken) / max(1, n_taken)
-        return f"{rate:,.0f} instances/s, {_duration(left)} left"
+
+def _data(trainer: L.Trainer) -> LLPDataModule:
+    data: LLPDataModule = trainer.datamodule  # type: ignore[attr-defined]
+    return data
 
 
 def _duration(seconds: float) -> str:

@@ -11,11 +11,11 @@ import torch
 from llp.data.datamodule import LLPDataModule
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
-from llp.training.callbacks import Row
+from llp.training.curve import Row
 from llp.training.evaluation import evaluate
-from llp.training.finite import require_finite
-from llp.training.fitting import Fitting
-from llp.training.plan import Plan
+from llp.training.finite import require_finite, stopped_unless_finite
+from llp.training.fitting import Plan, fit, trainer_of
+from llp.training.place import device_of
 from llp.training.resume import VERSIONS, read_checkpoint
 
 log = logging.getLogger(__name__)
@@ -111,15 +111,19 @@ def refit(method: LLPMethod, data: LLPDataModule, plan: Plan, *, steps: int, mea
     """
     data.stop_after(steps)
     looks, named = math.ceil(steps / data.minibatches_per_look), replace(plan, name=f"{plan.name} refit")
-    fitting = Fitting(method, data, [], named, looks=looks, checkpoint=plan.files.refit)
+    trainer, device = (
+        trainer_of(named, [], looks=looks, checkpoint=plan.checkpoints / "refit.ckpt"),
+        device_of(plan.hardware),
+    )
     log.info("%s: refit on all %d train bags, %d steps", plan.name, len(data.train_bags), steps)
-    with fitting.guarded():
+    method.to(device)
+    with stopped_unless_finite(trainer, method):
         if method.trains:
-            fitting.fit()
+            fit(trainer, method, data)
             require_finite(method)
             if method.steps_taken != steps:
                 raise RuntimeError(f"the refit has taken {method.steps_taken} of {steps} steps")
-            method.to(fitting.device)  # the trainer took it back to the CPU
+            method.to(device)  # the trainer took it back to the CPU
         measures = evaluate(method, data) if measure else None
     method.cpu()
     return measures

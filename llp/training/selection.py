@@ -5,15 +5,19 @@ Which bags are held out for it is drawn in `llp.data.overlap`; what is estimated
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping
 
 from llp.config.schema import ProtocolConfig, SelectBy
 from llp.data.bags import GroupingKey
+from llp.data.datamodule import LLPDataModule
 from llp.errors import invalid
-
-if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
-    from llp.data.datamodule import LLPDataModule
-    from llp.methods.base import LLPMethod
+from llp.methods.base import LLPMethod
+from llp.metrics.evaluation import main_metric
+from llp.metrics.held_out import LEAST_BAGS
 
 ENOUGH_BAGS = 20
 """Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
@@ -29,7 +33,7 @@ def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
     return key.kind in ("feature", "given") if protocol.refit == "auto" else bool(protocol.refit)
 
 
-def selects_by(protocol: ProtocolConfig, data: "LLPDataModule") -> SelectBy:
+def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
     """What the epoch is selected by.
 
     `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows and
@@ -42,7 +46,7 @@ def selects_by(protocol: ProtocolConfig, data: "LLPDataModule") -> SelectBy:
     return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
 
 
-def check_estimated(protocol: ProtocolConfig, method: "LLPMethod", data: "LLPDataModule") -> None:
+def check_estimated(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataModule) -> None:
     """Refuse to select by an estimate that the held-out bags do not define.
 
     Raises
@@ -50,8 +54,6 @@ def check_estimated(protocol: ProtocolConfig, method: "LLPMethod", data: "LLPDat
     InputError
         They are too few.
     """
-    from llp.metrics.held_out import LEAST_BAGS
-
     found = len(data.held_out_bags)
     estimated = protocol.select_by not in ("test", "auto", "bag_loss") and not method.sees_instance_labels
     if estimated and found < LEAST_BAGS:
@@ -77,13 +79,55 @@ class Monitor:
             return not math.isnan(value)
         return value > than if self.mode == "max" else value < than
 
+    def early_stop(self, patience: int) -> EarlyStopping:
+        """What ends the training after so many evaluations without a better value."""
+        return EarlyStopping(self.name, mode=self.mode, patience=patience, check_finite=False)
 
-def monitor_of(method: "LLPMethod", select_by: SelectBy) -> Monitor:
+
+def monitor_of(method: LLPMethod, select_by: SelectBy) -> Monitor:
     """The test metric, or an estimate on what is held out; of methods that see instance labels their loss there."""
-    from llp.metrics.evaluation import main_metric
-
     if select_by != "test":
         of_rows = select_by == "bag_loss" or method.sees_instance_labels
         return Monitor("held_out_loss" if of_rows else f"held_out_{select_by}", "min")
     name, mode = main_metric(method.label_kind)
     return Monitor(f"test_{name}", mode)
+
+
+class BestWeights(Callback):
+    """Keeps a copy of the model's weights at the best epoch; part of a resume checkpoint.
+
+    Lightning's ModelCheckpoint would write each of them to the disk, with the optimizer's state.
+    """
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.value = float("nan")
+        self.epoch = -1
+        self.weights: dict[str, torch.Tensor] = {}
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Copy the weights if this epoch is the best so far (the first one always is).
+
+        Raises
+        ------
+        FloatingPointError
+            What is held out says nothing finite of it.
+        """
+        value = float(trainer.callback_metrics[self.monitor.name])
+        if self.monitor.held_out and not math.isfinite(value):
+            raise FloatingPointError(f"{self.monitor.name}, which picks the epoch, is {value}")
+        if self.epoch < 0 or self.monitor.better(value, self.value):
+            self.value, self.epoch = value, trainer.current_epoch
+            assert isinstance(pl_module, LLPMethod)
+            for name, weight in pl_module.model.state_dict().items():
+                if name not in self.weights:
+                    self.weights[name] = torch.empty_like(weight)
+                self.weights[name].copy_(weight)  # in place: two copies of a large first layer would be held for a time
+
+    def state_dict(self) -> dict[str, Any]:
+        """State for a checkpoint."""
+        return {"value": self.value, "epoch": self.epoch, "weights": self.weights}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state of a checkpoint."""
+        self.value, self.epoch, self.weights = state_dict["value"], state_dict["epoch"], state_dict["weights"]

@@ -6,19 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from lightning.pytorch.callbacks import EarlyStopping
 
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import main_metric
 from llp.metrics.on_device import epoch_measures
-from llp.training.callbacks import BestWeights, Curve
+from llp.training.curve import Curve
 from llp.training.evaluation import EpochMeasures, evaluate, score_test_rows
-from llp.training.fitting import Fitting
+from llp.training.finite import stopped_unless_finite
+from llp.training.fitting import Plan, fit, trainer_of
 from llp.training.place import device_of
-from llp.training.plan import Plan
 from llp.training.refit import ChosenEpoch, Refitted, refit
-from llp.training.selection import monitor_of
+from llp.training.selection import BestWeights, monitor_of
 
 log = logging.getLogger(__name__)
 
@@ -76,8 +75,8 @@ def train_stage(
     result = StageResult(method, device_of(plan.hardware), chosen, None, chosen.measures or {}, 0.0)
     if again is not None:
         if method.trains:
-            chosen.write(plan.files.chosen)
-            plan.files.resume.unlink(missing_ok=True)
+            chosen.write(plan.checkpoints / "chosen.ckpt")
+            (plan.checkpoints / "resume.ckpt").unlink(missing_ok=True)
         result.method, all_data = again()
         measured = refit(result.method, all_data, plan, steps=chosen.steps, measure=not measures)
         result.measures = measured or result.measures
@@ -88,7 +87,7 @@ def train_stage(
 
 def _chosen_before(method: LLPMethod, plan: Plan) -> ChosenEpoch | None:
     """What an attempt that was cut off in its refit had chosen; who follows this one gets its rows too."""
-    chosen = ChosenEpoch.read(plan.files.chosen, method.model) if method.trains else None
+    chosen = ChosenEpoch.read(plan.checkpoints / "chosen.ckpt", method.model) if method.trains else None
     for row in [] if chosen is None else chosen.rows:
         plan.on_row(row)
     return chosen
@@ -96,32 +95,29 @@ def _chosen_before(method: LLPMethod, plan: Plan) -> ChosenEpoch | None:
 
 def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool) -> ChosenEpoch:
     """Train to the early stop and restore the best weights."""
-    monitor, trainer = monitor_of(method, plan.select_by), plan.trainer
-    best = BestWeights(monitor)
-    share = data.minibatches_per_look / data.minibatches_per_epoch
-    curve = Curve(plan.files.curve, share * len(data.train_bags.rows), plan.on_row)
-    stopper = EarlyStopping(monitor.name, mode=monitor.mode, patience=trainer.patience, check_finite=False)
+    monitor, most = monitor_of(method, plan.select_by), plan.trainer.max_epochs
+    best, curve = BestWeights(monitor), Curve(plan.curve, plan.on_row)
+    stop = monitor.early_stop(plan.trainer.patience)
     # Lightning calls them in this order: the epoch is measured before the best weights are kept and the early stop
-    # decides. An epoch of Lightning's is one look at the test rows or the held-out bags: trainer.evaluate_every may ask
-    # for several of them in an epoch, and patience counts looks
-    fitting = Fitting(
-        method,
-        data,
-        [EpochMeasures(held_out=data.protocol == "holdout"), best, stopper, curve],
+    # decides. An epoch of Lightning's ends with an evaluation: trainer.evaluate_every may ask for several of them in an
+    # epoch, and patience counts evaluations
+    trainer = trainer_of(
         plan,
-        looks=max(1, trainer.max_epochs * data.minibatches_per_epoch // data.minibatches_per_look),
-        checkpoint=plan.files.resume,
+        [EpochMeasures(), best, stop, curve],
+        looks=max(1, most * data.minibatches_per_epoch // data.minibatches_per_look),
+        checkpoint=plan.checkpoints / "resume.ckpt",
         shown=monitor.name,
     )
-    untrained = None
-    with fitting.guarded():
+    untrained, device = None, device_of(plan.hardware)
+    method.to(device)
+    with stopped_unless_finite(trainer, method):
         if data.protocol == "paper":  # the holdout protocol touches the test rows once, at the end
             scores, labels = score_test_rows(method, data)
             untrained = epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]
         if method.trains:
-            fitting.fit()
+            fit(trainer, method, data)
             method.model.load_state_dict(best.weights)
-            method.to(fitting.device)  # the trainer took it back to the CPU
+            method.to(device)  # the trainer took it back to the CPU
         measures = evaluate(method, data) if measure else None
     method.cpu()
     return ChosenEpoch(
@@ -129,7 +125,7 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         epoch=best.epoch,
         steps=(best.epoch + 1) * data.minibatches_per_look,
         held_out=best.value if plan.select_by != "test" and method.trains else None,
-        early_stopped=stopper.wait_count >= trainer.patience,
+        early_stopped=stop.wait_count >= plan.trainer.patience,
         untrained=untrained,
         measures=measures,
         weights={name: weight.cpu() for name, weight in best.weights.items()},

@@ -1,9 +1,9 @@
 """One stage trained outside a run's folder, and what of it is compared."""
 
 import torch
+from omegaconf import OmegaConf
 
-from llp.config.schema import Hardware
-from llp.training.plan import Plan, StageFiles
+from llp.training.fitting import Plan
 from llp.training.stage import train_stage
 from tests.helpers.composed import build_model, checked, open_table, selects_by, start_of
 from tests.helpers.cutting import CutOffError
@@ -14,16 +14,19 @@ HOST = {"accelerator": "cpu", "deterministic": False, "features_on": "host", "ro
 def stage_of(config, folder, table=None, on_row=lambda row: None, **hardware):
     """Train a composed config outside a run's folder: the result, the method and its data."""
     torch.set_num_threads(1)
+    config = OmegaConf.merge(config, {"hardware": HOST | hardware})
     table = table or open_table(config)
     method, data = start_of(config, table)
     if "first_stage" in config.method:
         method.start_from(build_model(config, table))
+        method.take_start(data.train_split)
     plan = Plan(
         name="a run",
         trainer=checked(config).trainer,
         select_by=selects_by(config, data),
-        hardware=Hardware(**HOST | hardware),
-        files=StageFiles(folder / "metrics.csv", folder),
+        hardware=checked(config).hardware,
+        curve=folder / "metrics.csv",
+        checkpoints=folder,
         checkpoint_minutes=config.checkpoint_minutes,
         on_row=on_row,
     )

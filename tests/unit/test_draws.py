@@ -39,7 +39,7 @@ def test_a_key_of_a_draw_is_all_of_its_parts():
 def test_order_of_the_bags_is_shuffled_anew_in_every_epoch_and_for_every_seed():
     def order(seed, epoch):
         minibatches = Minibatches(200, 8, seed=seed)
-        minibatches.set_look(epoch)
+        minibatches.set_epoch(epoch)
         return np.concatenate([*minibatches])
 
     orders = [order(seed, epoch) for seed in (0, 1) for epoch in (0, 1, 2)]

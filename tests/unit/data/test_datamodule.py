@@ -39,8 +39,9 @@ def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, proto
 
 def epoch(data, number=0):
     """The train minibatches of an epoch that is chosen, as by a trainer, when the loader is already open."""
-    minibatches = iter(data.train_dataloader())
-    data.set_look(number)
+    loader = data.train_dataloader()
+    minibatches = iter(loader)
+    loader.sampler.set_epoch(number)
     return list(minibatches)
 
 
@@ -152,7 +153,7 @@ def test_looks_cut_the_row_of_epochs_into_equal_parts(look_every):
     def first_of(minibatches, n):
         found, look = [], 0
         while len(found) < n:
-            minibatches.set_look(look)
+            minibatches.set_epoch(look)
             of_look = [ids.tolist() for ids in minibatches]
             assert len(of_look) == len(minibatches)
             found, look = found + of_look, look + 1

@@ -14,7 +14,7 @@ import llp.runs.attempt
 import llp.runs.outcome
 import llp.runs.record
 import llp.runs.run
-import llp.training.callbacks
+import llp.training.curve
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import write_atomically
@@ -34,7 +34,7 @@ def failing(monkeypatch):
     def fail(*args, **kwargs):
         raise CutOffError("no space left")
 
-    monkeypatch.setattr(llp.training.callbacks, "write_csv", fail)
+    monkeypatch.setattr(llp.training.curve, "write_csv", fail)
     return monkeypatch
 
 
@@ -230,7 +230,7 @@ def test_a_forced_run_that_fails_leaves_the_finished_result(tiny, monkeypatch, a
         raise CutOffError
 
     broken = {
-        "training": (llp.training.callbacks.Curve, "on_train_epoch_end"),
+        "training": (llp.training.curve.Curve, "on_train_epoch_end"),
         "record": (llp.runs.outcome, "run_record"),
     }
     monkeypatch.setattr(*broken[at], fail)
@@ -262,7 +262,7 @@ def test_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(t
     failing.undo()
     first = run_one(tiny("method=dllp_mae"))
     calls = []
-    write = llp.training.callbacks.write_csv
+    write = llp.training.curve.write_csv
 
     def cut(path, rows):
         calls.append(path)
@@ -270,16 +270,14 @@ def test_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(t
             raise CutOffError
         write(path, rows)
 
-    failing.setattr(llp.training.callbacks, "write_csv", cut)
+    failing.setattr(llp.training.curve, "write_csv", cut)
     config = tiny("method=dllp_mae", "save_model=true", "checkpoint_minutes=0")
     with pytest.raises(CutOffError):
         run_one(config)
     run = run_of(config)
     assert run.finished().attempt == 1
     failing.undo()
-    failing.setattr(
-        llp.training.callbacks, "write_csv", lambda path, rows: calls.append(len(rows)) or write(path, rows)
-    )
+    failing.setattr(llp.training.curve, "write_csv", lambda path, rows: calls.append(len(rows)) or write(path, rows))
     assert run_one(config).measures == first.measures
     assert calls[3] == 3  # not the first epoch again
     assert run.weights_path.is_file()
@@ -390,7 +388,7 @@ def test_full_disk_is_told_in_a_line_and_costs_no_later_attempt(tiny, monkeypatc
             raise OSError(28, "No space left on device", str(path))
         write_atomically(path, content)
 
-    for module in (llp.runs.attempt, llp.runs.record, llp.runs.run, llp.training.callbacks):
+    for module in (llp.runs.attempt, llp.runs.record, llp.runs.run, llp.training.curve):
         monkeypatch.setattr(module, "write_atomically", write)
     if full == "error.json":
         assert run_one(tiny()).attempt == 1

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import llp.training.callbacks
+import llp.training.curve
 from llp.errors import InputError
 from llp.runs.tracking import wandb_mode
 from tests.helpers.composed import run_one
@@ -31,7 +31,7 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
     def fail(self, *args):
         raise RuntimeError("diverged")
 
-    monkeypatch.setattr(llp.training.callbacks.Curve, "on_validation_start", fail)
+    monkeypatch.setattr(llp.training.curve.Curve, "on_validation_start", fail)
     with pytest.raises(RuntimeError):
         run_one(tiny("logger=wandb", "fold=2"))
 

@@ -23,8 +23,7 @@ from llp.data.on_device import ResidentBags, ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.training.chunks import ONCE_AN_EPOCH, own_hooks
-from llp.training.place import keeps_on
+from llp.training.place import ONCE_AN_EPOCH, keeps_on, own_hooks
 from tests.helpers.composed import build_data, build_method, check_build, open_table
 from tests.helpers.cutting import CutOffError
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
@@ -215,10 +214,10 @@ def test_minibatches_on_the_device_are_the_hosts(tables_of, sizes, seed):
     ids = rng.permutation(len(sizes))[: rng.integers(1, len(sizes) + 1)]
     expected = gather_bags(table, bags, ids)
     resident = ResidentBags(table_on(table, CPU), bags)
-    found = resident.gather(torch.from_numpy(ids), resident.n_instances(ids))
+    found = resident[ids]
     assert isinstance(found, BagBatch)
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
-    instances = ResidentInstances(table_on(table, CPU), rows).gather(torch.from_numpy(ids), len(ids))
+    instances = ResidentInstances(table_on(table, CPU), rows)[ids]
     assert isinstance(instances, InstanceBatch)
     assert all(torch.equal(a, b) for a, b in zip(instances, gather_instances(table, rows[ids]), strict=True))
 

@@ -24,8 +24,7 @@ def kept(config, name="best.pt"):
 def trained_by_hand(config, steps):
     """Weights after a number of steps on all train bags, without Lightning, data module or callback."""
     table = open_table(config)
-    method, data = start_of(config, table, refit=True)
-    method.take_start(data.train_split)
+    method, _ = start_of(config, table, refit=True)
     bags = build_fold(table, grouping_key(config), config.fold).train
     per_batch, optimizer = config.trainer.bags_per_batch, method.configure_optimizers()
     per_epoch = -(-len(bags) // per_batch)

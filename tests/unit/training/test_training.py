@@ -16,7 +16,7 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.training.callbacks import write_csv
+from llp.training.curve import write_csv
 from llp.training.evaluation import evaluate
 from llp.training.selection import Monitor
 from tests.helpers.composed import open_table, run_one
