@@ -19,7 +19,6 @@ import polars as pl
 
 from benchmarks.measuring import Measured, show_measured
 from llp.datasets.files.recipe import Recipe
-from llp.datasets.reading.find import find_files
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
 
@@ -68,9 +67,9 @@ def scored(run: Path, what: str, cwd: Path) -> dict[str, float]:
 
 def stages(run: Path, path: Path, data_dir: Path) -> dict[str, float]:
     """Processor seconds a row of the parts of scoring a file: reading, coding, the model."""
-    runs = TrainedRuns.open([run], data_dir)
+    runs = TrainedRuns.open([str(run)], data_dir)
     times = [time.process_time()]
-    blocks = list(FilesRows(find_files([str(path)]), Recipe.load(runs.table.folder), lambda n: None).blocks())
+    blocks = list(FilesRows([str(path)], Recipe.load(runs.table.folder), lambda n: None).blocks())
     times.append(time.process_time())
     encoded = [block() for block in blocks]
     times.append(time.process_time())

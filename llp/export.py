@@ -15,15 +15,17 @@ from llp.errors import InputError, invalid
 def main(config: ExportConfig) -> None:
     """Export a run and say how exactly it scores."""
     from llp.scoring.export import MODEL, PREPROCESSING, export
-    from llp.scoring.trained import TrainedRuns, find_runs
+    from llp.scoring.trained import TrainedRuns
 
     if config.out.exists() and not config.out.is_dir():
         given = str(config.out)
         raise invalid("out", given, "a folder, which is made where it is not there; this is a file", "export")
-    runs = find_runs([config.run])
-    if len(runs) > 1:
-        raise InputError(f"Invalid run={config.run}: {len(runs)} runs are named so, expected one to be exported")
-    difference = export(TrainedRuns.open(runs, config.data_dir), config.out)
+    runs = TrainedRuns.open([config.run], config.data_dir)
+    if len(runs.methods) > 1:
+        raise InputError(
+            f"Invalid run={config.run}: {len(runs.methods)} runs are named so, expected one to be exported"
+        )
+    difference = export(runs, config.out)
     print(f"{config.out / MODEL} and {config.out / PREPROCESSING}: its scores differ by {difference:.1g} at most")
 
 

@@ -151,11 +151,11 @@ class LLPDataModule(L.LightningDataModule):
 
     def _dataset(self, what: Rows | Bags, unit: LabelUnit = AS_GIVEN) -> Any:
         """What makes minibatches of ids: where the table is kept on a device, one that gathers them there."""
-        resident = self._resident
-        if isinstance(what, Bags):
-            return BagDataset(self.source, what) if resident is None else ResidentBags(resident, what)
-        of_rows = what, unit
-        return InstanceDataset(self.source, *of_rows) if resident is None else ResidentInstances(resident, *of_rows)
+        if self._resident is None:
+            of_host = self.source
+            return BagDataset(of_host, what) if isinstance(what, Bags) else InstanceDataset(of_host, what, unit)
+        there = self._resident
+        return ResidentBags(there, what) if isinstance(what, Bags) else ResidentInstances(there, what, unit)
 
     def stop_after(self, steps: int) -> None:
         """End the training after a number of minibatches."""

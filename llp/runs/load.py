@@ -2,11 +2,12 @@
 
 import logging
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llp.config.options import check_options, find_target
-from llp.config.targets import constructor_options
+from llp.config.targets import GIVEN, constructor_options
 from llp.data.table import InstanceTable
 from llp.errors import InputError, first_line
 from llp.files import is_intact, is_whole, read_yaml
@@ -107,10 +108,8 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     from torch import nn
 
     _weights_path(folder)
-    target, options = _ours(folder, "model", nn.Module)
-    given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
-    check_options("model", target, options, list(given))
-    model: nn.Module = target(**options, **given)
+    target, options = _ours(folder, "model", nn.Module, GIVEN["model"])
+    model: nn.Module = target(**options, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
     load_weights(model, folder)
     return model
 
@@ -127,22 +126,21 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
 
     from llp.methods.base import LLPMethod
 
-    target, options = _ours(folder, "method", LLPMethod)
+    target, options = _ours(folder, "method", LLPMethod, GIVEN["method"])
     if not target.trains:
         raise InputError(f"{folder} is a run of {target.__name__}, which trains no model that could score other rows")
-    given = {"model": load_model(folder, table), "optimizer": Adam, "label_kind": table.label_kind, "seed": 0}
-    check_options("method", target, options, list(given))
-    method: LLPMethod = target(**options, **given)
+    model = load_model(folder, table)
+    method: LLPMethod = target(**options, model=model, optimizer=Adam, label_kind=table.label_kind, seed=0)
     return method.eval()
 
 
-def _ours(folder: Path, group: str, base: type) -> tuple[Any, dict[str, Any]]:
-    """The class and the options that a run's config names for a group: of this package, and plain.
+def _ours(folder: Path, group: str, base: type, given: Collection[str]) -> tuple[Any, dict[str, Any]]:
+    """The class and the options that a run's config names for a group: of this package, plain, and checked.
 
     Raises
     ------
     InputError
-        There is no such config, or it names something else.
+        There is no such config, or it names something else, or an option is wrong.
     """
     try:
         node = read_yaml(folder / "config.yaml")[group]
@@ -155,6 +153,7 @@ def _ours(folder: Path, group: str, base: type) -> tuple[Any, dict[str, Any]]:
             f"{folder}/config.yaml names the {group} {path}: a {group} is made from a run's folder only if it is a "
             f"class of llp.{group}s and its options are numbers, texts or lists of them"
         )
+    check_options(group, target, options, given)
     return target, options
 
 

@@ -7,11 +7,14 @@ from typing import BinaryIO, NamedTuple
 
 import polars as pl
 
+from llp.data.table import InstanceTable
+from llp.datasets.files.recipe import Recipe
 from llp.datasets.ordered_map import ordered_map
 from llp.errors import InputError
 from llp.files import remove_killed, write_atomically
 from llp.machine import cores
-from llp.scoring.rows import EncodedRows, RowSource
+from llp.scoring.raw_rows import RawRows, raw_coder
+from llp.scoring.rows import EncodedRows, FilesRows, RowSource, TableRows, check_same_columns
 from llp.scoring.trained import TrainedRuns
 
 ROW_GROUP = 2**18
@@ -44,21 +47,27 @@ def check_out(out: Path) -> None:
         raise InputError(f"Invalid out={out}: it is a folder; expected a file, such as out={out}/scores.parquet")
 
 
-def check_not_read(out: Path, paths: Sequence[Path]) -> None:
-    """Refuse to write the scores in the place of a file that is scored.
+def rows_to_score(
+    files: Sequence[str] | None, folder: Path | None, trained_on: InstanceTable, on_read: Callable[[int], None]
+) -> RowSource:
+    """The rows of files, of raw lines where the runs were trained on such, or of the table in a folder.
 
     Raises
     ------
     InputError
-        They are the same file.
+        They are not there, or not like those that the runs were trained on.
     """
-    if out.exists() and any(out.samefile(path) for path in paths):
-        raise InputError(
-            f"Invalid out={out}: it is a file that is scored; expected another, such as out=scores.parquet"
-        )
+    if files is None:
+        assert folder is not None
+        table = InstanceTable.open(folder)
+        check_same_columns(table, trained_on)
+        return TableRows(table, on_read)
+    if coder := raw_coder(trained_on):
+        return RawRows(files, coder, on_read)
+    return FilesRows(files, Recipe.load(trained_on.folder), on_read)
 
 
-def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callable[[int], None]) -> Written:
+def write_scores(runs: TrainedRuns, rows: RowSource, out: Path) -> Written:
     """Score rows and write the ids that they have, and their scores, to a Parquet, Arrow or CSV file.
 
     Parameters
@@ -69,10 +78,17 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callabl
         What is scored.
     out : Path
         The file; it is there once it is whole.
-    on_rows : callable
-        Is told how many further rows are scored.
+
+    Raises
+    ------
+    InputError
+        The file is one that is scored, an id column has the name of a score, or a row is wrong.
     """
     begin, written = time.perf_counter(), 0
+    if out.exists() and any(out.samefile(path) for path in rows.paths):
+        raise InputError(
+            f"Invalid out={out}: it is a file that is scored; expected another, such as out=scores.parquet"
+        )
     names = ["probability", "log_odds"] if runs.label_kind == "binary" else ["prediction"]
     taken = [name for name in rows.id_schema.names() if name in names]
     if taken:
@@ -90,7 +106,6 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callabl
         nonlocal written
         for frame in ordered_map(score, rows.blocks(), threads=cores() + 1):  # one more, since the cores also read
             written += frame.height
-            on_rows(frame.height)
             yield frame
 
     lazy = pl.io.plugins.register_io_source(frames, schema=schema)
@@ -101,4 +116,5 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path, on_rows: Callabl
 
     remove_killed(out)
     write_atomically(out, write)
+    rows.tell()
     return Written(written, time.perf_counter() - begin)

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -57,29 +56,20 @@ class RawRows:
     coder : RawCoder
         What coded the table's lines.
     on_read : callable
-        Is told how many bytes were read.
-
-    Attributes
-    ----------
-    paths : list of Path
-        The files.
+        Called with the number of bytes that were read.
     """
 
     def __init__(self, names: Sequence[str], coder: RawCoder, on_read: Callable[[int], None]) -> None:
         self._names = names
         self._coder = coder
-        self._layout = coder.layout.of_new_rows()
         found = find_files(names, option="files")
-        self.paths: list[Path] = [file.path for file in found]
+        self.paths = [file.path for file in found]
+        self._layout = coder.layout.of_new_rows()
         self._files = Files(found, on_read, lambda text: other_file(text, self._layout))
         self._bad_lines = BadLines("stop", may_skip=False)
         self._outside: list[int] = []
         self.id_schema = pl.Schema()
-
-    @property
-    def total_bytes(self) -> int:
-        """Size of the files on disk."""
-        return self._files.total_bytes
+        self.total = self._files.total_bytes
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
         """See `RowSource`.
@@ -103,8 +93,8 @@ class RawRows:
                 "names of columns"
             )
 
-    def tell_outside(self) -> None:
-        """Say how many numbers lay outside the bins of the table, once all lines are scored."""
+    def tell(self) -> None:
+        """See `RowSource`: numbers outside the bins of the table."""
         if outside := sum(self._outside):
             log.warning(
                 "%s number(s) lie below or above all those of the table: each was taken as the nearest of them",

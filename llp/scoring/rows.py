@@ -3,8 +3,9 @@
 import itertools
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from llp.data.table import InstanceTable
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.reading.files import Files
-from llp.datasets.reading.find import DataFile
+from llp.datasets.reading.find import find_files
 from llp.datasets.reading.records import BadLines
 from llp.datasets.reading.stage import place
 from llp.errors import InputError
@@ -37,12 +38,27 @@ class EncodedRows(NamedTuple):
 
 
 class RowSource(Protocol):
-    """Rows in order; `id_schema` is that of their ids."""
+    """Rows in order.
+
+    Attributes
+    ----------
+    id_schema : Schema
+        Of their ids.
+    paths : list of Path
+        The files that are read.
+    total : int
+        Of what `on_read` counts: bytes of files, rows of a table.
+    """
 
     id_schema: pl.Schema
+    paths: list[Path]
+    total: int
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
         """Functions that encode the blocks: they are called in threads."""
+
+    def tell(self) -> None:
+        """Report what the model does not know of the rows, once all are scored."""
 
 
 class TableRows:
@@ -52,13 +68,17 @@ class TableRows:
     ----------
     table : InstanceTable
         The table.
+    on_read : callable
+        Called with the number of rows that were read.
     """
 
-    def __init__(self, table: InstanceTable) -> None:
+    def __init__(self, table: InstanceTable, on_read: Callable[[int], None]) -> None:
         self._table = table
+        self._on_read = on_read
+        self.paths: list[Path] = []
         ids = table.folder / "ids.parquet"
         self._ids = pl.scan_parquet(ids, glob=False) if ids.is_file() else None
-        self.n_rows = table.n_rows
+        self.total = table.n_rows
         self.id_schema = pl.Schema() if self._ids is None else self._ids.collect_schema()
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
@@ -69,7 +89,12 @@ class TableRows:
     def _block(self, start: int) -> EncodedRows:
         part = slice(start, start + BLOCK_ROWS)
         ids = pl.DataFrame() if self._ids is None else self._ids.slice(start, BLOCK_ROWS).collect()
-        return EncodedRows(ids, np.array(self._table.categorical[part]), np.array(self._table.numeric[part]))
+        codes, numbers = np.array(self._table.categorical[part]), np.array(self._table.numeric[part])
+        self._on_read(len(codes))
+        return EncodedRows(ids, codes, numbers)
+
+    def tell(self) -> None:
+        """See `RowSource`: the model knows all of them."""
 
 
 class FilesRows:
@@ -77,12 +102,12 @@ class FilesRows:
 
     Parameters
     ----------
-    files : list of DataFile
-        The files.
+    names : sequence of str
+        Files, folders and globs.
     recipe : Recipe
         How the table's rows were encoded.
     on_read : callable
-        Is told how many bytes were read.
+        Called with the number of bytes that were read.
 
     Attributes
     ----------
@@ -90,13 +115,17 @@ class FilesRows:
         What the model does not know of the rows that were encoded.
     """
 
-    def __init__(self, files: list[DataFile], recipe: Recipe, on_read: Callable[[int], None]) -> None:
+    def __init__(self, names: Sequence[str], recipe: Recipe, on_read: Callable[[int], None]) -> None:
+        found = find_files(names, option="files")
+        files = Files(found, on_read)
+        self.paths = [file.path for file in found]
+        self.total = files.total_bytes
         self._recipe = recipe
         self._coder = recipe.coder()
         self.unknown = Unknown(recipe)
         self.id_schema = pl.Schema()
         self._reader = FilesReader(
-            Files(files, on_read), recipe.options.reading, BadLines("stop", may_skip=False), self._wanted,
+            files, recipe.options.reading, BadLines("stop", may_skip=False), self._wanted,
             ignored=recipe.options.roles.ignore, may_lack=recipe.options.roles.label, raw=True,
         )  # fmt: skip
         frames = _with_header(self._reader.frames())
@@ -136,6 +165,10 @@ class FilesRows:
         codes, numbers, unknown = self._coder.encode(frame, lambda row: place(self._reader.starts, first + row))
         self.unknown.add(unknown, frame.height)
         return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
+
+    def tell(self) -> None:
+        """See `RowSource`."""
+        self.unknown.tell()
 
 
 def _with_header(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -42,16 +42,18 @@ class TrainedRuns:
     table: InstanceTable
 
     @classmethod
-    def open(cls, folders: Sequence[Path], data_dir: Path) -> Self:
-        """Open finished runs whose weights were kept.
+    def open(cls, names: Sequence[str], data_dir: Path) -> Self:
+        """Open the finished runs, whose weights were kept, that folders and globs name.
 
         Raises
         ------
         InputError
-            A folder holds no such run, or its table is not there any more, or not the one of the others.
+            A name fits no such run, or a run's table is not there any more, or not the one of the others.
         """
+        folders = find_runs(names)
         records = [RunRecord.read(folder / "result.json") for folder in folders]
-        table = InstanceTable.open(data_dir / _table_name(folders[0], records[0]))
+        name = _table_name(folders[0], records[0])
+        table = InstanceTable.open(data_dir / name)
         for folder, record in zip(folders, records, strict=True):
             if record.table != records[0].table:
                 raise InputError(f"{folder} was trained on another table than {folders[0]}: score with one at a time")
@@ -60,7 +62,7 @@ class TrainedRuns:
                     f"{table.folder} is not the table that {folder} was trained on: it was prepared again, or "
                     "data_dir= names another folder"
                 )
-        return cls(list(folders), [load_method(folder, table) for folder in folders], table)
+        return cls(folders, [load_method(folder, table) for folder in folders], table)
 
     @property
     def label_kind(self) -> LabelKind:

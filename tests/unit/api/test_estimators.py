@@ -38,7 +38,6 @@ from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.datasets.files.recipe import Recipe
-from llp.datasets.reading.find import DataFile
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
@@ -112,9 +111,9 @@ def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame
         )  # fmt: skip
     run_one(config)
     (folder,) = {path.parent for path in (tmp_path / "outputs").rglob("best.pt")}
-    runs = TrainedRuns.open([folder.parent], tmp_path / "data")
-    source = FilesRows([DataFile(tmp_path / "rows.csv", named=True)], Recipe.load(runs.table.folder), lambda n: None)
-    write_scores(runs, source, tmp_path / "scores.parquet", lambda n: None)
+    runs = TrainedRuns.open([str(folder.parent)], tmp_path / "data")
+    source = FilesRows([str(tmp_path / "rows.csv")], Recipe.load(runs.table.folder), lambda n: None)
+    write_scores(runs, source, tmp_path / "scores.parquet")
     expected = pl.read_parquet(tmp_path / "scores.parquet")["log_odds"].to_numpy()
 
     classifier = LLPClassifier(method, max_epochs=3, random_state=seed)

@@ -62,12 +62,12 @@ class Scored:
         prepare_table(checked(config).dataset, folder / "data", str(self.raw))
         run_one(config)
         (self.run,) = (path.parent for path in (folder / "outputs").rglob("result.json"))
-        self.runs = TrainedRuns.open([self.run], folder / "data")
+        self.runs = TrainedRuns.open([str(self.run)], folder / "data")
         self.coder = raw_coder(self.runs.table)
-        self.of_table = self.scores(TableRows(self.runs.table))
+        self.of_table = self.scores(TableRows(self.runs.table, lambda n: None))
 
     def scores(self, source):
-        written = write_scores(self.runs, source, self.folder / "scores.parquet", lambda n: None)
+        written = write_scores(self.runs, source, self.folder / "scores.parquet")
         frame = pl.read_parquet(self.folder / "scores.parquet")
         assert frame.height == written.rows
         return frame
@@ -183,7 +183,7 @@ def test_values_that_ctr_lacks_have_the_rare_code_and_numbers_the_nearest_bin(ct
     known, unknown = block().categorical.tolist()
     assert known == ctr.runs.table.categorical[5].tolist()
     assert unknown == [*(size - 1 for size in ctr.runs.table.vocab_sizes[:6]), *[0] * 7, *[0] * 26]
-    rows.tell_outside()
+    rows.tell()
     assert "13 number(s) lie below or above all those of the table: each was taken as the nearest" in caplog.text
 
 
@@ -198,9 +198,7 @@ def test_values_that_sscl_lacks_have_the_rare_code_and_missing_numbers_the_mean(
 
 
 def test_nothing_is_said_of_numbers_within_the_bins(ctr, caplog):
-    rows = RawRows([str(ctr.raw)], ctr.coder, lambda n: None)
-    ctr.scores(rows)
-    rows.tell_outside()
+    ctr.scores(RawRows([str(ctr.raw)], ctr.coder, lambda n: None))
     assert caplog.text == ""
 
 

@@ -20,7 +20,6 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
 from llp.datasets.files.recipe import Recipe
-from llp.datasets.reading.find import DataFile
 from llp.errors import InputError
 from llp.export import main as export_command
 from llp.models.label_start import begun
@@ -74,13 +73,11 @@ class Home:
 
     def scores(self, folders, files=None, out="scores.parquet"):
         """The scores of files, or of the table of the runs."""
-        runs = TrainedRuns.open(folders, self.data)
-        source = TableRows(runs.table)
+        runs = TrainedRuns.open([*map(str, folders)], self.data)
+        source = TableRows(runs.table, lambda n: None)
         if files is not None:
-            source = FilesRows(
-                [DataFile(file, named=True) for file in files], Recipe.load(runs.table.folder), lambda n: None
-            )
-        written = write_scores(runs, source, self.folder / out, lambda n: None)
+            source = FilesRows([*map(str, files)], Recipe.load(runs.table.folder), lambda n: None)
+        written = write_scores(runs, source, self.folder / out)
         frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}[out.split(".")[1]](
             self.folder / out
         )
@@ -116,7 +113,7 @@ def test_rows_of_the_files_that_were_trained_on_score_as_those_of_the_table(home
     assert of_files.equals(of_table)
     assert of_table.columns == ["who", "probability", "log_odds"]
     assert of_table["who"].to_list() == home.frame["who"].to_list()
-    runs = TrainedRuns.open([run], home.data)
+    runs = TrainedRuns.open([str(run)], home.data)
     method, table = runs.methods[0], runs.table
     with torch.no_grad():
         expected = method(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
@@ -137,7 +134,7 @@ def test_rows_beyond_one_part_and_one_block_are_scored_as_each_alone(home, score
     folder = home.run(dataset="long")
     found = home.scores([folder], None if scored == "table" else [home.folder / "long.parquet"])
     assert found["who"].to_list() == frame["who"].to_list()
-    runs = TrainedRuns.open([folder], home.data)
+    runs = TrainedRuns.open([str(folder)], home.data)
     with torch.no_grad():
         expected = runs.methods[0](torch.tensor(runs.table.categorical), torch.tensor(runs.table.numeric)).numpy()
     assert len(np.unique(expected)) > 900
@@ -187,7 +184,7 @@ def test_predictions_of_a_real_label_are_in_its_unit(home):
 def test_mean_map_scores_as_its_evaluation_does(home):
     """Its log-odds are twice the model's score."""
     folder = home.run("method=mean_map", "model=linear", "grouping_key=shop", "grouping_key.low_thresh=2")
-    runs = TrainedRuns.open([folder], home.data)
+    runs = TrainedRuns.open([str(folder)], home.data)
     method, table = runs.methods[0], runs.table
     with torch.no_grad():
         scores = method.model(torch.tensor(table.categorical), torch.tensor(table.numeric))
@@ -315,8 +312,8 @@ def test_files_of_another_form_than_in_training_score_alike(home, caplog):
 def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, caplog):
     caplog.set_level("INFO", logger="llp")
     source = FilesRows(
-        [DataFile(home.folder / "mine.csv", named=True)],
-        Recipe.load(TrainedRuns.open([run], home.data).table.folder),
+        [str(home.folder / "mine.csv")],
+        Recipe.load(TrainedRuns.open([str(run)], home.data).table.folder),
         print,
     )
     frame = rows(200, seed=6).with_columns(
@@ -326,9 +323,8 @@ def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, c
     for name, told in (("some", frame), ("none", frame.with_columns(shop=pl.lit("x"), price=pl.lit(None, pl.Float64)))):
         told.write_csv(home.folder / f"{name}.csv")
         caplog.clear()
-        source = FilesRows([DataFile(home.folder / f"{name}.csv", named=True)], source._recipe, lambda n: None)
-        write_scores(TrainedRuns.open([run], home.data), source, home.folder / "told.csv", lambda n: None)
-        source.unknown.tell()
+        source = FilesRows([str(home.folder / f"{name}.csv")], source._recipe, lambda n: None)
+        write_scores(TrainedRuns.open([str(run)], home.data), source, home.folder / "told.csv")
         count, missing = (40, 5) if name == "some" else (200, 200)
         assert (
             f"of 200 row(s), values unknown to the model (never or seldom seen): shop {count} ({count / 200:.1%})"
@@ -373,7 +369,7 @@ def test_exported_model_and_preprocessing_score_as_the_run_does(home, new, model
     """The exported files are used as their reader would: without this package's preprocessing."""
     folder = home.run(f"model={model}")
     out = home.folder / f"export_{model}"
-    assert export(TrainedRuns.open([folder], home.data), out) <= 1e-6
+    assert export(TrainedRuns.open([str(folder)], home.data), out) <= 1e-6
     inputs = json.loads((out / "preprocessing.json").read_text())
     records = new[:150].rows(named=True)
     codes = [[code_of(record, one) for one in inputs["categorical"]] for record in records]
