@@ -1,7 +1,7 @@
 """Row-wise passes of the exact Adam on the CPU, compiled: each reads and writes a touched row once.
 
 Every pass works on a range of rows and each of these is computed by itself: ranges can run side by side without
-changing a bit of the result.
+changing a bit of the result. Their parameters are many because numba compiles functions of arrays and numbers alone.
 """
 
 import math

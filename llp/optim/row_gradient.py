@@ -5,44 +5,118 @@ dense Adam would read it; here the backward pass hands (row numbers, gradient of
 whoever reads rows first brings them up to date. See `llp.optim.exact_adam`.
 """
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from llp.optim.catch_up import PushSums
 
-class TouchedRows(Protocol):
+States = Mapping[Tensor, dict[str, Tensor]]
+
+
+class TouchedRows(ABC):
     """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device.
 
-    Attributes
+    Parameters
     ----------
+    weight : Tensor, float32 or float64 (N, D)
+        The table, changed in place.
+    states : mapping
+        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N)
+        and `step` int64 (). They are changed in place; the dict is looked up at each use, as a trainer may put another
+        in its place.
+    betas : tuple of float
+        Decay of the first and second moment.
+    eps : float
+        Added to the root of the second moment.
     sums : Tensor
-        The sums of the steps taken (`llp.optim.catch_up`), on the host: float64, which not every device has.
+        float64, on the host: the table of `llp.optim.catch_up.PushSums`; replaced when it is full.
     """
 
-    sums: Tensor
+    def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float, sums: Tensor) -> None:
+        self.sums = sums
+        self._weight = weight
+        self._states = states
+        self._betas = betas
+        self._eps = eps
+        self._push = PushSums(*betas)
+        self._step = int(self._state["step"])
+        self._kept: list[tuple[Any, Tensor]] = []
+        # dense Adam moves every row in every step, touched or not. A row that no minibatch touches is left behind and
+        # moved the whole way when it is next read; while none is behind, that search is saved
+        last = self._state["last"]  # the step to which a row is up to date; 0 while it has no moments to be moved by
+        self._all_current = bool(((last == 0) | (last == self._step)).all())
 
+    @abstractmethod
     def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
         """Bring rows (n, F) up to date and sum them to (n, D); the second value goes to `add_gradient`, if anything."""
 
+    @abstractmethod
+    def _every_row(self) -> Any:
+        """What `gather` gives for the gradient (N, D) of all rows as they lie."""
+
+    @abstractmethod
+    def _summed(self, kept: list[tuple[Any, Tensor]]) -> tuple[Any, Any]:
+        """The U distinct rows of all gradients kept, and the sum (U, D) of what each of them got."""
+
+    @abstractmethod
+    def _catch_up(self, rows: Any) -> None:
+        """Bring distinct rows (U,) to the step: the pushes since they were touched, and the moments' decay."""
+
+    @abstractmethod
+    def _take_step(self, rows: Any, gradient: Any, lr: float) -> None:
+        """Take Adam's step for distinct rows (U,) with their gradient (U, D)."""
+
+    def _sums_changed(self, rows: NDArray[np.int64] | None) -> None:  # noqa: B027, the CPU reads the sums themselves
+        """Take note that rows of the sums have changed, or all of them."""
+
     def add_gradient(self, token: Any, gradient: Tensor) -> None:
         """Keep the gradient (n, D) of the sums; several add up until `discard`."""
+        self._kept.append((token, gradient.to(self._weight.dtype)))
 
     def discard(self) -> None:
         """Forget the gradients kept."""
+        self._kept.clear()
 
     def has_gradient(self) -> bool:
         """Whether a gradient is kept."""
+        return bool(self._kept)
 
+    @torch.no_grad()
     def update(self, lr: float, whole: Tensor | None) -> None:
         """Take one step of Adam with the gradients kept and one (N, D) of weights that were read directly, or None."""
+        if whole is not None and not self._all_current:
+            raise RuntimeError("the loss read rows that lag behind: call catch_up() on the RowParameter before it")
+        every = [] if whole is None else [(self._every_row(), whole)]
+        rows, gradient = self._summed(self._kept + every)
+        self._catch_up(rows)  # a gradient may come from a forward pass before the last step
+        self._step += 1
+        self._take_step(rows, gradient, lr)
+        self._state["step"].fill_(self._step)
+        if self._step > self._push.capacity(self.sums):
+            self.sums = torch.from_numpy(self._push.grown(self.sums.numpy(), 2 * self._step))  # seldom copied
+            self._sums_changed(None)
+        self._sums_changed(self._push.add_step(self.sums.numpy(), self._step, lr))
+        self._all_current = whole is not None  # the other rows now lag one step
 
+    @torch.no_grad()
     def catch_up_all(self) -> None:
         """Bring every row up to date."""
+        if not self._all_current:
+            self._catch_up(self._every_row()[0])
+            self._all_current = True
+
+    @property
+    def _state(self) -> dict[str, Tensor]:
+        return self._states[self._weight]
 
 
 class RowParameter(nn.Parameter):

@@ -1,79 +1,43 @@
 """The touched rows of a table on any device, in torch's own operations."""
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from llp.optim.catch_up import TERMS, PushSums
+from llp.optim.catch_up import TERMS
 from llp.optim.compiled import NEGLIGIBLE
-from llp.optim.row_gradient import summed_rows
-from llp.optim.rows_on_cpu import States
+from llp.optim.row_gradient import States, TouchedRows, summed_rows
 
 
-class _Kept(NamedTuple):
-    """The U distinct rows of a minibatch, the place (n, F) of each position among them, the gradient (n, D) of sums."""
-
-    distinct: Tensor
-    place: Tensor
-    gradient: Tensor
-
-
-class RowsInTorch:
+class RowsInTorch(TouchedRows):
     """`TouchedRows` by `index_select`, `unique`, `index_add_` and `index_copy_`: on CUDA, ROCm, MPS, or the CPU.
 
     Nothing on the device is more precise than the weights, as some devices have no float64: sums and decays are
     computed on the host and rounded, as the compiled passes round them. On CUDA, sums of gradients are in a fixed order
     if `torch.use_deterministic_algorithms` is on.
-
-    Parameters
-    ----------
-    weight, states, betas, eps, sums
-        See `RowsOnCpu`.
     """
 
     def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float, sums: Tensor) -> None:
-        self.sums = sums
-        self._weight = weight
-        self._states = states
-        self._betas = betas
-        self._eps = eps
-        self._push = PushSums(*betas)
+        super().__init__(weight, states, betas=betas, eps=eps, sums=sums)
         self._decays = [decays(beta, weight.dtype).to(weight.device) for beta in betas]
         self._sums = self._rounded(sums)
-        self._step = int(self._state["step"])
-        self._kept: list[_Kept] = []
-        last = self._state["last"]
-        self._all_current = bool(((last == 0) | (last == self._step)).all())
 
     def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
-        """Bring rows (n, F) up to date and sum them to (n, D)."""
+        """See `TouchedRows`; for the gradient, the distinct rows (U,) and the place of each of `rows` among them."""
         found = distinct(rows) if for_gradient or not self._all_current else None
         if found is not None and not self._all_current:
             self._catch_up(found[0])
         return summed_rows(self._weights(), rows), found
 
-    def add_gradient(self, token: Any, gradient: Tensor) -> None:
-        """Keep the gradient (n, D) of the sums; several add up until `discard`."""
-        self._kept.append(_Kept(token[0], token[1], gradient.to(self._weight.dtype)))
+    def _every_row(self) -> tuple[Tensor, Tensor]:
+        every_row = torch.arange(len(self._weight), device=self._weight.device)
+        return every_row, every_row[:, None]
 
-    def discard(self) -> None:
-        """Forget the gradients kept."""
-        self._kept.clear()
-
-    def has_gradient(self) -> bool:
-        """Whether a gradient is kept."""
-        return bool(self._kept)
-
-    @torch.no_grad()
-    def update(self, lr: float, whole: Tensor | None) -> None:
-        """Take one step of Adam with the gradients kept and one (N, D) of weights that were read directly, or None."""
-        if whole is not None and not self._all_current:
-            raise RuntimeError("the loss read rows that lag behind: call catch_up() on the RowParameter before it")
-        rows, g = self._summed(whole)
-        self._catch_up(rows)  # a gradient may come from a forward pass before the last step
-        self._step += 1
+    def _take_step(self, rows: Tensor, g: Tensor, lr: float) -> None:
         beta1, beta2 = self._betas
         weight, *moments = self._tables()
         m, v = (moment.index_select(0, rows) for moment in moments)
@@ -84,20 +48,6 @@ class RowsInTorch:
         for table, values in zip((weight, *moments), (moved, m, v), strict=True):
             table.index_copy_(0, rows, values)
         self._state["last"].index_fill_(0, rows, self._step)
-        self._state["step"].fill_(self._step)
-        self._add_step(lr)
-        self._all_current = whole is not None  # the other rows now lag one step
-
-    @torch.no_grad()
-    def catch_up_all(self) -> None:
-        """Bring every row up to date."""
-        if not self._all_current:
-            self._catch_up(torch.arange(len(self._weight), device=self._weight.device))
-            self._all_current = True
-
-    @property
-    def _state(self) -> dict[str, Tensor]:
-        return self._states[self._weight]
 
     def _weights(self) -> Tensor:
         if self._weight.device != self._sums.device:
@@ -110,21 +60,14 @@ class RowsInTorch:
     def _rounded(self, sums: Tensor) -> Tensor:
         return sums.to(self._weight.dtype).to(self._weight.device)
 
-    def _summed(self, whole: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The U distinct rows of all gradients kept, and the sum (U, D) of what each of them got."""
-        kept = list(self._kept)
-        if whole is not None:  # a loss that read the whole table gives every row a gradient
-            every_row = torch.arange(len(whole), device=whole.device)
-            kept.append(_Kept(every_row, every_row[:, None], whole))
-        found, place = kept[0].distinct, kept[0].place.flatten()
+    def _summed(self, kept: list[tuple[Any, Tensor]]) -> tuple[Tensor, Tensor]:
+        (found, place), _ = kept[0]
         if len(kept) > 1:
-            rows = torch.cat([one.distinct[one.place].flatten() for one in kept])
-            found, place = distinct(rows)
-        gradient = torch.cat([one.gradient.repeat_interleave(one.place.shape[1], dim=0) for one in kept])
-        return found, gradient.new_zeros(len(found), gradient.shape[1]).index_add_(0, place, gradient)
+            found, place = distinct(torch.cat([rows[where].flatten() for (rows, where), _ in kept]))
+        gradient = torch.cat([one.repeat_interleave(where.shape[1], dim=0) for (_, where), one in kept])
+        return found, gradient.new_zeros(len(found), gradient.shape[1]).index_add_(0, place.flatten(), gradient)
 
     def _catch_up(self, rows: Tensor) -> None:
-        """Bring distinct rows (U,) to the step: the pushes since they were touched, and the moments' decay."""
         t0 = self._state["last"].index_select(0, rows).long()
         lagging = ((t0 > 0) & (t0 < self._step)).nonzero().squeeze(1)
         rows, t0 = rows[lagging], t0[lagging]
@@ -158,12 +101,12 @@ class RowsInTorch:
                 pushes.index_add_(0, early, series(root[early], t0[early] * n_blocks + block))
         return pushes
 
-    def _add_step(self, lr: float) -> None:
-        if self._step > self._push.capacity(self.sums):
-            self.sums = torch.from_numpy(self._push.grown(self.sums.numpy(), 2 * self._step))
+    def _sums_changed(self, rows: NDArray[np.int64] | None) -> None:
+        if rows is None:
             self._sums = self._rounded(self.sums)
-        changed = torch.from_numpy(self._push.add_step(self.sums.numpy(), self._step, lr))
-        self._sums.index_copy_(0, changed.to(self._sums.device), self._rounded(self.sums[changed]))
+        else:
+            changed = torch.from_numpy(rows)
+            self._sums.index_copy_(0, changed.to(self._sums.device), self._rounded(self.sums[changed]))
 
 
 def distinct(rows: Tensor) -> tuple[Tensor, Tensor]:
