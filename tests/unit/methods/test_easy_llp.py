@@ -49,11 +49,6 @@ def losses_by_bag():
     ]
 
 
-def test_bag_mean_is_the_mean_of_single_over_all_instances():
-    expected = sum(np.mean(losses) for losses in losses_by_bag())
-    assert float(make("bag_mean").bag_loss(scores(), batch())) == pytest.approx(expected, rel=1e-6)
-
-
 def test_single_takes_one_instance_of_each_bag_uniformly():
     losses = losses_by_bag()
     values = [float(make("single", seed=seed).bag_loss(scores(), batch())) for seed in range(1000)]

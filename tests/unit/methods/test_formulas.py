@@ -96,6 +96,18 @@ def test_loss_of_real_labels_is_its_formula(name, options, told, tables):
     assert float(built(name, options, tables, "real").bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize(("name", "options", "reg"), [("soft_erot_llp", "", 0.2), ("rot", "pseudo_labels=soft", 1.0)])
+def test_soft_labels_carry_no_gradient(name, options, reg, tables):
+    method = built(name, options, tables)
+    method.weight = 0.0  # of rot's bag loss
+    batch, scores = minibatch(tables)
+    scores.requires_grad_()
+    method.bag_loss(scores, batch).backward()
+    bags = zip(split(scores.detach()), COUNTS, strict=True)
+    expected = [(formulas.sigmoid(z) - formulas.entropic(z, y / len(z), reg)) / len(z) / len(SIZES) for z, y in bags]
+    np.testing.assert_allclose(scores.grad, np.concatenate(expected), atol=1e-7)
+
+
 @pytest.mark.parametrize("detach", ["false", "true"])
 def test_upms_excess_has_a_gradient_unless_it_is_detached(detach, tables):
     batch, scores = minibatch(tables)
@@ -119,16 +131,6 @@ def test_upms_excess_has_a_gradient_unless_it_is_detached(detach, tables):
         down[i] -= step
         numeric.append((loss(up) - loss(down)) / (2 * step))
     np.testing.assert_allclose(scores.grad, numeric, atol=1e-7)
-
-
-def test_dsqs_average_keeps_the_share_that_decay_says(tables):
-    method = built("dsq", "decay=0.9", tables)
-    (batch, first), (_, second) = minibatch(tables, seed=0), minibatch(tables, seed=1)
-    method.bag_loss(first, batch)
-    method.after_step()
-    mean = 0.9 * formulas.sigmoid(first.numpy()).mean() + 0.1 * formulas.sigmoid(second.numpy()).mean()
-    expected = formulas.dsq(split(second), COUNTS, P, mean=mean)
-    assert float(method.bag_loss(second, batch)) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["binary", "real"])
@@ -236,8 +238,15 @@ def test_mean_map_is_the_likelihood_given_the_mean_operator(options, tables):
     np.testing.assert_allclose(scores.detach(), f, atol=1e-9)
     expected = np.logaddexp(f, -f).sum() - len(f) * (mean @ theta + bias)
     expected += (0.5 if "l2" in options else 0.0) * theta @ theta
-    assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
+    loss = method.bag_loss(scores, batch)
+    assert float(loss) == pytest.approx(expected, rel=1e-6)
     np.testing.assert_allclose(method.predict(scores).detach(), formulas.sigmoid(2 * f), atol=1e-9)
+    loss.backward()
+    gradient = torch.cat([first.weight.grad[:, 0], first.numeric.weight.grad[0]]).numpy()
+    penalty = (1.0 if "l2" in options else 0.0) * theta
+    np.testing.assert_allclose(gradient, multi_hot[: len(f)].T @ np.tanh(f) - len(f) * mean + penalty, atol=1e-8)
+    if first.bias is not None:
+        assert float(first.bias.grad) == pytest.approx(np.tanh(f).sum() - len(f))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from llp.data.bags import Bags, GroupingKey
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
 from llp.methods.dllp import dllp_bce
-from llp.methods.llp_vat import LLPVAT, adversarial_direction, divergence, ramp
+from llp.methods.llp_vat import LLPVAT, adversarial_direction, ramp
 from llp.models.linear import Linear
 from llp.models.mlp import MLP
 from tests.helpers.minibatches import make_method, random_batch
@@ -62,30 +62,6 @@ def test_both_signs_occur():
     scores = model.score_from_first_layer(layer)
     one, two = (adversarial_direction(scores, layer, torch.Generator().manual_seed(s)) for s in (0, 1))
     assert 0 < (one * two).sum(dim=1).lt(0).sum() < len(scores)
-
-
-def test_the_divergence_is_torchs():
-    z, moved = torch.tensor([0.3, -2.0, 5.0]).double(), torch.tensor([0.1, 1.0, 5.0]).double()
-    law, log_moved = ([torch.sigmoid(-z), torch.sigmoid(z)], [F.logsigmoid(-moved), F.logsigmoid(moved)])
-    expected = F.kl_div(torch.stack(log_moved, 1), torch.stack(law, 1), reduction="none").sum(dim=1)
-    torch.testing.assert_close(divergence(z, moved), expected, atol=1e-12, rtol=1e-9)
-
-
-def test_the_loss_is_the_bag_loss_and_the_weighted_mean_divergence():
-    model, batch = model_and_batch()
-    method = make_method(LLPVAT, model=model, **OPTIONS).double()
-    method.ramp_steps = 10.0
-    for _ in range(5):
-        method.after_step()
-    layer = model.first_layer(batch.categorical, batch.numeric)
-    scores = model.score_from_first_layer(layer)
-    direction = adversarial_direction(scores, layer, method.generator("adversarial direction"))
-    length = 0.1 * (layer**2).sum(dim=1).mean().sqrt().item()
-    np.testing.assert_allclose((length * direction).norm(dim=1).detach(), length, rtol=1e-6)
-    penalty = divergence(scores, model.score_from_first_layer(layer + length * direction)).mean()
-    expected = dllp_bce(scores, batch, reduction="mean") + 0.05 * math.exp(-1.25) * penalty
-    assert method.batch_loss(batch).item() == pytest.approx(expected.item(), rel=1e-12)
-    assert method.epoch_means.values()["bag_error"] > 0
 
 
 def test_the_weight_rises_by_the_step_to_its_full_value():

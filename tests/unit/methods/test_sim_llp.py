@@ -1,6 +1,5 @@
 """SIM-LLP against a loop over pairs, and what becomes of its frozen metric."""
 
-import itertools
 from functools import partial
 
 import numpy as np
@@ -9,7 +8,7 @@ import torch
 
 from llp.data.batch import BagBatch
 from llp.errors import InputError
-from llp.methods.sim_llp import SimLLP, pair_weights, similarity_loss
+from llp.methods.sim_llp import SimLLP, pair_weights
 from llp.models.linear import Linear
 from llp.models.mlp import MLP
 
@@ -36,25 +35,6 @@ def batch(sizes=(4, 1, 7)):
     codes = torch.from_numpy(np.stack([rng.integers(0, 5, n), rng.integers(0, 7, n)], 1).astype(np.int32))
     segment = torch.repeat_interleave(torch.arange(len(sizes)), size)
     return BagBatch(codes, torch.zeros(n, 0), segment, size, torch.ones(len(sizes)))
-
-
-def test_similarity_is_the_mean_over_pairs():
-    rng = np.random.default_rng(0)
-    r, h = rng.normal(size=(9, 3)), rng.random(9)
-    pairs = [np.exp(-np.sum((r[i] - r[j]) ** 2)) * (h[i] - h[j]) ** 2 for i in range(9) for j in range(9)]
-    weights = pair_weights(torch.from_numpy(r), weighting="pairwise")
-    assert float(similarity_loss(torch.from_numpy(h), weights)) == pytest.approx(np.mean(pairs), rel=1e-12)
-
-
-def test_loss_is_similarity_plus_weighted_bag_loss():
-    method, trained, bags = make(), metric(), batch()
-    method.start_from(trained)
-    z = torch.linspace(-2, 2, 12)
-    r, h = trained.representation(bags.categorical, bags.numeric).numpy(), torch.sigmoid(z).numpy()
-    pairs = [np.exp(-np.sum((r[i] - r[j]) ** 2)) * (h[i] - h[j]) ** 2 for i in range(12) for j in range(12)]
-    ends = np.cumsum([0, 4, 1, 7])
-    bag = [(h[a:b].mean() - 1 / (b - a)) ** 2 for a, b in itertools.pairwise(ends)]
-    assert float(method.bag_loss(z, bags)) == pytest.approx(np.mean(pairs) + 2 * np.mean(bag), rel=1e-5)
 
 
 def test_a_large_minibatch_is_sampled_without_replacement_and_anew_for_each_seed():
