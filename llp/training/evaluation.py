@@ -16,7 +16,7 @@ from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.bag_level import bag_measures
-from llp.metrics.evaluation import all_measures
+from llp.metrics.evaluation import all_measures, main_metric
 from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
 from llp.metrics.weighted import weighted_measures
@@ -87,6 +87,12 @@ class EpochMeasures(Callback):
 def _log_measures(method: LLPMethod, scores: Tensor, labels: Tensor) -> None:
     for name, value in epoch_measures(scores, labels, method.label_kind).items():
         method.log(f"test_{name}", value)
+
+
+def main_measure(method: LLPMethod, data: LLPDataModule) -> float:
+    """The metric of the method's current weights on the fold's test rows."""
+    scores, labels = score_test_rows(method, data)
+    return epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]
 
 
 def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:

@@ -116,6 +116,7 @@ def trainer_of(
 @_without_advice()
 def fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule) -> None:
     """Train, from a checkpoint on where there is one; a run that a signal stops ends with that signal's code."""
+    device = method.device
     written, file = trainer.checkpoint_callback, trainer.strategy.checkpoint_io
     assert isinstance(written, ResumeCheckpoint)
     assert isinstance(file, ResumeFile)
@@ -130,6 +131,7 @@ def fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule) -> None:
         if number is None:
             raise
         raise signals.Stopped(number) from None
+    method.to(device)  # the trainer took it back to the CPU
 
 
 def _answered(end: SystemExit) -> int | None:

@@ -1,4 +1,4 @@
-"""Checkpoints from which a run that was cut off goes on: written whole, read without executing anything."""
+"""Checkpoints from which a run that was cut off resumes: written whole, read without executing anything."""
 
 import importlib.metadata
 import logging
@@ -9,7 +9,7 @@ from typing import Any
 
 import lightning as L
 import torch
-from lightning.fabric.plugins import CheckpointIO
+from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from torch import Tensor
 
@@ -54,7 +54,7 @@ class ResumeCheckpoint(Checkpoint):
         checkpoint["versions"] = VERSIONS
 
 
-class ResumeFile(CheckpointIO):
+class ResumeFile(TorchCheckpointIO):
     """How Lightning writes a checkpoint, and reads the one that it is told to go on from.
 
     Lightning's own way leads through the system's temporary folder.
@@ -86,10 +86,6 @@ class ResumeFile(CheckpointIO):
         content, self._content = self._content, {}
         return content
 
-    def remove_checkpoint(self, path: Any) -> None:
-        """Remove the file."""
-        Path(path).unlink(missing_ok=True)
-
 
 def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | None]) -> dict[str, Any] | None:
     """What a checkpoint of a run holds; None where it is not there, or cannot be used, which is said in one line.
@@ -104,24 +100,21 @@ def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | Non
     if not path.is_file():
         return None
     content: Any = None
+    problem: str | None = "damaged"
     try:
         if is_intact(path):
             content = torch.load(path, map_location="cpu", weights_only=True)
-            problem = _foreign(content) or problem_of(content)
-        else:
-            problem = "damaged"
+            if not isinstance(content, dict) or "versions" not in content:
+                problem = "no checkpoint of a run"
+            else:
+                other = content["versions"] != VERSIONS
+                problem = "of other versions of the packages" if other else problem_of(content)
     except Exception as error:  # whatever an unpickler meets in a file that something else wrote
         problem = f"no checkpoint ({type(error).__name__})"
     if problem:
         log.warning("%s is %s: training starts from the first epoch", path, problem)
         return None
     return dict(content)
-
-
-def _foreign(content: Any) -> str | None:
-    if not isinstance(content, dict) or "versions" not in content:
-        return "no checkpoint of a run"
-    return "of other versions of the packages" if content["versions"] != VERSIONS else None
 
 
 def _problem(content: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:

@@ -4,8 +4,9 @@ Which bags are held out for it is drawn in `llp.data.overlap`; what is estimated
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
 
 import lightning as L
 import torch
@@ -15,9 +16,12 @@ from llp.config.schema import ProtocolConfig, SelectBy
 from llp.data.bags import GroupingKey
 from llp.data.datamodule import LLPDataModule
 from llp.errors import invalid
+from llp.files import write_atomically
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import main_metric
 from llp.metrics.held_out import LEAST_BAGS
+from llp.training.curve import Row
+from llp.training.resume import VERSIONS, read_checkpoint
 
 ENOUGH_BAGS = 20
 """Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
@@ -131,3 +135,56 @@ class BestWeights(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the state of a checkpoint."""
         self.value, self.epoch, self.weights = state_dict["value"], state_dict["epoch"], state_dict["weights"]
+
+
+@dataclass(frozen=True)
+class ChosenEpoch:
+    """What the choice of the epoch came to.
+
+    Attributes
+    ----------
+    rows : list of dict
+        The epochs' curve.
+    epoch : int
+        The chosen one, -1 where nothing is trained.
+    steps : int
+        Optimizer steps up to its end.
+    held_out : float or None
+        The estimate on what is held out that picked it; None where the test metric did, or nothing is trained.
+    early_stopped : bool
+        Whether the curve, and not the epoch limit, ended the search.
+    untrained : float or None
+        The metric on the test rows before the first step; None where the protocol touches them only once.
+    measures : dict or None
+        Every measure of the model at that epoch; None where only a refit is measured.
+    weights : dict
+        Of the model at that epoch.
+    """
+
+    rows: list[Row]
+    epoch: int
+    steps: int
+    held_out: float | None
+    early_stopped: bool
+    untrained: float | None
+    measures: dict[str, float] | None
+    weights: dict[str, torch.Tensor]
+
+    def write(self, path: Path) -> None:
+        """Write it, so that a run that is cut off later does not search again."""
+        content = {"versions": VERSIONS, "chosen": asdict(self)}
+        write_atomically(path, lambda temporary: torch.save(content, temporary))
+
+    @classmethod
+    def read(cls, path: Path, model: torch.nn.Module) -> Self | None:
+        """What an earlier attempt chose; None where there is no such file, or one that does not fit the model."""
+        names = set(cls.__dataclass_fields__)
+
+        def problem(content: dict[str, Any]) -> str | None:
+            chosen = content.get("chosen")
+            fits = isinstance(chosen, dict) and chosen.keys() == names and chosen["weights"].keys() == expected.keys()
+            return None if fits else "of another model"
+
+        expected = model.state_dict()
+        content = read_checkpoint(path, problem)
+        return None if content is None else cls(**content["chosen"])

@@ -1,25 +1,32 @@
 """Training of one stage: the epoch is chosen, the final model made, and measured."""
 
 import logging
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
-from llp.metrics.evaluation import main_metric
-from llp.metrics.on_device import epoch_measures
 from llp.training.curve import Curve
-from llp.training.evaluation import EpochMeasures, evaluate, score_test_rows
-from llp.training.finite import stopped_unless_finite
+from llp.training.evaluation import EpochMeasures, evaluate, main_measure
+from llp.training.finite import require_finite, stopped_unless_finite
 from llp.training.fitting import Plan, fit, trainer_of
 from llp.training.place import device_of
-from llp.training.refit import ChosenEpoch, Refitted, refit
-from llp.training.selection import BestWeights, monitor_of
+from llp.training.selection import BestWeights, ChosenEpoch, monitor_of
 
 log = logging.getLogger(__name__)
+
+
+class Refitted(NamedTuple):
+    """How long and on what a method was trained again: optimizer steps, train bags and their instances."""
+
+    steps: int
+    bags: int
+    instances: int
 
 
 @dataclass
@@ -35,7 +42,7 @@ class StageResult:
     chosen : ChosenEpoch
         The choice of the epoch: its curve, and the weights then.
     refitted : Refitted or None
-        How long and on what the method was trained anew after the choice; None where it was not.
+        How long and on what the method was trained again after the choice; None where it was not.
     measures : dict
         Every measure on the test rows, or on bags, at the end; of held-out bags those of the chosen epoch.
     seconds : float
@@ -78,7 +85,7 @@ def train_stage(
             chosen.write(plan.checkpoints / "chosen.ckpt")
             (plan.checkpoints / "resume.ckpt").unlink(missing_ok=True)
         result.method, all_data = again()
-        measured = refit(result.method, all_data, plan, steps=chosen.steps, measure=not measures)
+        measured = _refit(result.method, all_data, plan, steps=chosen.steps, measure=not measures)
         result.measures = measured or result.measures
         result.refitted = Refitted(chosen.steps, len(all_data.train_bags), len(all_data.train_bags.rows))
     result.seconds = time.perf_counter() - begin
@@ -108,16 +115,13 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         checkpoint=plan.checkpoints / "resume.ckpt",
         shown=monitor.name,
     )
-    untrained, device = None, device_of(plan.hardware)
-    method.to(device)
+    method.to(device_of(plan.hardware))
     with stopped_unless_finite(trainer, method):
-        if data.protocol == "paper":  # the holdout protocol touches the test rows once, at the end
-            scores, labels = score_test_rows(method, data)
-            untrained = epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]
+        # the holdout protocol touches the test rows once, at the end
+        untrained = main_measure(method, data) if data.protocol == "paper" else None
         if method.trains:
             fit(trainer, method, data)
             method.model.load_state_dict(best.weights)
-            method.to(device)  # the trainer took it back to the CPU
         measures = evaluate(method, data) if measure else None
     method.cpu()
     return ChosenEpoch(
@@ -130,3 +134,21 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         measures=measures,
         weights={name: weight.cpu() for name, weight in best.weights.items()},
     )
+
+
+def _refit(method: LLPMethod, data: LLPDataModule, plan: Plan, *, steps: int, measure: bool) -> dict[str, float] | None:
+    """Train a method, as it is before its first step, for a number of steps on data that hold nothing out."""
+    data.stop_after(steps)
+    looks, named = math.ceil(steps / data.minibatches_per_look), replace(plan, name=f"{plan.name} refit")
+    trainer = trainer_of(named, [], looks=looks, checkpoint=plan.checkpoints / "refit.ckpt")
+    log.info("%s: refit on all %d train bags, %d steps", plan.name, len(data.train_bags), steps)
+    method.to(device_of(plan.hardware))
+    with stopped_unless_finite(trainer, method):
+        if method.trains:
+            fit(trainer, method, data)
+            require_finite(method)
+            if method.steps_taken != steps:
+                raise RuntimeError(f"the refit has taken {method.steps_taken} of {steps} steps")
+        measures = evaluate(method, data) if measure else None
+    method.cpu()
+    return measures
