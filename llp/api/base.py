@@ -40,7 +40,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
     _label_kind: ClassVar[LabelKind]
     _method: ClassVar[str]  # where none is named
 
-    def __init__(
+    def __init__(  # scikit-learn reads an estimator's options off this signature
         self,
         method: str | None = None,
         *,
@@ -132,25 +132,16 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         """The labels of instances as numbers (n,), checked; None where there are none."""
 
     def _train(self, X: Any, y: NDArray[np.float64] | None, bags: Any, proportions: Any, bag_sizes: Any) -> None:
-        from llp.api.training import train
+        from llp.api.training import Sample, files_options, train
 
         frame = as_frame(X)
         validate_data(self, X, skip_check_array=True)
         labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
-        facts = self._facts(labels)
+        sample = Sample(frame, labels, y, self._label_kind, self._facts(labels))
         coding = {"rare_threshold": self.rare_threshold, "numeric_as": self.numeric_as}
         try:
-            trained = train(
-                frame,
-                labels,
-                y,
-                self._label_kind,
-                coding={name: value for name, value in coding.items() if value is not None},
-                categorical=self.categorical,
-                overrides=self._overrides(),
-                facts=facts,
-                verbose=self.verbose,
-            )
+            options = files_options(coding, self.categorical)
+            trained = train(sample, options, self._overrides(), verbose=self.verbose)
         except InputError as error:
             raise InputError(_by_parameter(str(error))) from None
         self._columns = frame.columns

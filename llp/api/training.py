@@ -47,46 +47,48 @@ class Trained(NamedTuple):
     record: RunRecord
 
 
-def train(
-    frame: pl.DataFrame,
-    labels: BagLabels,
-    y: NDArray[np.float64] | None,
-    label_kind: LabelKind,
-    *,
-    coding: Mapping[str, Any],
-    categorical: Sequence[str],
-    overrides: Sequence[str],
-    facts: Mapping[str, float],
-    verbose: bool,
-) -> Trained:
-    """Train on bags.
+class Sample(NamedTuple):
+    """What an estimator is fitted on.
 
-    Parameters
+    Attributes
     ----------
     frame : pl.DataFrame
-        The instances' features.
+        The n instances' features.
     labels : BagLabels
         Their bags.
     y : ndarray or None
         (n,) labels of the instances, where they are known: only the methods that are meant to see them do.
     label_kind : {'binary', 'real'}
         Kind of the labels.
-    coding : Mapping
-        Options of `Coding` that differ from `conf/dataset/files.yaml`.
-    categorical : sequence of str
-        Columns that are categorical although they hold numbers.
-    overrides : sequence of str
-        Options of `llp.train`, as on its command line.
     facts : Mapping
         What is known of the noise in the sums.
+    """
+
+    frame: pl.DataFrame
+    labels: BagLabels
+    y: NDArray[np.float64] | None
+    label_kind: LabelKind
+    facts: Mapping[str, float]
+
+
+def train(sample: Sample, options: FilesOptions, overrides: Sequence[str], *, verbose: bool) -> Trained:
+    """Train on bags.
+
+    Parameters
+    ----------
+    sample : Sample
+        The bags.
+    options : FilesOptions
+        How features are read and coded.
+    overrides : sequence of str
+        Options of `llp.train`, as on its command line.
     verbose : bool
         Whether the epochs are printed.
     """
-    options = files_options(coding, categorical)
-    frame = normalised(frame, options.reading)
+    sample = sample._replace(frame=normalised(sample.frame, options.reading))
     with tempfile.TemporaryDirectory(prefix="llp-") as name, _process_as_it_was(verbose):
         place = Path(name)
-        recipe = _write_table(place / TABLE, frame, labels, y, label_kind, options, facts)
+        recipe = _write_table(place / TABLE, sample, options)
         table = InstanceTable.open(place / TABLE)
         given = ["grouping_key=given", "grouping_key.n_folds=1", "fold=0", "save_model=true", "checkpoint_minutes=60"]
         config = compose("train", [*given, f"data_dir='{place}'", f"outputs_dir='{place / 'outputs'}'", *overrides])
@@ -102,7 +104,8 @@ def files_options(coding: Mapping[str, Any], categorical: Sequence[str]) -> File
     """The options of own files as `conf/dataset/files.yaml` has them, with some replaced."""
     defaults = OmegaConf.to_container(read_option("dataset/files"))
     assert isinstance(defaults, dict)
-    given = {**defaults, **coding, "categorical": list(categorical)}
+    replaced = {name: value for name, value in coding.items() if value is not None}
+    given = {**defaults, **replaced, "categorical": list(categorical)}
     return check_files_options(
         {
             group: {option: given[option] for option in FilesOptions.model_fields[group].annotation.model_fields}  # type: ignore[union-attr]
@@ -111,15 +114,8 @@ def files_options(coding: Mapping[str, Any], categorical: Sequence[str]) -> File
     )
 
 
-def _write_table(
-    folder: Path,
-    frame: pl.DataFrame,
-    labels: BagLabels,
-    y: NDArray[np.float64] | None,
-    label_kind: LabelKind,
-    options: FilesOptions,
-    facts: Mapping[str, float],
-) -> Recipe:
+def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
+    frame, labels, y, label_kind, facts = sample
     check_names(frame.columns, options.roles)
     lazy = frame.lazy()
     features, vocabularies = fit_features(lazy, plan_features(find_kinds(lazy, options), options.coding), options)

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from llp.config.options import Widths
 from llp.models.dense import dense
+from llp.models.hidden_layers import Layered
 from llp.optim.embedding_sgd import EmbeddingParameter
 
 
@@ -44,7 +45,7 @@ class AttentionLayer(nn.Module):
         return F.relu(mixed.transpose(1, 2).flatten(2) + residual)
 
 
-class AutoInt(nn.Module):
+class AutoInt(Layered):
     """Embeddings, attention layers over the columns, relu layers with batch norm, one raw score.
 
     Parameters
@@ -111,23 +112,11 @@ class AutoInt(nn.Module):
         """All columns' vectors (n, (Fn + Fc) · D), see `embed`."""
         return self.embed(categorical, numeric)
 
-    def score_from_first_layer(self, first: Tensor) -> Tensor:
-        """Raw scores (n,) from the columns' vectors (n, (Fn + Fc) · D)."""
-        out: Tensor = self.score(self._last_hidden(first)).squeeze(-1)
-        return out
-
-    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Output (n, hidden[-1]) of the last hidden layer."""
-        return self._last_hidden(self.first_layer(categorical, numeric))
-
-    def _last_hidden(self, first: Tensor) -> Tensor:
+    def last_hidden(self, first: Tensor) -> Tensor:
+        """Output (n, hidden[-1]) of the last hidden layer from the columns' vectors."""
         attended = self.attention(first.reshape(first.shape[0], -1, self.embedding.shape[1]))
         out: Tensor = self.body(attended.flatten(1))
         return out
-
-    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Raw scores (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
-        return self.score_from_first_layer(self.first_layer(categorical, numeric))
 
 
 class BatchNorm(nn.BatchNorm1d):

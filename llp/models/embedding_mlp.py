@@ -1,6 +1,5 @@
 """The benchmark's network for mixed tables: an embedding per categorical column beside the numbers."""
 
-import itertools
 from collections.abc import Sequence
 
 import torch
@@ -9,10 +8,11 @@ from torch import Tensor, nn
 
 from llp.config.options import Widths
 from llp.models.dense import dense
+from llp.models.hidden_layers import Layered
 from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
-class EmbeddingMLP(nn.Module):
+class EmbeddingMLP(Layered):
     """Embeddings concatenated with the numeric columns, relu layers, one raw score.
 
     Parameters
@@ -39,10 +39,7 @@ class EmbeddingMLP(nn.Module):
         keep_current(self)
         nn.init.uniform_(self.embedding, -0.05, 0.05)  # Keras' default for an embedding
         self.first = dense(n_numeric + len(vocab_sizes) * embedding_dim, hidden[0])
-        self.body = nn.Sequential(nn.ReLU())
-        for width_in, width_out in itertools.pairwise(hidden):
-            self.body.extend([dense(width_in, width_out), nn.ReLU()])
-        self.score = dense(hidden[-1], 1)
+        self.add_hidden(hidden)
 
     def embed(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Numeric columns and embeddings side by side: (n, Fn + Fc · D)."""
@@ -55,17 +52,3 @@ class EmbeddingMLP(nn.Module):
         """Output (n, hidden[0]) of the first dense layer, before its relu."""
         out: Tensor = self.first(self.embed(categorical, numeric))
         return out
-
-    def score_from_first_layer(self, first: Tensor) -> Tensor:
-        """Raw scores (n,) from the first dense layer's output (n, hidden[0])."""
-        out: Tensor = self.score(self.body(first)).squeeze(-1)
-        return out
-
-    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Output (n, hidden[-1]) of the last hidden layer."""
-        out: Tensor = self.body(self.first_layer(categorical, numeric))
-        return out
-
-    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Raw scores (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
-        return self.score_from_first_layer(self.first_layer(categorical, numeric))

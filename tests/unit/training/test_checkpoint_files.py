@@ -5,6 +5,7 @@ import random
 import re
 import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -39,48 +40,47 @@ class Payload:
         return os.mkdir, (str(self.path),)
 
 
-def changed(content, **changes):
-    return content | changes
-
-
-def other_shapes(content):
-    weights = {
-        name: w[:-1] if isinstance(w, torch.Tensor) and w.ndim else w for name, w in content["state_dict"].items()
-    }
-    return changed(content, state_dict=weights)
+def of_other_shapes(state):
+    return {name: w[:-1] if isinstance(w, torch.Tensor) and w.ndim else w for name, w in state.items()}
 
 
 FOREIGN = {
-    "a tensor": lambda content: torch.zeros(3),
-    "kept weights": lambda content: content["state_dict"],
-    "another version": lambda content: changed(content, versions={**resume.VERSIONS, "torch": "1.0"}),
-    "no versions": lambda content: {name: value for name, value in content.items() if name != "versions"},
-    "no optimizer": lambda content: {name: value for name, value in content.items() if name != "optimizer_states"},
-    "another model": other_shapes,
+    "no checkpoint of a run": [
+        lambda content: torch.zeros(3),
+        lambda content: content["state_dict"],
+        lambda content: {name: value for name, value in content.items() if name != "versions"},
+    ],
+    "of other versions of the packages": [lambda content: content | {"versions": {**resume.VERSIONS, "torch": "1.0"}}],
+    "of another model": [
+        lambda content: {name: value for name, value in content.items() if name != "optimizer_states"},
+        lambda content: content | {"state_dict": of_other_shapes(content["state_dict"])},
+    ],
+    "no checkpoint (UnpicklingError)": [lambda content: content | {"more": Payload(Path("made by the payload"))}],
 }
 
 
-@pytest.mark.parametrize("kind", FOREIGN)
-def test_checkpoint_of_something_else_is_said_and_training_starts_anew(tiny, caplog, kind):
-    config = tiny(*LONG)
-    path = cut_off(config)
-    torch.save(FOREIGN[kind](torch.load(path, weights_only=True)), path)
-    record = run_one(config)
-    told = [line for line in caplog.messages if "resume.ckpt" in line]
-    assert len(told) == 1
-    assert told[0].endswith(": training starts from the first epoch")
-    assert "\n" not in told[0]
-    assert record.measures == run_one(tiny(*LONG, "force=true")).measures
-
-
-def test_checkpoint_that_brings_code_runs_none_of_it(tiny, tmp_path, caplog):
-    config = tiny(*LONG)
-    path = cut_off(config)
+def test_checkpoint_of_something_else_is_said_in_a_line_and_not_used(tiny, tmp_path, monkeypatch, caplog):
+    """Also one that brings code, of which none is run."""
+    monkeypatch.chdir(tmp_path)
+    path = cut_off(tiny(*LONG))
     content = torch.load(path, weights_only=True)
-    torch.save(content | {"more": Payload(tmp_path / "made by the payload")}, path)
-    run_one(config)
-    assert not (tmp_path / "made by the payload").exists()
-    assert "resume.ckpt is no checkpoint (UnpicklingError): training starts from the first epoch" in caplog.text
+    assert resume.ResumeFile().open(path, content["state_dict"])
+    for problem, kinds in FOREIGN.items():
+        for kind in kinds:
+            caplog.clear()
+            torch.save(kind(content), path)
+            assert not resume.ResumeFile().open(path, content["state_dict"])
+            assert caplog.messages == [f"{path} is {problem}: training starts from the first epoch"]
+    assert not list(tmp_path.glob("made*"))
+
+
+def test_training_starts_from_the_first_epoch_where_its_checkpoint_is_damaged(tiny, caplog):
+    config = tiny(*LONG)
+    path = cut_off(config)
+    flip(path, path.stat().st_size // 2)
+    record = run_one(config)
+    assert "resume.ckpt is damaged: training starts from the first epoch" in caplog.text
+    assert record.measures == run_one(tiny(*LONG, "force=true")).measures
 
 
 def flip(path, position):
@@ -139,15 +139,6 @@ def test_first_stage_with_damaged_weights_is_trained_again(tiny, caplog, damage)
     assert (again.measures, again.stages[0].reused) == (measures, False)
     assert all(torch.equal(weight, whole[name]) for name, weight in torch.load(path).items())
     assert re.search(f"{path}.*{problem}.*: the run is done again", caplog.text)
-
-
-def test_checkpoint_with_a_flipped_byte_is_not_gone_on_from(tiny, caplog):
-    config = tiny(*LONG)
-    path = cut_off(config)
-    flip(path, path.stat().st_size // 2)
-    record = run_one(config)
-    assert "resume.ckpt is damaged: training starts from the first epoch" in caplog.text
-    assert record.measures == run_one(tiny(*LONG, "force=true")).measures
 
 
 def test_checkpoints_do_not_pass_through_the_systems_temporary_folder(tiny, monkeypatch):

@@ -2,6 +2,8 @@
 
 import csv
 import inspect
+import random
+import shutil
 from collections import Counter
 
 import lightning as L
@@ -13,19 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.config.schema import Hardware
 from llp.data import datamodule
 from llp.data.bags import make_bags
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.minibatches import gather_bags, gather_instances
 from llp.data.on_device import ResidentBags, ResidentInstances, table_on
+from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
 from llp.training.place import ONCE_AN_EPOCH, keeps_on, own_hooks
 from tests.helpers.composed import build_data, build_method, check_build, open_table
 from tests.helpers.cutting import CutOffError
+from tests.helpers.every_method import class_of
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
@@ -41,33 +45,49 @@ def assert_same(first, second):
     assert same_weights(method.model, other.model)
 
 
-@pytest.fixture
-def any_order():
-    yield
-    torch.use_deterministic_algorithms(False)
+@pytest.fixture(scope="module")
+def on_host():
+    """What each method's training came to with one minibatch a time, for the tests that compare others with it."""
+    return {}
 
 
-@pytest.mark.usefixtures("any_order")
+def host_stage(on_host, tiny, folder, name):
+    """A method's config, by one protocol or the other, and its stage."""
+    dataset = [] if "binary" in read_option(f"method/{name}").labels else ["dataset=synthetic_sscl"]
+    protocol = random.Random(name).choice(["paper", "holdout"])
+    config = tiny(*dataset, f"method={name}", "trainer.max_epochs=2", f"protocol={protocol}")
+    if name not in on_host:
+        on_host[name] = stage_of(config, folder / "host", features_on="host")
+    return config, on_host[name]
+
+
 @pytest.mark.parametrize("name", options("method"))
-def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, name):
+def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, on_host, name):
     """Also where torch refuses operations without a fixed order: no method has one."""
     monkeypatch.setattr(datamodule, "PER_CHUNK", 3)  # several chunks an epoch, the last one smaller
-    config = tiny(f"method={name}", "trainer.max_epochs=2")
-    if "binary" not in config.method.labels:
-        config = tiny("dataset=synthetic_sscl", f"method={name}", "trainer.max_epochs=2")
-    assert_same(
-        stage_of(config, tmp_path / "host", features_on="host"),
-        stage_of(config, tmp_path / "device", features_on="device", deterministic=True),
-    )
+    config, host = host_stage(on_host, tiny, tmp_path, name)
+    try:
+        assert_same(host, stage_of(config, tmp_path / "device", features_on="device", deterministic=True))
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
-@pytest.mark.parametrize("name", ["dllp_bce", "instance_bce"])
-def test_chunks_go_with_the_holdout_protocol(tiny, tmp_path, name):
-    config = tiny(f"method={name}", "trainer.max_epochs=2", "protocol=holdout")
-    assert_same(
-        stage_of(config, tmp_path / "host", features_on="host"),
-        stage_of(config, tmp_path / "device", features_on="device"),
-    )
+@pytest.mark.parametrize("name", [name for name in options("method") if class_of(name).trains])
+def test_no_instance_label_reaches_a_method(tiny, tmp_path, on_host, name):
+    """Labels shuffled inside the train bags leave the bags' sums, and so the weights, as they are; not a baseline's."""
+    config, (stage, method, data) = host_stage(on_host, tiny, tmp_path, name)
+    table = open_table(config)
+    shutil.copytree(table.folder, tmp_path / "shuffled")
+    label = np.load(tmp_path / "shuffled" / "label.npy")
+    before = label.copy()
+    bags, rng = data.train_bags, np.random.default_rng(0)
+    for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
+        label[bags.rows[start:stop]] = rng.permutation(label[bags.rows[start:stop]])
+    assert (label != before).mean() > 0.1
+    np.save(tmp_path / "shuffled" / "label.npy", label)
+    other_stage, other, _ = stage_of(config, tmp_path / "second", InstanceTable.open(tmp_path / "shuffled"))
+    assert same_weights(method.model, other.model) == class_of(name).learns_from_bags()
+    assert (stage.measures == other_stage.measures) == class_of(name).learns_from_bags()
 
 
 @pytest.mark.parametrize(("first", "then"), [("host", "device"), ("device", "host"), ("device", "device")])

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from llp import signals
-from llp.config.grouping_keys import options
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.table import InstanceTable
 from llp.errors import InputError
@@ -20,7 +19,6 @@ from llp.training.curve import write_csv
 from llp.training.evaluation import evaluate
 from llp.training.selection import Monitor
 from tests.helpers.composed import open_table, run_one
-from tests.helpers.every_method import class_of
 from tests.helpers.stages import same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
@@ -166,46 +164,11 @@ def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, 
     assert 0 <= stage.measures["auc"] <= 1
 
 
-METHODS = options("method")
-
-
 def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
     stage_of(tiny(), tmp_path / "a")
     assert not (tmp_path / "a" / "resume.ckpt").exists()
     stage_of(tiny("checkpoint_minutes=0"), tmp_path / "b")
     assert (tmp_path / "b" / "resume.ckpt").exists()
-
-
-@pytest.mark.parametrize("name", [name for name in METHODS if class_of(name).learns_from_bags()])
-def test_no_instance_label_reaches_a_method(tiny, tmp_path, name):
-    """Labels shuffled inside the train bags leave the bags' sums, and so the weights, as they are."""
-    config = tiny(f"method={name}", "trainer.max_epochs=1")
-    table = open_table(config)
-    stage, method, data = stage_of(config, tmp_path / "first", table)
-    shuffled = tmp_path / "shuffled"
-    shutil.copytree(table.folder, shuffled)
-    label = np.load(shuffled / "label.npy")
-    before = label.copy()
-    bags, rng = data.train_bags, np.random.default_rng(0)
-    for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
-        label[bags.rows[start:stop]] = rng.permutation(label[bags.rows[start:stop]])
-    assert (label != before).mean() > 0.1
-    np.save(shuffled / "label.npy", label)
-    other_stage, other, _ = stage_of(config, tmp_path / "second", InstanceTable.open(shuffled))
-    assert same_weights(method.model, other.model)
-    assert stage.measures == other_stage.measures
-
-
-def test_instance_baseline_does_see_them(tiny, tmp_path):
-    config = tiny("method=instance_bce", "trainer.max_epochs=1")
-    table = open_table(config)
-    _, method, data = stage_of(config, tmp_path / "first", table)
-    shutil.copytree(table.folder, tmp_path / "other")
-    label = np.load(tmp_path / "other" / "label.npy")
-    label[data.train_bags.rows] = label[data.train_bags.rows][::-1]
-    np.save(tmp_path / "other" / "label.npy", label)
-    _, other, _ = stage_of(config, tmp_path / "second", InstanceTable.open(tmp_path / "other"))
-    assert not same_weights(method.model, other.model)
 
 
 @pytest.mark.parametrize("name", ["dllp_bce", "instance_bce", "genbags", "group_prior"])
