@@ -57,9 +57,9 @@ class LLPDataModule(L.LightningDataModule):
     bags_per_batch, instances_per_batch : int
         Size of a training minibatch of bags, and of one for a method that sees instance labels.
     evaluate_every : float
-        Epochs between two looks at the model.
+        Epochs between two evaluations.
     test_in_curve : bool
-        Whether the test metric is part of each look although it picks nothing.
+        Whether the test metric is part of each evaluation although it picks nothing.
     instance_labels : bool
         Whether the method sees instance labels; else it gets bags only.
     seed : int
@@ -131,7 +131,7 @@ class LLPDataModule(L.LightningDataModule):
         self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
         self._instance_labels = instance_labels
         n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
-        self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed, look_every=evaluate_every)
+        self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed, evaluate_every=evaluate_every)
         self.num_workers = num_workers
         self._pin = False
         self._resident: ResidentTable | None = None
@@ -175,7 +175,7 @@ class LLPDataModule(L.LightningDataModule):
 
     @property
     def train_split(self) -> TrainSplit:
-        """What the method is told of the whole train split."""
+        """What the method may know of the whole train split."""
         order = self._bag_order
         bags = self.train_bags if order is None else in_table(self.train_bags, order.order)
         bags = self.unit.of_bags(bags)
@@ -187,14 +187,14 @@ class LLPDataModule(L.LightningDataModule):
         return self._train_minibatches.per_epoch
 
     @property
-    def minibatches_per_look(self) -> int:
-        """Training minibatches between two looks at the model, each an epoch to Lightning."""
+    def minibatches_per_evaluation(self) -> int:
+        """Training minibatches between two evaluations: an epoch to Lightning."""
         return len(self._train_minibatches)
 
     @property
-    def instances_per_look(self) -> float:
-        """Train instances between two looks."""
-        return self.minibatches_per_look / self.minibatches_per_epoch * len(self.train_bags.rows)
+    def instances_per_evaluation(self) -> float:
+        """Train instances between two evaluations."""
+        return self.minibatches_per_evaluation / self.minibatches_per_epoch * len(self.train_bags.rows)
 
     def val_dataloader(self) -> DataLoader[Any]:
         """What the epoch is selected on: test rows, or what is held out of the train bags."""

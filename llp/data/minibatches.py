@@ -66,7 +66,7 @@ class InstanceDataset(Dataset[InstanceBatch]):
 
 
 class Minibatches(Sampler[Ids]):
-    """The ids of the minibatches up to the next look at the model: of an epoch, or of a part of the row of epochs.
+    """The ids of the minibatches up to the next evaluation: of an epoch, or of a part of the row of epochs.
 
     An epoch holds 0..n_items-1 once each; its last minibatch may be smaller.
 
@@ -77,26 +77,26 @@ class Minibatches(Sampler[Ids]):
     batch_size : int
         Of them in a minibatch.
     seed : int or None
-        Shuffles anew each epoch, keyed by (seed, epoch); None keeps the order.
-    look_every : float
-        Epochs between two looks.
+        Shuffles again each epoch, keyed by (seed, epoch); None keeps the order.
+    evaluate_every : float
+        Epochs between two evaluations.
     """
 
-    def __init__(self, n_items: int, batch_size: int, *, seed: int | None, look_every: float = 1.0) -> None:
+    def __init__(self, n_items: int, batch_size: int, *, seed: int | None, evaluate_every: float = 1.0) -> None:
         self._n_items = n_items
         self._batch_size = batch_size
         self._seed = seed
-        self._look = 0
+        self._part = 0
         self.per_epoch = -(-n_items // batch_size)
-        self._per_look = max(min(1, self.per_epoch), round(self.per_epoch * look_every))
+        self._per_part = max(min(1, self.per_epoch), round(self.per_epoch * evaluate_every))
         self._last: int | None = None
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the look (from 0), an epoch to Lightning, whose minibatches come next; Lightning does."""
-        self._look = epoch
+        """Choose whose minibatches come next, by the number of evaluations before; Lightning calls it."""
+        self._part = epoch
 
     def stop_after(self, n: int) -> None:
-        """End after n minibatches in all: a look may then hold fewer than the length says."""
+        """End after n minibatches in all: there may then be fewer than the length says."""
         self._last = n
 
     def _order(self, epoch: int) -> Ids:
@@ -107,15 +107,15 @@ class Minibatches(Sampler[Ids]):
 
     def __iter__(self) -> Iterator[Ids]:
         order = None
-        end = (self._look + 1) * self._per_look
-        for position in range(self._look * self._per_look, end if self._last is None else min(end, self._last)):
+        end = (self._part + 1) * self._per_part
+        for position in range(self._part * self._per_part, end if self._last is None else min(end, self._last)):
             epoch, in_epoch = divmod(position, self.per_epoch)
             if order is None or not in_epoch:
                 order = self._order(epoch)
             yield order[in_epoch * self._batch_size : (in_epoch + 1) * self._batch_size]
 
     def __len__(self) -> int:
-        return self._per_look
+        return self._per_part
 
 
 class EpochLoader:

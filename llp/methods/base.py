@@ -121,7 +121,7 @@ class LLPMethod(L.LightningModule):
         return torch.Generator(self.device).manual_seed(seed)
 
     def start_from(self, trained: nn.Module) -> None:
-        """Take over the model that the method's first stage trained: go on from its weights."""
+        """Take over the model that the method's first stage trained, with its weights."""
         self.model.load_state_dict(trained.state_dict())
 
     def take_train_split(self, split: TrainSplit) -> None:

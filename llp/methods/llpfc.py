@@ -7,7 +7,7 @@ T[c, m] = P(noisy label m | label c) = λ_m γ_m[c] / Σ_l λ_l γ_l[c], where �
 probabilities, sent through T, are compared with the noisy labels.
 
 Taken from the authors' public code (Z-Jianxin/LLPFC), of the paper only the abstract was at hand. Differences: the
-groups are the minibatch's first and second bag, third and fourth, and so on, drawn anew in every epoch with the
+groups are the minibatch's first and second bag, third and fourth, and so on, drawn again in every epoch with the
 order of the bags (the code: every 20 epochs); T is stored with one row per label; a bag counts by the mean over its
 instances, as bags here differ in size; and `approx` finds the λ in [0, 1] whose mixture of the two bags is nearest
 to p, where the code's least squares hold γ transposed. The code's default is `approx`, here it is `uniform`: with two

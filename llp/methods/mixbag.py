@@ -6,7 +6,7 @@ random part of another bag. The mixed bag's label proportion is known only in ex
 where the mean prediction lies outside a confidence band around that expectation.
 
 Taken from the authors' public code (asanomitakanori/Mixbag), of the paper only the abstract was at hand. Differences:
-the other bag is of the same minibatch, which the order of the bags, drawn anew in every epoch, makes a uniform draw
+the other bag is of the same minibatch, which the order of the bags, drawn again in every epoch, makes a uniform draw
 from the whole train split, as the code's is (what it is not: independent of the step's other mixed bags); the parts
 are a uniform share γ of the one bag and 1 - γ of the other, since bags here differ in size (for equal sizes this is
 the code's draw); and the half-width of the band weights both bags' deviations by their shares, a·e₁ + b·e₂, where

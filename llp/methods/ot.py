@@ -2,7 +2,7 @@
 
 Gabriel Dulac-Arnold et al., "Deep multi-class learning from label proportions", 2019 (arXiv 1905.12909); Jiabin Liu
 et al., "Two-stage training for learning from label proportions", IJCAI 2021, eq. 7. A first stage trains with
-`dllp_bce`; from its weights the second one goes on with the cross-entropy to the pseudo-labels of the current
+`dllp_bce`; from its weights the second one continues with the cross-entropy to the pseudo-labels of the current
 scores, which carry no gradient. As in the benchmark's authors' code OT-LLP sums over the bags, EROT-LLP averages.
 """
 

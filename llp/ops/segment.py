@@ -2,8 +2,8 @@
 
 Shapes: `values` (n,) or (n, D); `segment` (n,) int64 in 0..M-1, rising; results (M,) or (M, D). Instances whose
 segment is M belong to no bag (a method may leave bags out so): no result depends on their values, and their gradient
-is 0. Everything is differentiable in `values` and works on any device for the whole minibatch at once, without a look
-at the device's numbers: shapes follow from n and M alone.
+is 0. Everything is differentiable in `values` and works on any device for the whole minibatch at once, without reading
+the device's numbers: shapes follow from n and M alone.
 """
 
 import torch

@@ -10,7 +10,7 @@ from torch import Tensor
 from llp.ops.segment import descending_order, rank_in_segment, segment_sum, to_instances
 
 # From the start below, safeguarded Newton steps bring every tried bag (2 to 2,500 instances, scores up to 1e4) to a
-# label proportion right to 1e-7 in at most seven. A fixed number needs no look at the device's numbers.
+# label proportion right to 1e-7 in at most seven. A fixed number needs no reading of the device's numbers.
 NEWTON_STEPS = 8
 
 

@@ -173,7 +173,7 @@ class ExactAdam(torch.optim.Optimizer):
         saved = [state_dict["state"].get(n, {}) for group in state_dict["param_groups"] for n in group["params"]]
         tables = [*self._tables()]
         if any(saved[number].keys() != {"step", "exp_avg", "exp_avg_sq", "last", SUMS} for number, *_ in tables):
-            raise InputError("the saved state is not one of exact Adam: go on with the optimizer that wrote it")
+            raise InputError("the saved state is not one of exact Adam: resume with the optimizer that wrote it")
         super().load_state_dict(state_dict)
         for number, weight, rows, group in tables:
             # torch would have turned the integers into floats

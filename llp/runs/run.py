@@ -155,9 +155,9 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: Selec
     if noise is not None or data.sums_outside:
         said = "%s: %s; %d sums of train bags are below 0 or above the size, which no labels of 0 and 1 give"
         log.info(said, name, noise or "no noise is declared", data.sums_outside)
-    if data.minibatches_per_look != data.minibatches_per_epoch:
-        looks = data.minibatches_per_look, data.minibatches_per_epoch
-        log.info("%s: a look at the model every %d of an epoch's %d minibatches", name, *looks)
+    if data.minibatches_per_evaluation != data.minibatches_per_epoch:
+        looks = data.minibatches_per_evaluation, data.minibatches_per_epoch
+        log.info("%s: an evaluation every %d of an epoch's %d minibatches", name, *looks)
 
 
 def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LLPDataModule") -> None:

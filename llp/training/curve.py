@@ -52,7 +52,7 @@ class Curve(Callback):
                 **pl_module.epoch_means.values(),
                 **measured,
                 "epoch_seconds": time.perf_counter() - self._begin,
-                "instances_per_second": data.instances_per_look / (self._trained - self._begin),
+                "instances_per_second": data.instances_per_evaluation / (self._trained - self._begin),
             }
         )
         write_csv(self.path, self.rows)

@@ -14,14 +14,14 @@ from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.ops.finite import all_finite
 
-STEPS_BETWEEN_LOOKS = 1000
+STEPS_BETWEEN_CHECKS = 1000
 """Steps after which an epoch's loss is checked: to read it the host waits for a GPU."""
 
 
 class Watch(Callback):
     """Ends a training on a signal, between its steps (`llp.signals.deferred`), and where its numbers are wrong.
 
-    The loss is checked every `STEPS_BETWEEN_LOOKS` steps and, with the weights and the count of the steps, which keys
+    The loss is checked every `STEPS_BETWEEN_CHECKS` steps and, with the weights and the count of the steps, which keys
     the draws, before an epoch is evaluated.
 
     Raises
@@ -38,7 +38,7 @@ class Watch(Callback):
     def on_train_batch_end(self, trainer: L.Trainer, pl_module: L.LightningModule, *args: Any) -> None:
         """Check for a signal, and the loss from time to time."""
         assert isinstance(pl_module, LLPMethod)
-        if pl_module.steps_taken - self._checked_at >= STEPS_BETWEEN_LOOKS:
+        if pl_module.steps_taken - self._checked_at >= STEPS_BETWEEN_CHECKS:
             self._checked_at = pl_module.steps_taken
             _require_finite_loss(pl_module)
         signals.exit_if_received()
@@ -51,7 +51,7 @@ class Watch(Callback):
         """Check the epoch's steps, its loss and the weights."""
         assert isinstance(pl_module, LLPMethod)
         data: LLPDataModule = trainer.datamodule  # type: ignore[attr-defined]
-        expected = (trainer.current_epoch + 1) * data.minibatches_per_look
+        expected = (trainer.current_epoch + 1) * data.minibatches_per_evaluation
         if pl_module.steps_taken != expected:
             raise RuntimeError(
                 f"{type(pl_module).__name__} has counted {pl_module.steps_taken} of {expected} steps: call super() in "

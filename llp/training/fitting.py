@@ -78,7 +78,7 @@ def _without_advice() -> Iterator[None]:
 
 @_without_advice()
 def trainer_of(
-    plan: Plan, callbacks: Sequence[Callback], *, looks: int, checkpoint: Path, shown: str | None = None
+    plan: Plan, callbacks: Sequence[Callback], *, evaluations: int, checkpoint: Path, shown: str | None = None
 ) -> L.Trainer:
     """Lightning's trainer for one training of a stage.
 
@@ -88,8 +88,8 @@ def trainer_of(
         How.
     callbacks : sequence of Callback
         What this training has of its own.
-    looks : int
-        Evaluations, each the end of an epoch to Lightning.
+    evaluations : int
+        Each is the end of an epoch to Lightning.
     checkpoint : Path
         Where it writes what it needs to resume.
     shown : str, optional
@@ -97,7 +97,7 @@ def trainer_of(
     """
     resume = ResumeCheckpoint(checkpoint, 60 * plan.checkpoint_minutes)
     return L.Trainer(
-        max_epochs=looks,
+        max_epochs=evaluations,
         limit_val_batches=0 if shown is None else None,
         accelerator=device_of(plan.hardware).type,
         deterministic=plan.hardware.deterministic,

@@ -57,7 +57,7 @@ class _Bar:
 
 
 class EpochProgress(Callback):
-    """Shows where a training stands within its epoch; costs a look at the clock for each batch.
+    """Shows where a training stands within its epoch; costs a reading of the clock for each batch.
 
     Lightning's own bars count its steps, of which one may train on many minibatches.
 
@@ -93,12 +93,12 @@ class EpochProgress(Callback):
         if time.monotonic() >= self._next:
             assert isinstance(pl_module, LLPMethod)
             n_taken = pl_module.steps_taken + (not isinstance(batch, Chunk))  # Lightning calls callbacks before modules
-            self._show(trainer, n_taken - trainer.current_epoch * _data(trainer).minibatches_per_look)
+            self._show(trainer, n_taken - trainer.current_epoch * _data(trainer).minibatches_per_evaluation)
 
     def on_validation_batch_end(self, trainer: L.Trainer, *args: Any) -> None:
         """Show the epoch's end if it is time."""
         if time.monotonic() >= self._next:
-            self._show(trainer, _data(trainer).minibatches_per_look)
+            self._show(trainer, _data(trainer).minibatches_per_evaluation)
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Keep the epoch's value."""
@@ -117,10 +117,10 @@ class EpochProgress(Callback):
 
     def _show(self, trainer: L.Trainer, n_taken: int) -> None:
         now, data = time.monotonic(), _data(trainer)
-        n = data.minibatches_per_look  # of an epoch of Lightning's
+        n = data.minibatches_per_evaluation  # of an epoch of Lightning's
         self._next = now + self._seconds
         seconds = now - self._begin
-        rate, left = data.instances_per_look * n_taken / n / seconds, seconds * (n - n_taken) / max(1, n_taken)
+        rate, left = data.instances_per_evaluation * n_taken / n / seconds, seconds * (n - n_taken) / max(1, n_taken)
         text = "evaluation" if n_taken == n else f"{rate:,.0f} instances/s, {_duration(left)} left"
         if self._value is not None:
             text += f", {self._shown} {self._value:.4f}"

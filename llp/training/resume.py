@@ -23,7 +23,7 @@ VERSIONS = {name: importlib.metadata.version(name) for name in ("llp-bench", "to
 
 
 class ResumeCheckpoint(Checkpoint):
-    """Writes what a cut-off run needs to go on, after an epoch, at most every few minutes.
+    """Writes what a cut-off run needs to resume, after an epoch, at most every few minutes.
 
     Lightning runs a callback of this base class last at an epoch's end, so the others' states are those after it.
     Writing leaves the run as it is: rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.
@@ -55,7 +55,7 @@ class ResumeCheckpoint(Checkpoint):
 
 
 class ResumeFile(TorchCheckpointIO):
-    """How Lightning writes a checkpoint, and reads the one that it is told to go on from.
+    """How Lightning writes a checkpoint, and reads the one from which it resumes.
 
     Lightning's own way leads through the system's temporary folder.
     """
@@ -68,7 +68,7 @@ class ResumeFile(TorchCheckpointIO):
         write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
 
     def open(self, path: Path, expected: Mapping[str, Any]) -> bool:
-        """Read a checkpoint if training can go on from it; otherwise say in one line why it starts anew.
+        """Read a checkpoint if training can resume from it; otherwise say in one line why it starts again.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | Non
     path : Path
         The file; nothing in it is executed.
     problem_of : callable
-        Why training cannot go on from this content of a checkpoint, or None.
+        Why training cannot resume from this content of a checkpoint, or None.
     """
     if not path.is_file():
         return None

@@ -111,7 +111,7 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
     trainer = trainer_of(
         plan,
         [EpochMeasures(), best, stop, curve],
-        looks=max(1, most * data.minibatches_per_epoch // data.minibatches_per_look),
+        evaluations=max(1, most * data.minibatches_per_epoch // data.minibatches_per_evaluation),
         checkpoint=plan.checkpoints / "resume.ckpt",
         shown=monitor.name,
     )
@@ -127,7 +127,7 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
     return ChosenEpoch(
         rows=curve.rows,
         epoch=best.epoch,
-        steps=(best.epoch + 1) * data.minibatches_per_look,
+        steps=(best.epoch + 1) * data.minibatches_per_evaluation,
         held_out=best.value if plan.select_by != "test" and method.trains else None,
         early_stopped=stop.wait_count >= plan.trainer.patience,
         untrained=untrained,
@@ -139,8 +139,8 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
 def _refit(method: LLPMethod, data: LLPDataModule, plan: Plan, *, steps: int, measure: bool) -> dict[str, float] | None:
     """Train a method, as it is before its first step, for a number of steps on data that hold nothing out."""
     data.stop_after(steps)
-    looks, named = math.ceil(steps / data.minibatches_per_look), replace(plan, name=f"{plan.name} refit")
-    trainer = trainer_of(named, [], looks=looks, checkpoint=plan.checkpoints / "refit.ckpt")
+    evaluations, named = math.ceil(steps / data.minibatches_per_evaluation), replace(plan, name=f"{plan.name} refit")
+    trainer = trainer_of(named, [], evaluations=evaluations, checkpoint=plan.checkpoints / "refit.ckpt")
     log.info("%s: refit on all %d train bags, %d steps", plan.name, len(data.train_bags), steps)
     method.to(device_of(plan.hardware))
     with stopped_unless_finite(trainer, method):

@@ -146,9 +146,9 @@ def test_minibatches_without_a_seed_keep_the_order():
     assert len(minibatches) == 3
 
 
-@pytest.mark.parametrize("look_every", [1.0, 0.5, 0.3, 0.01])
-def test_looks_cut_the_row_of_epochs_into_equal_parts(look_every):
-    whole, parts = (Minibatches(31, 4, seed=5, look_every=share) for share in (1.0, look_every))
+@pytest.mark.parametrize("evaluate_every", [1.0, 0.5, 0.3, 0.01])
+def test_looks_cut_the_row_of_epochs_into_equal_parts(evaluate_every):
+    whole, parts = (Minibatches(31, 4, seed=5, evaluate_every=share) for share in (1.0, evaluate_every))
 
     def first_of(minibatches, n):
         found, look = [], 0
@@ -159,7 +159,7 @@ def test_looks_cut_the_row_of_epochs_into_equal_parts(look_every):
             found, look = found + of_look, look + 1
         return found[:n]
 
-    assert len(parts) == max(1, round(8 * look_every))
+    assert len(parts) == max(1, round(8 * evaluate_every))
     assert first_of(parts, 30) == first_of(whole, 30)
 
 

@@ -67,7 +67,7 @@ def test_stage_does_not_train_on_from_one_that_diverged(tiny):
 
 @pytest.mark.parametrize("place", ["host", "device"])
 def test_loss_that_is_not_finite_stops_a_long_epoch(tiny, tmp_path, monkeypatch, place):
-    monkeypatch.setattr(finite, "STEPS_BETWEEN_LOOKS", 3)
+    monkeypatch.setattr(finite, "STEPS_BETWEEN_CHECKS", 3)
     monkeypatch.setattr("llp.data.datamodule.PER_CHUNK", 2)
     loss_of, taken = LLPMethod.batch_loss, []
 
