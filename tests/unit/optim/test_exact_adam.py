@@ -111,17 +111,29 @@ def table(n_rows: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     return torch.randn(n_rows, 5, dtype=dtype, generator=torch.Generator().manual_seed(0))
 
 
+def dense_and_exact(n_rows, work, **changed):
+    """Two networks after the same work, by dense Adam and by the exact one, with all rows brought up to date."""
+    dense, exact = Net(nn.Parameter(table(n_rows))), Net(RowParameter(table(n_rows)))
+    work(dense, torch.optim.Adam(dense.parameters(), **SETTINGS | changed))
+    work(exact, ExactAdam(exact.parameters(), **SETTINGS | changed))
+    exact.weight.catch_up()
+    return dense, exact
+
+
+def assert_close(networks, rtol, atol):
+    dense, exact = networks
+    for ours, theirs in zip(exact.parameters(), dense.parameters(), strict=True):
+        torch.testing.assert_close(ours.detach(), theirs.detach(), rtol=rtol, atol=atol)
+
+
+def on(batches):
+    return lambda net, optimizer: train(net, optimizer, batches)
+
+
 @pytest.mark.parametrize("changed", [{"betas": (0.8, 0.99)}, {"eps": 1e-4}, {"lr": 1e-2}])
 def test_every_setting_counts_as_in_dense_adam(changed):
     """For rows and for the weights of other layers."""
-    dense, exact = Net(nn.Parameter(table(12))), Net(RowParameter(table(12)))
-    optimizer = ExactAdam(exact.parameters(), **SETTINGS | changed)
-    batches = random_batches(12, 60)
-    train(dense, torch.optim.Adam(dense.parameters(), **SETTINGS | changed), batches)
-    train(exact, optimizer, batches)
-    optimizer.catch_up_all()
-    for name in ("weight", "head"):
-        torch.testing.assert_close(getattr(exact, name), getattr(dense, name), rtol=0, atol=1e-9, check_dtype=True)
+    assert_close(dense_and_exact(12, on(random_batches(12, 60)), **changed), 0, 1e-9)
 
 
 def random_batches(n_rows: int, steps: int, seed: int = 0) -> list[torch.Tensor]:
@@ -132,44 +144,29 @@ def random_batches(n_rows: int, steps: int, seed: int = 0) -> list[torch.Tensor]
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.lists(st.integers(0, 11), min_size=2, max_size=2), min_size=1, max_size=4), max_size=40))
 def test_equals_dense_adam_on_any_pattern_of_touches(pattern):
-    batches = [torch.tensor(rows, dtype=torch.int32) for rows in pattern]
-    dense, exact = Net(nn.Parameter(table(12))), Net(RowParameter(table(12)))
-    train(dense, torch.optim.Adam(dense.parameters(), **SETTINGS), batches)
-    optimizer = ExactAdam(exact.parameters(), **SETTINGS)
-    train(exact, optimizer, batches)
-    optimizer.catch_up_all()
-    for ours, theirs in zip(exact.parameters(), dense.parameters(), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    assert_close(dense_and_exact(12, on([torch.tensor(rows, dtype=torch.int32) for rows in pattern])), 1e-9, 1e-9)
 
 
 def test_a_changing_learning_rate_is_followed():
-    dense, exact = Net(nn.Parameter(table(40))), Net(RowParameter(table(40)))
-    for net, optimizer in (
-        (dense, torch.optim.Adam(dense.parameters(), **SETTINGS)),
-        (exact, ExactAdam(exact.parameters(), **SETTINGS)),
-    ):
+    def work(net, optimizer):
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.98)
         for rows in random_batches(40, 100):
             train(net, optimizer, [rows])
             schedule.step()
-    exact.weight.catch_up()
-    torch.testing.assert_close(exact.weight.detach(), dense.weight.detach(), rtol=1e-8, atol=1e-10)
+
+    assert_close(dense_and_exact(40, work), 1e-8, 1e-10)
 
 
 def test_gradients_of_several_passes_add_up_until_zero_grad():
-    dense, exact = Net(nn.Parameter(table(20))), Net(RowParameter(table(20)))
-    for net, optimizer in (
-        (dense, torch.optim.Adam(dense.parameters(), **SETTINGS)),
-        (exact, ExactAdam(exact.parameters(), **SETTINGS)),
-    ):
+    def work(net, optimizer):
         for first, second, dropped in zip(*(random_batches(20, 12, seed) for seed in (1, 2, 3)), strict=True):
             net(dropped).sum().backward()
             optimizer.zero_grad()
             net(first).square().mean().backward()
             net(second[:, :1]).square().mean().backward()  # another number of columns
             optimizer.step()
-    exact.weight.catch_up()
-    torch.testing.assert_close(exact.weight.detach(), dense.weight.detach(), rtol=1e-7, atol=1e-9)
+
+    assert_close(dense_and_exact(20, work), 1e-7, 1e-9)
 
 
 def test_a_forward_pass_sees_rows_up_to_date():
@@ -239,12 +236,7 @@ def test_the_number_of_threads_changes_no_bit():
 
 def test_a_long_run_outgrows_the_first_table_of_sums(monkeypatch):
     monkeypatch.setattr("llp.optim.exact_adam.FIRST_CAPACITY", 10)
-    dense, exact = Net(nn.Parameter(table(40))), Net(RowParameter(table(40)))
-    batches = random_batches(40, 700)
-    train(dense, torch.optim.Adam(dense.parameters(), **SETTINGS), batches)
-    train(exact, ExactAdam(exact.parameters(), **SETTINGS), batches)
-    exact.weight.catch_up()
-    torch.testing.assert_close(exact.weight.detach(), dense.weight.detach(), rtol=1e-6, atol=1e-9)
+    assert_close(dense_and_exact(40, on(random_batches(40, 400))), 1e-6, 1e-9)
 
 
 def test_a_row_number_outside_the_table_is_refused():
@@ -278,17 +270,15 @@ def test_a_table_or_state_that_does_not_fit_is_refused():
 
 
 def test_weights_read_directly_at_every_step_are_followed():
-    # a penalty on all weights beside the sums of a few rows
-    dense, exact = Net(nn.Parameter(table(20))), Net(RowParameter(table(20)))
-    for net, optimizer in (
-        (dense, torch.optim.Adam(dense.parameters(), **SETTINGS)),
-        (exact, ExactAdam(exact.parameters(), **SETTINGS)),
-    ):
+    """A penalty on all weights beside the sums of a few rows."""
+
+    def work(net, optimizer):
         for rows in random_batches(20, 30):
             optimizer.zero_grad()
             (net(rows).square().mean() + 0.1 * net.weight.square().sum()).backward()
             optimizer.step()
-    torch.testing.assert_close(exact.weight.detach(), dense.weight.detach(), rtol=1e-9, atol=1e-12)
+
+    assert_close(dense_and_exact(20, work), 1e-9, 1e-12)
 
 
 def test_reading_rows_that_lag_behind_directly_is_refused():
@@ -302,13 +292,11 @@ def test_reading_rows_that_lag_behind_directly_is_refused():
 
 
 def test_a_second_step_takes_the_same_gradient_again():
-    # as torch's optimizers do until zero_grad
-    dense, exact = Net(nn.Parameter(table(20))), Net(RowParameter(table(20)))
-    for net, optimizer in (
-        (dense, torch.optim.Adam(dense.parameters(), **SETTINGS)),
-        (exact, ExactAdam(exact.parameters(), **SETTINGS)),
-    ):
+    """As torch's optimizers do until zero_grad."""
+
+    def work(net, optimizer):
         net(random_batches(20, 1)[0]).sum().backward()
         optimizer.step()
         optimizer.step()
-    torch.testing.assert_close(exact.weight.detach(), dense.weight.detach(), rtol=1e-10, atol=1e-13)
+
+    assert_close(dense_and_exact(20, work), 1e-10, 1e-13)
