@@ -89,7 +89,6 @@ def _train(parts: Parts, run: Run) -> RunRecord:
 
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
-    from llp.runs.start import start
     from llp.runs.tracking import track
     from llp.training.fitting import Plan
     from llp.training.selection import refits, selects_by
