@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from llp.results import statistics
 from llp.results.formats import BAG_KINDS, metric_title
-from llp.results.tables.significance import complete_rows
+from llp.results.tables.significance import ranking
 
 PROTOCOLS = {
     "paper": "Protocol paper: the epoch is selected on the test rows, so the scores are optimistic.",
@@ -53,16 +52,14 @@ def _winners(cells: pl.DataFrame, kind: str) -> str | None:
 
 
 def _ranks(cells: pl.DataFrame) -> str | None:
-    methods, scores = complete_rows(cells)
-    if len(methods) < 3 or len(scores) < 2:
+    found = ranking(cells)
+    if found is None:
         return None
-    ranked = statistics.ranks(scores, larger_is_better=cells["mode"][0] == "max")
-    order = sorted(zip(ranked.mean(axis=0).tolist(), methods, strict=True))
-    limit = statistics.critical_difference(len(methods), len(scores))
-    (best, leader), *rest = order
-    alike = [name for rank, name in rest if rank - best < limit]
+    best, *rest = found.mean
+    alike = [name for rank, name in zip(rest, found.methods[1:], strict=True) if rank - best < found.limit]
     apart = f"not told apart from it: {', '.join(alike)}" if alike else "all others are told apart from it"
-    return f"{leader} has the best mean rank, {best:.2f} over {len(scores)} bag datasets; at the 5 % level {apart}."
+    over = f"over {len(found.scores)} bag datasets; at the 5 % level {apart}."
+    return f"{found.methods[0]} has the best mean rank, {best:.2f} {over}"
 
 
 def _only_here(cells: pl.DataFrame, dataset: pl.DataFrame) -> list[str]:

@@ -1,6 +1,7 @@
 """Whether methods differ: by the folds of each bag dataset, and by their ranks over all of them."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -80,8 +81,21 @@ def against(best: str, runs: pl.DataFrame) -> dict[str, statistics.PairedTest]:
     return tests
 
 
-def complete_rows(cells: pl.DataFrame) -> tuple[list[str], NDArray[np.float64]]:
-    """Means on the bag datasets that all methods on bags have: the M methods by mean rank, and (bag datasets, M).
+class Ranking(NamedTuple):
+    """M methods on the n bag datasets that all have, by rising mean rank: means and ranks (n, M), mean ranks (M).
+
+    `limit` is Nemenyi's critical difference of the mean ranks.
+    """
+
+    methods: list[str]
+    scores: NDArray[np.float64]
+    ranks: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    limit: float
+
+
+def ranking(cells: pl.DataFrame) -> Ranking | None:
+    """Rank the methods on bags; None for fewer than two bag datasets or three methods.
 
     A method that lacks more than half of the bag datasets is left out, so that it costs the others none.
     """
@@ -91,44 +105,38 @@ def complete_rows(cells: pl.DataFrame) -> tuple[list[str], NDArray[np.float64]]:
     methods = [name for name in columns_of(chosen) if 2 * counts[name] > n_rows]
     mean = {(row, column): value for row, column, value in chosen.select("row", "column", "mean").iter_rows()}
     rows = [row for row in chosen["row"].unique(maintain_order=True) if all((row, name) in mean for name in methods)]
-    return methods, np.array([mean[row, name] for row in rows for name in methods]).reshape(len(rows), len(methods))
+    if len(methods) < 3 or len(rows) < 2:
+        return None
+    scores = np.array([[mean[row, name] for name in methods] for row in rows])
+    ranked = statistics.ranks(scores, larger_is_better=cells["mode"][0] == "max")
+    mean_rank = ranked.mean(axis=0)
+    order = np.argsort(mean_rank, kind="stable")
+    limit = statistics.critical_difference(len(methods), len(rows), _LEVEL)
+    return Ranking([methods[i] for i in order], scores[:, order], ranked[:, order], mean_rank[order], limit)
 
 
 def mean_ranks(cells: pl.DataFrame) -> Table | None:
     """Mean ranks, Friedman's test and critical differences; None for fewer than two bag datasets or three methods."""
-    methods, scores = complete_rows(cells)
-    if len(methods) < 3 or len(scores) < 2:
+    found = ranking(cells)
+    if found is None:
         return None
-    larger = cells["mode"][0] == "max"
-    ranked = statistics.ranks(scores, larger_is_better=larger)
-    test = statistics.friedman(ranked)
-    limit = statistics.critical_difference(len(methods), len(scores), _LEVEL)
-    order = np.argsort(ranked.mean(axis=0), kind="stable")
-    first = order[0]
-    signed = (scores[:, [first]] - scores) * (1 if larger else -1)
-    p = statistics.holm([math.nan if i == first else statistics.wilcoxon_p(signed[:, i]) for i in range(len(methods))])
-    rows = []
-    for i in order:
-        behind = float(ranked[:, i].mean() - ranked[:, first].mean())
-        rows.append([
-            Cell(methods[i]), Cell.number(float(ranked[:, i].mean()), ".2f"),
-            Cell.number(float((ranked[:, i] == 1).sum()), ".0f"),
-            Cell.number(float(np.median(signed[:, i])), f".{decimals_of(cells)}f"),
-            Cell.number(p[i], ".3g"), Cell(MISSING if i == first else "yes" if behind >= limit else "no"),
-        ])  # fmt: skip
+    signed = (found.scores[:, [0]] - found.scores) * (1 if cells["mode"][0] == "max" else -1)
+    p = statistics.holm([math.nan, *(statistics.wilcoxon_p(behind) for behind in signed.T[1:])])
+    rows = [
+        [
+            Cell(method), Cell.number(found.mean[i], ".2f"), Cell.number((found.ranks[:, i] == 1).sum(), ".0f"),
+            Cell.number(float(np.median(signed[:, i])), f".{decimals_of(cells)}f"), Cell.number(p[i], ".3g"),
+            Cell("yes" if found.mean[i] - found.mean[0] >= found.limit else "no") if i else Cell(MISSING),
+        ]
+        for i, method in enumerate(found.methods)
+    ]  # fmt: skip
     notes = [
-        f"{len(scores)} bag datasets that all {len(methods)} methods have. {_said(test)} Nemenyi's critical difference "
-        f"of mean ranks at {_LEVEL}: {limit:.2f}. Wilcoxon's signed-rank test against the first method, by Holm's "
-        "steps.",
+        f"{len(found.scores)} bag datasets that all {len(found.methods)} methods have. "
+        f"{_said(statistics.friedman(found.ranks))} Nemenyi's critical difference of mean ranks at {_LEVEL}: "
+        f"{found.limit:.2f}. Wilcoxon's signed-rank test against the first method, by Holm's steps.",
     ]
-    columns = [
-        "method",
-        "mean rank",
-        "first on",
-        "median behind the first",
-        "p (Holm)",
-        "beyond the critical difference",
-    ]
+    columns = ["method", "mean rank", "first on", "median behind the first", "p (Holm)"]
+    columns.append("beyond the critical difference")
     return Table(f"{heading(cells)}: ranks over the bag datasets", columns, rows, notes)
 
 

@@ -169,16 +169,16 @@ def test_the_test_of_ranks_is_told_in_words_where_it_has_no_number(tmp_path, sco
 def test_a_method_with_few_datasets_costs_the_others_none(tmp_path):
     write_grid(tmp_path, keys=KEYS, methods=METHODS[:4], folds=2, curves=False)
     write_grid(tmp_path, keys=KEYS[:1], methods=["upm"], folds=2, curves=False)
-    methods, wide = significance.complete_rows(contents_of(tmp_path).cells)
-    assert (sorted(methods), len(wide)) == (sorted(METHODS[:4]), 6)
+    found = significance.ranking(contents_of(tmp_path).cells)
+    assert (sorted(found.methods), len(found.scores)) == (sorted(METHODS[:4]), 6)
 
 
 @pytest.mark.parametrize("name", ["row", "column", "*", "^m.*$", "mean"])
 def test_a_method_of_any_name_has_its_rank(tmp_path, name):
     write_grid(tmp_path, keys=KEYS, methods=[name, *METHODS[1:4]], folds=2, curves=False)
     cells = contents_of(tmp_path).cells
-    methods, means = significance.complete_rows(cells)
-    assert (set(methods), means.shape) == ({name, *METHODS[1:4]}, (6, 4))
+    found = significance.ranking(cells)
+    assert (set(found.methods), found.scores.shape) == ({name, *METHODS[1:4]}, (6, 4))
     assert len(significance.mean_ranks(cells).rows) == 4
 
 
