@@ -42,7 +42,7 @@ def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
 def table_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, for each grouping key mean ± sample standard deviation and epochs.
 
-    The deviation is left out where there is one run. Of several learning rates the chosen one is told.
+    The deviation is left out where there is one run. Of several learning rates the chosen one is named.
 
     Methods stand in the order of the first key's mean, the best first.
     """
@@ -151,7 +151,7 @@ def _relative(times: Mapping[tuple[str, str], float], unit: str) -> dict[str, fl
 def repicked_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     """Make a Markdown table: a row per method on bags, its mean in each bag dataset at the epochs that `upm` picks.
 
-    Epochs are picked in the curves of the same runs, so of models before they are trained anew on all bags; a method
+    Epochs are picked in the curves of the same runs, so of models before they are trained again on all bags; a method
     that trains nothing has its own value. Methods stand by mean rank.
     """
     both = looks.filter(pl.col("test_auc").is_not_null() & pl.col(CRITERIA["upm"]).is_not_null())

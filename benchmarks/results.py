@@ -1,6 +1,6 @@
 """The result tables of the pages, made from run records that are committed beside them.
 
-`python -m benchmarks.results` writes the tables of `docs/*.md` anew, each between `<!-- KIND: NAME -->` and
+`python -m benchmarks.results` writes the tables of `docs/*.md` again, each between `<!-- KIND: NAME -->` and
 `<!-- end -->`, where the kind is
 
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
@@ -14,8 +14,8 @@
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
 `python -m benchmarks.results NAME FOLDER` first keeps the records of all finished runs below a folder as
 `docs/results/NAME.jsonl`, a line per run, and their curves, where they hold a test AUC beside the criteria, as
-`docs/results/NAME.csv`, a line per look. Of runs at several learning rates those at the rate that held-out bags chose
-are shown, as `llp.report learning_rate=held_out` does.
+`docs/results/NAME.csv`, a line per evaluation. Of runs at several learning rates those at the rate that held-out bags
+chose are shown, as `llp.report learning_rate=held_out` does.
 """
 
 import re
@@ -98,7 +98,7 @@ def keep(folder: Path, path: Path) -> None:
 
 
 def _looks(record: RunRecord, place: Path) -> pl.DataFrame:
-    """The looks at a run's model by which an epoch may be picked, none where its curve has no test AUC beside them."""
+    """The evaluations of a run by which an epoch may be picked, none where its curve has no test AUC beside them."""
     columns = pl.DataFrame(read_columns(place, OF_LOOK), schema={name: LOOKS[name] for name in OF_LOOK}).fill_nan(None)
     looks = columns.filter(pl.col("test_auc").is_not_null() & pl.any_horizontal(pl.col(OF_LOOK[1:]).is_not_null()))
     return looks.select(*(pl.lit(getattr(record, name)).alias(name) for name in OF_RUN), *OF_LOOK)
@@ -195,7 +195,7 @@ def main() -> None:
 
 
 def write_pages() -> None:
-    """Write the tables of all pages anew.
+    """Write the tables of all pages again.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def write_pages() -> None:
     made = {page: with_tables(text) for page, text in texts.items()}
     for page, text in made.items():
         if text != texts[page]:
-            print(f"{page}: tables made anew")
+            print(f"{page}: tables written again")
             write_atomically(page, partial(Path.write_text, data=text))
 
 

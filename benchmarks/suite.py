@@ -2,7 +2,7 @@
 
 For each of its two experiments, labels 0 and 1 and real ones: every method with each learning rate on fold 0, then all
 folds and seeds at the rate whose held-out loss was least there. What is finished is not trained again, so the same
-command goes on where it was cut off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a part; other overrides, of
+command resumes where it was cut off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a part; other overrides, of
 one value each but fold and seed, go to every multirun.
 """
 

@@ -27,7 +27,7 @@ def full_vocabulary(rows: int, outputs_dir: Path, *overrides: str) -> list[str]:
 
 
 def curve_of(*overrides: str) -> pl.DataFrame:
-    """Run a point anew and read its epochs' curve."""
+    """Run a point again and read its epochs' curve."""
     config = compose_config(*overrides, "force=true")
     run = Run.of(config.identity, open_table(config.dataset, config.data_dir), config.outputs_dir)
     run_one(config)

@@ -1,8 +1,8 @@
-"""Measure what bag datasets are made of: `python -m llp.analyze dataset=flights`.
+"""Measure bag datasets: `python -m llp.analyze dataset=flights`.
 
 Every grouping key of a dataset up to a size, with random and fixed-size bags beside them: one row of measures each,
-in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures. An analysis that was cut off goes on
-where it was.
+in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures. An analysis that was cut off
+is resumed by the same command.
 """
 
 from llp import machine, signals

@@ -113,7 +113,7 @@ def _closing(collected: Collected) -> list[str]:
     """Completeness, failures with their reason, and records that were left out."""
     line = f"Runs: {len(collected.runs)} finished, {len(collected.failed)} failed"
     if unfinished := len(collected.left) - len(collected.failed):
-        line += f", {unfinished} running or cut off (the same command goes on with them)"
+        line += f", {unfinished} running or cut off (the same command resumes them)"
     if not len(collected.runs):
         line += f"; train some: {_TRAIN}"
     lines = [line]

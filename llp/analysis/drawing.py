@@ -1,4 +1,4 @@
-"""How figures look and how they are written: PNG and SVG, readable in print and with any colour vision."""
+"""Style and files of figures: PNG and SVG, readable in print and with any colour vision."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How hard a bag dataset is to learn from: measures of its bag sizes and label proportions.
+"""Hardness of bag datasets: measures of its bag sizes and label proportions.
 
 They follow LLP-Bench (arXiv 2310.10096, section on bag datasets and their characteristics), whose names are
 LabelPropStdev (`std_label_proportion`), MeanBagSize (`mean_bag_size`) and CumuBagSizeDist (`bag_size_p50`, `_p70`,
@@ -70,7 +70,7 @@ def value_at(ordered: NDArray[np.float64] | NDArray[np.int64], permille: int) ->
 
 
 def percentile_name(permille: int) -> str:
-    """How a percentile is written in a measure's name: p50, p99_9."""
+    """Name of a percentile in a measure's name: p50, p99_9."""
     return f"p{permille / 10:g}".replace(".", "_")
 
 

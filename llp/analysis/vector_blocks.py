@@ -1,4 +1,4 @@
-"""Instance vectors as blocks, one per column, and what their separations in ℓ₂² need of each bag.
+"""Instance vectors as blocks, one per column, and the moments of bags from which separations in ℓ₂² follow.
 
 An instance's vector is a concatenation of one block per column, and squared norms and inner products are sums over the
 blocks, so columns are taken one at a time: rows × dims never exists, and bags × dims only for one column.
@@ -22,7 +22,7 @@ Pairs = NDArray[np.uint32 | np.uint64]
 
 @dataclass(frozen=True)
 class Moments:
-    """What the separations in ℓ₂² need of K bags, for one block of the vectors or the sum over blocks.
+    """Moments of K bags from which separations in ℓ₂² follow, for one block of the vectors or the sum over blocks.
 
     Attributes
     ----------

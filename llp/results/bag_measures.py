@@ -60,7 +60,7 @@ def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFram
 
 
 def trends(joined: pl.DataFrame) -> pl.DataFrame:
-    """How each method's mean goes with each measure of hardness, and which bag datasets stand apart.
+    """Trend of each method's mean with each measure of hardness, and the bag datasets that stand apart.
 
     The trend is Theil's and Sen's line (the median of all pairwise slopes) of the mean over the datasets' ranks in
     the measure; a dataset stands apart where it lies more than `FAR` robust standard deviations (1.4826 times the

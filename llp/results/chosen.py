@@ -1,4 +1,4 @@
-"""What a report is asked to be about: datasets, grouping keys, methods, an experiment's points."""
+"""Subjects of a report: datasets, grouping keys, methods, an experiment's points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -51,19 +51,16 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "n_train_instances": (pl.Int64, attrgetter("n_train_instances")),
     "n_test_instances": (pl.Int64, attrgetter("n_test_instances")),
     "early_stopped": (pl.Boolean, lambda record: record.stages[-1].early_stopped),
-    "evaluate_every": (pl.Float64, _evaluate_every),  # epochs between two looks, which `epochs` and `best_epoch` count
+    "evaluate_every": (pl.Float64, _evaluate_every),  # epochs between the evaluations that `best_epoch` counts
     "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
-    "start": (
-        pl.String,
-        lambda record: _start(record.config),
-    ),  # where scores start: of before, as the authors' code does
+    "start": (pl.String, lambda record: _start(record.config)),  # where scores start; before, as the authors' code does
     "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }
 
 
 @dataclass(frozen=True)
 class GridPoints:
-    """What a multirun has asked for: its name, the experiment that it is of, if any, and its points."""
+    """Points that a multirun asked for, with its name and the experiment that it is of, if any."""
 
     name: str
     experiment: str | None
@@ -72,7 +69,7 @@ class GridPoints:
 
 @dataclass(frozen=True)
 class Collected:
-    """What an outputs folder holds.
+    """Contents of an outputs folder.
 
     Attributes
     ----------
@@ -144,7 +141,7 @@ def collect(outputs_dir: Path) -> Collected:
 
 
 def collect_records(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
-    """What `collect` gives of finished runs whose records are at hand, each with its folder."""
+    """Collect finished runs whose records are at hand, each with its folder."""
     rows: dict[tuple[int, int, int], dict[str, Any]] = {}
     numbers: dict[frozenset[tuple[str, str]], int] = {}
     problems = []

@@ -1,4 +1,4 @@
-"""What a report holds: the name of each table and figure, and the function that makes it.
+"""Contents of a report: the name of each table and figure, and the function that makes it.
 
 A function returns None where there is nothing to show: no random bags, labels without Cramér's V, too few datasets.
 """

@@ -1,4 +1,4 @@
-"""Learning curves: the measures of every look at a model, as runs leave them in `metrics.csv`."""
+"""Learning curves: the measures of every evaluation, as runs leave them in `metrics.csv`."""
 
 import csv
 import math
@@ -7,20 +7,20 @@ from pathlib import Path
 
 
 def read_curve(folder: Path, metric: str) -> list[float]:
-    """The test metric of each look, NaN where it is undefined; empty where there is no curve that can be read."""
+    """The test metric of each evaluation, NaN where it is undefined; empty where there is no curve that can be read."""
     return read_columns(folder, [f"test_{metric}"])[f"test_{metric}"]
 
 
 def unit(evaluate_every: Iterable[float]) -> str:
-    """What a curve counts, by the epochs between two looks at the models.
+    """Unit of a curve's steps, by the epochs between two evaluations.
 
     >>> unit([1.0, 1.0]), unit([0.25]), unit([0.25, 1.0])
-    ('epoch', 'look at the model, every 0.25 epochs', 'look at the model')
+    ('epoch', 'evaluation, every 0.25 epochs', 'evaluation')
     """
     apart = set(evaluate_every)
     if apart == {1.0}:
         return "epoch"
-    return "look at the model" + (f", every {apart.pop():g} epochs" if len(apart) == 1 else "")
+    return "evaluation" + (f", every {apart.pop():g} epochs" if len(apart) == 1 else "")
 
 
 def read_columns(folder: Path, names: Sequence[str]) -> dict[str, list[float]]:

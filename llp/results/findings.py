@@ -1,4 +1,4 @@
-"""What scores say, in sentences: which method wins where, how sure that is, how the runs were made."""
+"""Findings in sentences: which method wins where, how sure that is, how the runs were made."""
 
 from collections.abc import Sequence
 

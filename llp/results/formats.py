@@ -1,4 +1,4 @@
-"""How cells, metrics and datasets are named and written in tables and figures."""
+"""Names and texts of cells, metrics and datasets in tables and figures."""
 
 import math
 from typing import Any
@@ -75,7 +75,7 @@ def decimals_of(cells: pl.DataFrame) -> int:
 
 
 def notes_on(cells: pl.DataFrame) -> list[str]:
-    """What a reader must know about means of these cells."""
+    """Notes that a reader of these cells' means needs."""
     direction = "higher" if cells["mode"][0] == "max" else "lower"
     notes = [
         f"Mean ± sample standard deviation (ddof 1) over the runs of a cell, folds × seeds: {N_FOLDS} folds and one "

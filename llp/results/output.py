@@ -13,7 +13,7 @@ from llp.results.table import as_markdown, frame_to_csv, to_csv, to_latex, to_ma
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """What a report has written.
+    """Files that a report has written.
 
     Attributes
     ----------

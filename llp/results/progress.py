@@ -1,4 +1,4 @@
-"""How far grids are: which were started, at what rate their runs end, and how long the rest takes."""
+"""Progress of grids: which were started, at what rate their runs end, and how long the rest takes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from statistics import fmean
 from llp.runs.book import PointState, RunState, StartedGrid, read_asked
 from llp.runs.point import Point
 
-RECENT_SECONDS = 3600  # of the runs whose rate is told
+RECENT_SECONDS = 3600  # over which the rate is measured
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How fast runs ended lately.
+    """Rate at which runs ended lately.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def of_experiment(name: str, grids: Iterable[StartedGrid]) -> list[StartedGrid]:
 
 
 def rate(points: Sequence[PointState]) -> Rate | None:
-    """How fast runs ended in the hour up to the last end; None where no run has ended."""
+    """Rate at which runs ended in the hour up to the last end; None where no run has ended."""
     spans = []
     for one in points:
         if one.record is not None and one.record.seconds > 0:
@@ -64,7 +64,7 @@ def rate(points: Sequence[PointState]) -> Rate | None:
 
 
 def seconds_left(points: Sequence[PointState], at_once: float) -> float | None:
-    """How long the points that are left take, by what measured runs took; None where none is measured.
+    """Seconds that the points that are left take, by what measured runs took; None where none is measured.
 
     A point takes the mean of the runs of its method on its bag dataset, else of its method, else of all.
 

@@ -103,11 +103,11 @@ def differing_settings(cells: pl.DataFrame, configs: Sequence[Config]) -> list[s
                 for column, value in values.items():
                     if column not in found[path][value]:
                         found[path][value].append(column)
-    told = [_sentence(path, found[path]) for path in _telling(found)]
-    if not told:
+    said = [_sentence(path, found[path]) for path in _telling(found)]
+    if not said:
         return []
-    more = f", and {len(told) - _MOST_SETTINGS} more" if len(told) > _MOST_SETTINGS else ""
-    return [f"The methods differ in more than themselves: {'; '.join(told[:_MOST_SETTINGS])}{more}."]
+    more = f", and {len(said) - _MOST_SETTINGS} more" if len(said) > _MOST_SETTINGS else ""
+    return [f"The methods differ in more than themselves: {'; '.join(said[:_MOST_SETTINGS])}{more}."]
 
 
 def _telling(found: dict[str, dict[str, list[str]]]) -> Iterable[str]:

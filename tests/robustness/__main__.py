@@ -21,8 +21,9 @@ LONGEST = 230
 HEAD = """# Robustness: what is said of wrong inputs and of faults
 
 Made by `python -m tests.robustness`; the tests hold the page against it. A wrong input is refused in one line that says
-what was given, what is expected and an example, before any work and with exit code 1. A fault of the machine is told in
-a line too, with its place; what was finished stays, and the same command goes on. None ends in a traceback.
+what was given, what is expected and an example, before any work and with exit code 1. A fault of the machine is
+reported as a one-line error too, with its place; what was finished stays, and the same command resumes the rest. None
+ends in a traceback.
 
 ## Wrong inputs
 

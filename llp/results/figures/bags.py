@@ -1,4 +1,4 @@
-"""How well the predicted proportions of bags are those that were stated: where bags alone measure the runs."""
+"""Calibration of the predicted proportions of bags, where bags alone measure the runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Learning curves: the metric at every look at the models, per bag dataset and method."""
+"""Learning curves: the metric at every evaluation, per bag dataset and method."""
 
 from itertools import chain
 from typing import TYPE_CHECKING

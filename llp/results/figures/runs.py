@@ -1,4 +1,4 @@
-"""What figures of runs share: how a method looks, which way is better, and panels by bag dataset."""
+"""Parts that figures of runs share: the look of a method, which way is better, panels by bag dataset."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -31,7 +31,7 @@ def direction(cells: pl.DataFrame) -> str:
 def read_first(
     cells: pl.DataFrame, runs: pl.DataFrame, read: Callable[[Path], Read | None]
 ) -> dict[str, dict[str, list[Read]]]:
-    """What is read of the folders of the first bag datasets' runs: by row, and by column in the order of methods."""
+    """Read the folders of the first bag datasets' runs: by row, and by column in the order of methods."""
     first, methods = cells["row"].unique(maintain_order=True).to_list()[:MOST_PANELS], columns_of(cells)
     found: dict[str, dict[str, list[Read]]] = {row: {method: [] for method in methods} for row in first}
     for row, column, folder in runs.filter(pl.col("row").is_in(first)).select("row", "column", "folder").iter_rows():

@@ -130,7 +130,7 @@ def _legend(figure: "Figure", cells: pl.DataFrame) -> None:
 
 
 def _heat_map(cells: pl.DataFrame) -> "Figure":
-    """How far each mean is behind the best of its row, relative to the spread of the row's methods."""
+    """Distance of each mean from the best of its row, relative to the spread of the row's methods."""
     from matplotlib.colors import PowerNorm
 
     methods, rows = columns_of(cells), cells["row"].unique(maintain_order=True).to_list()

@@ -71,7 +71,7 @@ def _run(run: dict[str, Any], outputs_dir: Path) -> list[Any]:
 
 
 def _told_apart(configs: Sequence[Config]) -> tuple[Config, list[Config]]:
-    """What all configurations share, and what each has besides, in the order of their names."""
+    """Settings that all configurations share, and those that each has besides, in the order of their names."""
     counts = Counter(setting for config in configs for setting in config.items())
     common = dict(sorted(setting for setting, n in counts.items() if n == len(configs)))
     return common, [{path: config[path] for path in sorted(config) if path not in common} for config in configs]

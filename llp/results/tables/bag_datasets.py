@@ -1,4 +1,4 @@
-"""What the bag datasets of a benchmark are made of: columns of an analysis, as the benchmark's tables show them."""
+"""Bag datasets of a benchmark: columns of an analysis, as the benchmark's tables show them."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How much of a grid is there: finished, failed, cut off and missing runs of every cell."""
+"""Completeness of a grid: finished, failed, cut off and missing runs of every cell."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from llp.runs.point import Point
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a dataset is there: what became of its points, and what grids asked for."""
+    """Completeness of a dataset: what became of its points, and what grids asked for."""
 
     dataset: str
     states: Mapping[Point, RunState]
@@ -29,17 +29,17 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """How many are finished."""
+        """Number of finished points."""
         return self.counts(self.states)[0]
 
     def counts(self, points: Iterable[Point]) -> tuple[int, int, int, int]:
-        """How many of some points are finished, failed, running or cut off, and were never started."""
+        """Numbers of points that are finished, failed, running or cut off, and never started."""
         n = Counter(self.states[point] for point in points)
         return n[RunState.DONE], n[RunState.FAILED], n[RunState.RUNNING] + n[RunState.CUT_OFF], n[RunState.MISSING]
 
 
 def progress(collected: Collected, dataset: str) -> Progress:
-    """What became of the points of a dataset.
+    """State of each point of a dataset.
 
     Expected are the points that grids asked for and those that were started. Where no grid asked for any, every
     combination of the started folds, seeds, keys and methods is expected.
@@ -65,7 +65,7 @@ def progress(collected: Collected, dataset: str) -> Progress:
 
 
 def grids(found: Progress) -> Table | None:
-    """What became of each grid that was started; None where none was."""
+    """Counts of each grid that was started; None where none was."""
     if not found.grids:
         return None
     rows = [

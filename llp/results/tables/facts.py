@@ -17,7 +17,7 @@ from llp.results.tables.scores import on_several_keys
 
 
 def facts(cells: pl.DataFrame | None, analysis: pl.DataFrame | None, dataset: str) -> Table:
-    """What is published in words, and ours beside it where it is there."""
+    """Published facts, and our answers where there are any."""
     own, rows = comparable(cells, dataset), []
     for fact, value, where, question in published.facts(dataset).iter_rows():
         shown = f"{int(value):,}" if value.isdecimal() else value.replace(" ", ", ")

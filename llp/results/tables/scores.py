@@ -104,7 +104,7 @@ def on_several_keys(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def training(cells: pl.DataFrame) -> Table:
-    """What training did, per method over all its runs: metric before it, epochs, early stops, seconds."""
+    """Training of each method over all its runs: metric before it, epochs, early stops, seconds."""
     decimals = decimals_of(cells)
     metric = metric_title(cells)
     total = pl.col("n_runs").sum()

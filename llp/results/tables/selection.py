@@ -1,4 +1,4 @@
-"""How well an epoch is picked without test labels: by each criterion that `protocol.select_by` may name."""
+"""Quality of the epochs picked without test labels: by each criterion that `protocol.select_by` may name."""
 
 import math
 from collections import defaultdict
@@ -12,21 +12,21 @@ from llp.results.formats import BAG_KINDS, columns_of, heading
 from llp.results.table import MISSING, Cell, Table
 
 CRITERIA = {"bag_loss": "held_out_loss"} | {name: f"held_out_{name}" for name in ("upm", "debiased", "easy_llp")}
-"""What `protocol.select_by` may name, and its column in a run's curve: the least value picks."""
+"""Values of `protocol.select_by` and their columns in a run's curve: the least value picks."""
 
-EARLY = "best at the first look"
-"""Column of the runs whose best test AUC is that of the first look."""
+EARLY = "best at the first evaluation"
+"""Column of the runs whose best test AUC is that of the first evaluation."""
 
 NEAR = 0.005
 """So far below the best AUC of the curve an epoch is a good pick."""
 
 
 CurveColumns = Mapping[str, Sequence[float]]
-"""Columns of a run's curve, a value a look."""
+"""Columns of a run's curve, a value per evaluation."""
 
 
 def lost(curve: CurveColumns, criterion: str) -> float | None:
-    """What a criterion's pick has less than the best test AUC of a curve; None where the curve does not have both.
+    """Test AUC that a criterion's pick loses to the best of a curve; None where the curve does not have both.
 
     >>> lost({"test_auc": [0.5, 0.75, 0.625], "held_out_upm": [3.0, 2.0, 1.0]}, "upm")
     0.125
@@ -48,9 +48,9 @@ def curve_of(folder: str) -> CurveColumns:
 def selection(
     cells: pl.DataFrame, runs: pl.DataFrame, curve_of: Callable[[str], CurveColumns] = curve_of
 ) -> Table | None:
-    """How often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
+    """Count how often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
-    Beside it, how often that AUC is the first look's: such runs may have been better still before it
+    Beside it, how often that AUC is the first evaluation's: such runs may have been better still before it
     (`trainer.evaluate_every`). Last come all methods with every criterion together, on each kind of bags.
 
     Parameters
@@ -89,7 +89,7 @@ def selection(
 
 
 def good_picks(losses: Sequence[float]) -> Cell:
-    """How many of some picks are good, and in brackets what the mean pick loses."""
+    """Number of good picks, and in brackets the mean AUC that the picks lose."""
     if not losses:
         return Cell(MISSING)
     good = sum(loss <= NEAR for loss in losses)

@@ -61,7 +61,7 @@ def _clusters(analysis: pl.DataFrame | None) -> dict[str, str]:
 
 
 def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
-    """How each method goes with each measure of hardness, and the bag datasets apart; None where there are too few."""
+    """Trends of each method with the measures of hardness, and their outliers; None where there are too few."""
     if analysis is None:
         return None
     found = trends(against_hardness(cells, analysis))

@@ -19,7 +19,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_tables_of_a_page_are_made_from_its_records(page):
     text = page.read_text()
-    assert text == with_tables(text), "write the tables anew: python -m benchmarks.results"
+    assert text == with_tables(text), "write the tables again: python -m benchmarks.results"
 
 
 def test_records_and_tables_belong_together():

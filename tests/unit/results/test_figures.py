@@ -110,10 +110,10 @@ def test_ticks_of_learning_curves_are_whole_looks(tmp_path, n):
 def test_looks_more_frequent_than_an_epoch_are_said(tmp_path):
     config = {"trainer": {"evaluate_every": 0.25}}
     figure = learning_curves(tmp_path, [[0.5, 0.6, 0.7]], config=config)
-    assert figure.axes[0].get_xlabel() == "look at the model, every 0.25 epochs"
+    assert figure.axes[0].get_xlabel() == "evaluation, every 0.25 epochs"
     part = contents_of(tmp_path)
     page = page_data(Report(tmp_path, part.runs, part.cells, collect(tmp_path).configs))
-    assert [cell["unit"] for cell in page["cells"].values()] == ["look at the model, every 0.25 epochs"]
+    assert [cell["unit"] for cell in page["cells"].values()] == ["evaluation, every 0.25 epochs"]
 
 
 @pytest.mark.parametrize(("metric", "curves"), [

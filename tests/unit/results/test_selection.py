@@ -38,7 +38,7 @@ def test_picks_are_counted_by_method_and_criterion(tmp_path):
     write(tmp_path, 0, {"test_auc": AUC, "held_out_loss": [1, 2, 3, 4]}, method="instance_bce")
     table = table_of(tmp_path)
     shown = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
-    assert table.columns == ["method", "bag_loss", "upm", "debiased", "easy_llp", "best at the first look"]
+    assert table.columns == ["method", "bag_loss", "upm", "debiased", "easy_llp", "best at the first evaluation"]
     assert shown["dllp_bce"] == ["1 of 2 (0.0265)", "2 of 2 (0.0030)", "–", "–", "1 of 2"]
     assert shown["instance_bce"] == ["0 of 1 (0.1000)", "–", "–", "–", "0 of 1"]
 
