@@ -19,7 +19,7 @@ from llp.analysis.measurer import Measurer, feature_keys
 from llp.analysis.space import Space, multi_hot_space
 from llp.analysis.vector_blocks import Embedded
 from llp.config.composition import register
-from llp.data.bags import GroupingKey
+from llp.data.keys import RandomKey
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 
@@ -59,7 +59,7 @@ def measure_separations(store: Path) -> list[Measured]:
     columns = [read_column(table, name) for name in table.categorical_names]
     embedded = [Embedded(c.codes, rng.standard_normal((c.vocab_size, EMBEDDING_DIM), np.float32)) for c in columns]
     width = f"{len(columns)} × {EMBEDDING_DIM}"
-    key = GroupingKey("random", bag_size=256, seed=0)
+    key = RandomKey(bag_size=256, seed=0)
     lines = []
     for name, space in ((width, Space("embedded", embedded)), ("multi-hot", multi_hot_space(table))):
         begin, busy = time.perf_counter(), time.process_time()

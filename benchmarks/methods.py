@@ -21,10 +21,10 @@ from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
-from llp.data.bags import GroupingKey, make_bags
+from llp.data.bags import make_bags
 from llp.data.batch import BagBatch
-from llp.data.build_bags import FoldBags
 from llp.data.datamodule import LLPDataModule
+from llp.data.keys import FoldBags, RandomKey
 from llp.data.minibatches import gather_bags
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
@@ -63,7 +63,7 @@ def one_minibatch(table: InstanceTable) -> LLPDataModule:
     bags = make_bags(rows, np.concatenate([[0], np.cumsum(SIZES)]), table.label)
     return LLPDataModule(
         table=table,
-        key=GroupingKey("random", bag_size=250),
+        key=RandomKey(bag_size=250, seed=0),
         fold_bags=FoldBags(bags, rows[:1]),
         protocol="paper",
         held_out=0.0,

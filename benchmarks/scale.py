@@ -23,7 +23,6 @@ from benchmarks.measuring import Measured, compose_config, in_fresh_process, pea
 from benchmarks.prepare import CTR_OPTIONS, Cost, prepare_once
 from llp.analysis.measurer import Measurer, feature_keys
 from llp.config.composition import register
-from llp.data.build_bags import build_fold
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, raw_synthetic
 from llp.machine import cores
@@ -74,7 +73,7 @@ def bags_of(folder: Path, key: str) -> Cost:
     register()
     config = scale_config(folder, f"grouping_key={key}")
     table = InstanceTable.open(folder / "criteo_ctr")
-    return cost_of(lambda: build_fold(table, config.grouping_key, 0))
+    return cost_of(lambda: config.grouping_key.fold_bags(table, 0))
 
 
 def count(folder: Path) -> Cost:

@@ -30,7 +30,6 @@ from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import options
 from llp.data.batch import BagBatch
-from llp.data.build_bags import build_fold
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.metrics.on_device import epoch_measures
@@ -51,7 +50,7 @@ def measure_data(config: TrainConfig, table: InstanceTable) -> list[Measured]:
     """Bag building and the data module alone, with the memory that they take above what was there before."""
     before = anonymous_bytes()
     with peak_anonymous() as peak:
-        bags_seconds = best_seconds(lambda: build_fold(table, config.grouping_key, 0))
+        bags_seconds = best_seconds(lambda: config.grouping_key.fold_bags(table, 0))
         data = Parts(config, table).data(instance_labels=False)
         table.categorical.sum()  # a first reading warms the page cache
 

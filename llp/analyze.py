@@ -14,7 +14,6 @@ if __name__ == "__main__":
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +35,10 @@ from llp.config.commands import AnalyzeConfig
 from llp.config.grouping_keys import named_key
 from llp.config.hydra_main import command_of
 from llp.config.own_code import placed_errors
-from llp.data.bags import GroupingKey
+from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
-from llp.errors import invalid
+from llp.errors import InputError, invalid
 from llp.files import folder_name, write_atomically, writing_in
 from llp.results.table import frame_to_csv, show
 from llp.results.tables import bag_datasets
@@ -87,12 +86,14 @@ def measure_all(config: AnalyzeConfig, table: InstanceTable, folder: Path) -> li
     space = make_space(config.space, table)
     measurer = Measurer(table, folder / "keys", config.threads)
     keys = feature_keys(config.dataset.key_columns, config.key_size, config.low_thresh, config.high_thresh)
-    counted = dict(zip(keys, track(measurer.count_all(keys), "counting  ", len(keys)), strict=True))
+    counted: dict[GroupingKey, Measures] = dict(
+        zip(keys, track(measurer.count_all(keys), "counting  ", len(keys)), strict=True)
+    )
     benchmark = [key for key in keys if is_kept(counted[key], config.instance_thresh)]
     kept = set(benchmark)
     log.info("%d of %d grouping keys keep at least %g %%", len(benchmark), len(keys), config.instance_thresh)
 
-    others = run_keys(config.grouping_key.columns, config.bag_sizes, config.bag_seed)
+    others = run_keys(config.grouping_key.options.get("columns", ()), config.bag_sizes, config.bag_seed)
     bagged = [*benchmark, *others]
     progress = track(measurer.bag_all(bagged, space, config.metric, config.metric_limit), "separating", len(bagged))
     separated = dict(zip(bagged, progress, strict=True))
@@ -129,18 +130,18 @@ def matrix_keys(config: AnalyzeConfig) -> list[GroupingKey]:
     InputError
         A key has columns that the dataset lacks, or that are not in order; or there is no space to measure it in.
     """
-    keys = []
+    keys, limits = [], {"low_thresh": config.low_thresh, "high_thresh": config.high_thresh, "seed": config.bag_seed}
     for name in config.matrix or ():
         # the key of grouping_key may have options that no name tells
         own = name == config.grouping_key.name
         key = config.grouping_key if own else named_key(name, config.dataset.key_columns)
-        if key.kind == "prior" and key.column is None and key.scores is None:
-            raise invalid("matrix", name, "a key without a prior prediction, or that of grouping_key", "random_64")
+        try:
+            key.check()
+        except InputError:
+            expected = "a key that its name tells whole, or that of grouping_key"
+            raise invalid("matrix", name, expected, "random_64") from None
         check_columns("matrix", key, config.dataset)
-        if key.kind == "feature":
-            keys.append(replace(key, low_thresh=config.low_thresh, high_thresh=config.high_thresh))
-        else:
-            keys.append(replace(key, seed=config.bag_seed))
+        keys.append(key.model_copy(update={name: limits[name] for name in limits.keys() & key.options.keys()}))
     if keys and config.space == "none":
         raise invalid("space", "none", "multi_hot or the folder of a finished run, for a matrix", "multi_hot")
     return keys

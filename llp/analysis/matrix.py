@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from llp.analysis.measurer import CLOSED_FORM
 from llp.analysis.separation import bag_sep_matrix, squared_euclidean_matrix
 from llp.analysis.space import Space
-from llp.data.bags import Bags, GroupingKey
-from llp.data.build_bags import build_all
+from llp.data.bags import Bags
+from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name, write_atomically
@@ -55,7 +55,7 @@ def measure_matrix(
     InputError
         The key keeps less than two bags, or too many instances for the metric.
     """
-    every = build_all(table, key)
+    every = key.all_bags(table)
     if len(every) < 2:
         raise InputError(f"Invalid matrix={key.name}: expected a key of two bags or more, and it keeps {len(every)}")
     bags = every.select(evenly_spaced(every, most_bags))

@@ -11,7 +11,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,27 +32,30 @@ from llp.analysis.separation import (
 from llp.analysis.space import Space
 from llp.analysis.stored import read_measures, write_measures
 from llp.analysis.vector_blocks import moments, sum_of_moments
-from llp.data.bags import Bags, GroupingKey
-from llp.data.build_bags import build_all
+from llp.data.bags import Bags
+from llp.data.keys import FeatureKey, FixedKey, GroupingKey, RandomKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.files import folder_name
 
 CLOSED_FORM = "sqeuclidean"
 STORE_VERSION = 2  # raised when measures are added or change: what was stored before is measured again
+_UNSET = {"columns": ()} | dict.fromkeys(
+    ("bag_size", "low_thresh", "high_thresh", "seed", "n_folds", "column", "scores")
+)
 
 
-def feature_keys(columns: Sequence[str], size: int, low_thresh: int, high_thresh: int) -> list[GroupingKey]:
+def feature_keys(columns: Sequence[str], size: int, low_thresh: int, high_thresh: int) -> list[FeatureKey]:
     """All feature keys of at most `size` of the columns, smaller ones first, columns in the given order."""
     subsets = itertools.chain.from_iterable(itertools.combinations(columns, k) for k in range(1, size + 1))
-    return [GroupingKey("feature", names, low_thresh=low_thresh, high_thresh=high_thresh) for names in subsets]
+    return [FeatureKey(columns=names, low_thresh=low_thresh, high_thresh=high_thresh) for names in subsets]
 
 
 def run_keys(columns: Sequence[str], bag_sizes: Sequence[int], seed: int) -> list[GroupingKey]:
     """Keys of random bags, and of fixed-size bags made with the columns (if any), of each size."""
-    random = [GroupingKey("random", bag_size=size, seed=seed) for size in bag_sizes]
-    fixed = [GroupingKey("fixed", tuple(columns), bag_size=size, seed=seed) for size in bag_sizes]
-    return random + (fixed if columns else [])
+    random = [RandomKey(bag_size=size, seed=seed) for size in bag_sizes]
+    fixed = [FixedKey(columns=tuple(columns), bag_size=size, seed=seed) for size in bag_sizes]
+    return [*random, *(fixed if columns else [])]
 
 
 @dataclass(frozen=True)
@@ -78,18 +81,18 @@ class Measurer:
         """(N,) float32, in memory."""
         return np.array(self.table.label)
 
-    def count_all(self, keys: Sequence[GroupingKey]) -> Iterator[Measures]:
+    def count_all(self, keys: Sequence[FeatureKey]) -> Iterator[Measures]:
         """Counting measures of each feature key, in order; several keys at once."""
         columns = {name: read_column(self.table, name) for name in {name for key in keys for name in key.columns}}
 
-        def measures(key: GroupingKey) -> Measures:
+        def measures(key: FeatureKey) -> Measures:
             return self._stored("counting", key, {}, lambda: self._count([columns[name] for name in key.columns], key))
 
         with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(measures, keys)
 
-    def _count(self, columns: Sequence[CodeColumn], key: GroupingKey) -> Measures:
-        counts = count_groups(columns, self.label, self.table.label_kind, smallest=key.low_thresh or 1)
+    def _count(self, columns: Sequence[CodeColumn], key: FeatureKey) -> Measures:
+        counts = count_groups(columns, self.label, self.table.label_kind, smallest=key.low_thresh)
         return hardness(counts, self.table.label_kind, low_thresh=key.low_thresh, high_thresh=key.high_thresh)
 
     def bag_all(self, keys: Sequence[GroupingKey], space: Space | None, metric: str, limit: int) -> Iterator[Measures]:
@@ -115,12 +118,12 @@ class Measurer:
     def _bag(
         self, key: GroupingKey, space: Space | None, metric: str, limit: int, pool: ThreadPoolExecutor
     ) -> Measures:
-        bags = build_all(self.table, key)
+        bags = key.all_bags(self.table)
         separations = _separate(bags, space, metric, limit, pool) if space else NO_BAGS
         return {**self._counting_of(key, bags), **separation_measures(separations)}
 
     def _counting_of(self, key: GroupingKey, bags: Bags) -> Measures:
-        if key.kind == "feature":  # counted without building the bags
+        if isinstance(key, FeatureKey):  # counted without building the bags
             return {}
         counts = GroupCounts(self.table.n_rows, len(bags), bags.sizes, bags.label_sum)
         return hardness(counts, self.table.label_kind, low_thresh=None, high_thresh=None)
@@ -129,7 +132,7 @@ class Measurer:
         self, stage: str, key: GroupingKey, options: dict[str, Any], measure: Callable[[], Measures]
     ) -> Measures:
         """The key's stored result of a stage, measured and stored if there is none."""
-        identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **asdict(key), **options}
+        identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **_UNSET, **key.options, **options}
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
         path = self.store / stage / f"{folder_name(key.name)}_{digest}.json"
         stored = read_measures(path)

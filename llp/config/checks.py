@@ -6,14 +6,14 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from llp.config.commands import AnalyzeConfig, TrainConfig, name_of
-from llp.config.grouping_keys import options, read_option
+from llp.config.grouping_keys import key_of, options, read_option
 from llp.config.schema import AnyConfig, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
-from llp.data.bags import GroupingKey
+from llp.data.keys import GroupingKey
+from llp.data.keys.feature import check_thresholds
 from llp.data.noise import LARGEST_SCALE, Noise
-from llp.data.prior import check_scores
 from llp.data.table import LabelKind
-from llp.errors import InputError, choice, invalid, missing, plain
+from llp.errors import choice, invalid, missing, plain
 
 
 def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
@@ -46,7 +46,7 @@ def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
     if isinstance(checked, TrainConfig | AnalyzeConfig):
         _check_key(checked.grouping_key, checked.dataset)
     if isinstance(checked, AnalyzeConfig):
-        _check_thresholds("", checked.low_thresh, checked.high_thresh)
+        check_thresholds("", checked.low_thresh, checked.high_thresh)
         if len(set(checked.bag_sizes)) < len(checked.bag_sizes):
             raise invalid("bag_sizes", checked.bag_sizes, "a list of sizes, each once", sorted(set(checked.bag_sizes)))
     if isinstance(checked, TrainConfig):
@@ -116,18 +116,10 @@ def _check_noise(noise: Noise | None) -> None:
 
 def _check_key(key: GroupingKey, dataset: DatasetConfig) -> None:
     """Refuse a key of columns that the dataset lacks, that are not in order, or that keeps no bag."""
-    if key.kind == "prior" and (key.column is None) == (key.scores is None):
-        raise InputError(
-            f"Invalid grouping_key={key.name}: expected the prior prediction by which its bags are sorted, either "
-            "grouping_key.column=NAME or grouping_key.scores=scores.parquet"
-        )
-    if key.scores is not None:
-        check_scores(Path(key.scores))
-    if key.kind in ("feature", "fixed") and not key.columns:
+    if key.options.get("columns") == ():
         raise no_columns(dataset.key_columns)
     check_columns("grouping_key", key, dataset)
-    if key.kind == "feature":
-        _check_thresholds("grouping_key.", key.low_thresh, key.high_thresh)
+    key.check()
 
 
 def check_columns(option: str, key: GroupingKey, dataset: DatasetConfig) -> None:
@@ -147,33 +139,27 @@ def check_columns(option: str, key: GroupingKey, dataset: DatasetConfig) -> None
     InputError
         Says which columns there are, or their order.
     """
-    known = dataset.key_columns
-    if unknown := [column for column in key.columns if column not in known]:
+    known, columns = dataset.key_columns, key.options.get("columns", ())
+    if unknown := [column for column in columns if column not in known]:
         named = ", ".join(column or "''" for column in unknown)
-        example = _written(option, GroupingKey("feature", tuple(known[:2])))
+        example = _written(option, key_of({"kind": "feature", "columns": known[:2]}))
         if option == "grouping_key":
-            columns = f"grouping_key=feature grouping_key.columns={plain(known[:2])}"
-            example = f"{example}, or for names with an underscore {columns}"
+            chosen = f"grouping_key=feature grouping_key.columns={plain(known[:2])}"
+            example = f"{example}, or for names with an underscore {chosen}"
         expected = f"key columns of dataset {dataset.name}, which has no {named} but {', '.join(known)}"
         raise invalid(option, key.name, expected, example)
-    right = sorted(set(key.columns), key=known.index)
-    if list(key.columns) != right:
-        example = _written(option, GroupingKey(key.kind, tuple(right), key.bag_size))
+    right = sorted(set(columns), key=known.index)
+    if list(columns) != right:
+        example = _written(option, key.model_copy(update={"columns": tuple(right)}))
         raise invalid(option, key.name, "columns in table order, each once", example)
-
-
-def _check_thresholds(prefix: str, low: int | None, high: int | None) -> None:
-    """Refuse limits of the bag size that keep no bag."""
-    if low is not None and high is not None and low > high:
-        example = f"{prefix}low_thresh=50 {prefix}high_thresh=2500"
-        raise invalid(f"{prefix}high_thresh", high, f"an integer >= {prefix}low_thresh, which is {low}", example)
 
 
 def _written(option: str, key: GroupingKey) -> str:
     """How a key is asked for: by its name, unless a column's own name holds an underscore."""
-    if option == "grouping_key" and any("_" in column for column in key.columns):
-        size = f" grouping_key.bag_size={key.bag_size}" if key.bag_size else ""
-        return f"grouping_key={key.kind} grouping_key.columns={plain(key.columns)}{size}"
+    columns, size = key.options["columns"], key.options.get("bag_size")
+    if option == "grouping_key" and any("_" in column for column in columns):
+        sized = f" grouping_key.bag_size={size}" if size else ""
+        return f"grouping_key={key.kind} grouping_key.columns={plain(columns)}{sized}"
     return f"{option}={key.name}"
 
 

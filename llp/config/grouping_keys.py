@@ -5,7 +5,6 @@ file per key exists and a user's own dataset has its keys at once.
 """
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,11 @@ from typing import Any
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import DictConfig, ListConfig, OmegaConf
+from pydantic import ValidationError
 
+from llp.config.complaints import complaint
 from llp.config.own_datasets import literal
-from llp.data.bags import GroupingKey
+from llp.data.keys import KINDS, GroupingKey, read_name
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # a wheel carries the configuration inside the package, a checkout beside it
@@ -43,18 +44,7 @@ def grouping_key_node(name: str) -> DictConfig:
     >>> grouping_key_node("fixed_C3_C11_128")["columns"]
     ['C3', 'C11']
     """
-    given: dict[str, Any]
-    random = re.fullmatch(r"random_(\d+)", name)
-    fixed = re.fullmatch(r"fixed_(.+)_(\d+)", name)
-    prior = re.fullmatch(r"prior_(\d+)", name)
-    if random:
-        kind, given = "random", {"bag_size": int(random[1])}
-    elif fixed:
-        kind, given = "fixed", {"columns": fixed[1].split("_"), "bag_size": int(fixed[2])}
-    elif prior:
-        kind, given = "prior", {"bag_size": int(prior[1])}
-    else:
-        kind, given = "feature", {"columns": name.split("_")}
+    kind, given = read_name(name)
     node = read_option(f"{_GROUP}/{kind}")
     node.update(given)
     return node
@@ -74,12 +64,27 @@ def readings(name: str, known: Sequence[str]) -> Iterator[list[str]]:
 
 
 def named_key(name: str, key_columns: Sequence[str]) -> GroupingKey:
-    """The key of a name, of a dataset's columns: see `read_columns`."""
+    """The key of a name, with its kind's other options as their YAML file has them.
+
+    Parameters
+    ----------
+    name : str
+        Such as C3_C11 or random_64.
+    key_columns : sequence of str
+        The dataset's: see `read_columns`.
+
+    Raises
+    ------
+    InputError
+        No bag can have the size that it says.
+    """
     config = OmegaConf.create({_GROUP: grouping_key_node(name), "dataset": {"key_columns": literal([*key_columns])}})
     read_columns(config, name)
-    node = OmegaConf.to_container(config[_GROUP], resolve=True)
-    assert isinstance(node, dict)
-    return key_of({str(option): value for option, value in node.items()})
+    node: Any = OmegaConf.to_container(config[_GROUP], resolve=True)
+    try:
+        return KINDS[node["kind"]].model_validate(node)
+    except ValidationError as error:
+        raise complaint(error, node, KINDS[node["kind"]].model_json_schema(), _GROUP) from None
 
 
 def read_columns(config: DictConfig, name: str) -> None:
@@ -141,14 +146,16 @@ class GroupingKeySource(ConfigSource):
         """Name the keys of the datasets that ship with the package, for shell completion."""
         if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
             return []
-        names = {f"{kind}_{size}" for kind in ("random", "prior") for size in BAG_SIZES}
+        names = set[str]()
         for dataset in options("dataset"):
             columns = list(read_option(f"dataset/{dataset}").get("key_columns", []))
-            pairs = [f"{a}_{b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
-            names.update(columns, pairs, (f"fixed_{pair}_{size}" for pair in pairs for size in BAG_SIZES))
+            chosen = [(), *itertools.combinations(columns, 1), *itertools.combinations(columns, 2)]
+            for key in KINDS.values():
+                names.update(key.named(columns=some, bag_size=size) for some in chosen for size in BAG_SIZES)
         return sorted(names)
 
 
 def key_of(node: dict[str, Any]) -> GroupingKey:
-    """The grouping key of a config's plain node."""
-    return GroupingKey(**{**node, "columns": tuple(str(column) for column in node.get("columns", ()))})
+    """The grouping key of a config's plain node, which is not checked here."""
+    named = {"columns": tuple(map(str, node["columns"]))} if "columns" in node else {}
+    return KINDS[node["kind"]].model_construct(**node | named)

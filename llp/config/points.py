@@ -9,7 +9,6 @@ import copy
 import functools
 import importlib.resources
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,10 @@ from llp.config import rerun
 from llp.config.composition import CheckedLoader
 from llp.config.grouping_keys import CONF_DIR, grouping_key_node, read_columns
 from llp.config.launchers import forget_namesakes
+from llp.data.keys import KINDS, read_name
 from llp.errors import InputError
 
 MOST_POINTS = 1_000_000
-
-# names of keys that nobody has: what a composition changes in their nodes shows
-_PROBES = {"feature": "probe", "fixed": "fixed_probe_999983", "random": "random_999983", "prior": "prior_999983"}
 
 
 class Multirun:
@@ -152,7 +149,7 @@ class Multirun:
         values = [one for one in parsed if not self._is_choice(one)]
         made = next((str(one.value()) for one in choices if self._is_made_key(one)), None)
         config, key = copy.deepcopy(self._base(choices, made))
-        if made is not None and config.grouping_key == self._key_node(_PROBES[_kind(made)]):
+        if made is not None and config.grouping_key == self._key_node(_probe(made)):
             with open_dict(config):
                 config.grouping_key = self._key_node(made)
         elif made is not None:  # a file changes the key's options: such a key is composed by Hydra
@@ -186,7 +183,7 @@ class Multirun:
         lines = [_line(one) for one in choices]
         if made is not None:
             lines = [
-                f"grouping_key={_PROBES[_kind(made)]}" if self._is_made_key(one) else line
+                f"grouping_key={_probe(made)}" if self._is_made_key(one) else line
                 for one, line in zip(choices, lines, strict=True)
             ]
         key = tuple(lines)
@@ -204,10 +201,9 @@ def _line(override: Override) -> str:
     return override.input_line
 
 
-def _kind(name: str) -> str:
-    if sized := re.fullmatch(r"(random|prior)_\d+", name):
-        return sized[1]
-    return "fixed" if re.fullmatch(r"fixed_.+_\d+", name) else "feature"
+def _probe(name: str) -> str:
+    """The name of a key of the same kind that nobody has: what a composition changes in its node shows."""
+    return KINDS[read_name(name)[0]].named(columns=("probe",), bag_size=999983)
 
 
 def _n_values(override: Override) -> float:

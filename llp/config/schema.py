@@ -4,6 +4,8 @@ The models say names, types and ranges; every value comes from YAML. An option t
 Options of a `_target_` are checked by its own type hints (`llp.config.options`).
 """
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -19,10 +20,10 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from llp.config.complaints import like
-from llp.data.bags import GroupingKey
+from llp.data.keys import KINDS, GroupingKey
 from llp.data.noise import Noise
 from llp.data.table import LabelKind
 
@@ -49,13 +50,6 @@ Folder = Annotated[Path, ReadAs(Annotated[str, like(r"[^\x00]+", "a folder", "FO
 
 Threads = Annotated[int, Field(ge=1, le=1024)]  # an operating system refuses many more
 Workers = Annotated[int, Field(ge=0, le=1024)]
-
-
-def _integer(value: Any) -> Any:
-    """Refuse true and 5.0 where an integer is meant: they equal 1 and 5, and would be another run's identity."""
-    if type(value) is not int:
-        raise PydanticCustomError("form", "an integer")
-    return value
 
 
 class ConfigGroup(BaseModel):
@@ -111,57 +105,9 @@ class PreparedDataset(DatasetConfig):
     label_kind: LabelKind | None  # type: ignore[assignment]
 
 
-class FeatureKey(ConfigGroup):
-    """Instances that agree on the columns form a bag."""
-
-    kind: Literal["feature"]
-    columns: list[str]
-    low_thresh: PositiveInt
-    high_thresh: PositiveInt
-
-
-class FixedKey(ConfigGroup):
-    """Runs of train rows sorted by the columns."""
-
-    kind: Literal["fixed"]
-    columns: list[str]
-    bag_size: PositiveInt
-    seed: NonNegativeInt
-
-
-class RandomKey(ConfigGroup):
-    """Runs of permuted train rows."""
-
-    kind: Literal["random"]
-    bag_size: PositiveInt
-    seed: NonNegativeInt
-
-
-class PriorKey(ConfigGroup):
-    """Runs of train rows sorted by a prior prediction."""
-
-    kind: Literal["prior"]
-    column: str | None
-    scores: str | None
-    bag_size: PositiveInt
-    seed: NonNegativeInt
-
-
-class GivenKey(ConfigGroup):
-    """The user's own bags."""
-
-    kind: Literal["given"]
-    n_folds: Annotated[Literal[1, 5], BeforeValidator(_integer)]
-
-
-def _key_of(options: ConfigGroup) -> GroupingKey:
-    given = options.model_dump()
-    return GroupingKey(**{**given, "columns": tuple(given.get("columns", ()))})
-
-
-KeyOptions = Annotated[FeatureKey | FixedKey | GivenKey | PriorKey | RandomKey, Field(discriminator="kind")]
+_AnyKey: Any = functools.reduce(operator.or_, KINDS.values())
+KeyGroup = Annotated[GroupingKey, ReadAs(Annotated[_AnyKey, Field(discriminator="kind")], lambda key: key)]
 """`conf/grouping_key`."""
-KeyGroup = Annotated[GroupingKey, ReadAs(KeyOptions, _key_of)]
 
 
 class MethodConfig(TargetConfig):

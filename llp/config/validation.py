@@ -17,6 +17,7 @@ from llp.config.grouping_keys import options
 from llp.config.options import check_depth, check_size
 from llp.config.rerun import IDENTITY, OPTION, identity_of
 from llp.config.schema import AnyConfig, ConfigGroup, DatasetConfig
+from llp.data.keys import KINDS, RandomKey
 from llp.errors import InputError, choice, invalid, plain
 from llp.files import YAML_DEPTH
 
@@ -99,12 +100,13 @@ def _interpolation_error(written: Plain, error: OmegaConfBaseException) -> Input
     if isinstance(error, MissingMandatoryValue) and not str(error.full_key).startswith("grouping_key."):
         return InputError(f"Missing {error.full_key}: expected a value, such as {error.full_key}=VALUE")
     if isinstance(key, dict):
-        of_columns = key.get("kind") in ("feature", "fixed")
+        kind = KINDS.get(str(key.get("kind")), RandomKey)
+        of_columns = "columns" in kind.model_fields
         known = dataset.get("key_columns") if isinstance(dataset, dict) else None
         if of_columns and key.get("columns") in (None, [], "???") and isinstance(known, list):
             return no_columns(known)
         if key.get("bag_size") == "???":
-            short = "grouping_key.bag_size=256" if of_columns else f"grouping_key={key.get('kind')}_256"
+            short = "grouping_key.bag_size=256" if of_columns else f"grouping_key={kind.named(bag_size=256)}"
             return InputError(f"Missing grouping_key.bag_size: expected the size of its bags, such as {short}")
     return InputError(" ".join(str(error).split()))
 

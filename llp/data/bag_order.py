@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llp.data.bags import Bags, Rows
-from llp.data.build_bags import FoldBags
 from llp.data.external_sort import write_in_order
+from llp.data.keys import FoldBags
 from llp.data.read_ahead import expect_runs
 from llp.data.table import InstanceTable
 from llp.errors import InputError

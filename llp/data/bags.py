@@ -1,4 +1,4 @@
-"""Bags: which rows lie together, and the kinds of grouping keys that say so.
+"""Bags: which rows lie together; the kinds of grouping keys that say so are in `llp.data.keys`.
 
 A bag dataset is a view on an instance table: an order of row numbers and an array of offsets, never a copy of
 the rows.
@@ -6,63 +6,15 @@ the rows.
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt
 
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
 Rows = NDArray[np.int64]  # row numbers of a table
 Ids = NDArray[np.int64]  # positions in a list of bags, or of rows
-
-
-@dataclass(frozen=True)
-class GroupingKey:
-    """How a dataset's instances are put into bags.
-
-    Attributes
-    ----------
-    kind : {'feature', 'random', 'fixed', 'prior', 'given'}
-        Instances that agree on `columns`; random runs; runs of instances sorted by `columns`, or by a prior prediction;
-        the user's own bags.
-    columns : tuple of str
-        The key's columns, in table order; empty for random bags.
-    bag_size : int or None
-        Instances of a random, fixed-size or curated bag; None for feature bags.
-    low_thresh, high_thresh : int or None
-        Feature bags with fewer or more instances (counted on the whole table) are dropped.
-    seed : int or None
-        Of the permutation behind random, fixed-size and curated bags. It is the dataset's, not the run's.
-    n_folds : int or None
-        Parts of whole bags that given bags are cut into; with 1, every bag is trained on.
-    column, scores : str or None
-        What holds the prior prediction of curated bags: a numeric column, or a file of scores.
-    """
-
-    kind: Literal["feature", "random", "fixed", "prior", "given"]
-    columns: tuple[str, ...] = ()
-    bag_size: int | None = None
-    low_thresh: NonNegativeInt | None = None
-    high_thresh: NonNegativeInt | None = None
-    seed: NonNegativeInt | None = None
-    n_folds: Literal[1, 5] | None = None
-    column: str | None = None
-    scores: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name that selects it on the command line: C3_C11, random_64, fixed_C3_C11_128, prior_64."""
-        parts = {
-            "feature": [*self.columns],
-            "random": ["random", str(self.bag_size)],
-            "fixed": ["fixed", *self.columns, str(self.bag_size)],
-            "prior": ["prior", str(self.bag_size)],
-            "given": ["given"],
-        }
-        return "_".join(parts[self.kind])
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bag_order import BagOrder, in_table
-from llp.data.bags import Bags, GroupingKey, Ids, Rows
-from llp.data.build_bags import FoldBags
+from llp.data.bags import Bags, Ids, Rows
+from llp.data.keys import FoldBags, GroupingKey
 from llp.data.label_sums import outside
 from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches

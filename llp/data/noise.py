@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.bags import Bags, GroupingKey
-from llp.data.given_bags import most_bags_of_a_row
+from llp.data.bags import Bags
+from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
 from llp.errors import invalid
 from llp.seeding import keyed_seed
@@ -118,14 +118,13 @@ def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey) -> Noi
 
     Stated noise of scale 1/ε in each sum promises m ε for all sums together, where a row is in m bags.
     """
-    given = key.kind == "given"
-    most = most_bags_of_a_row(table.folder) if given else 1
+    most = key.most_bags_of_a_row(table)
     if added is not None:
         return replace(added, bags_of_a_row=most)
-    stated = table.schema.facts.get("epsilon")
-    if stated is None or not given or table.label_kind != "binary":  # what a real label changes is not known
+    stated = key.stated_epsilon(table)
+    if stated is None or table.label_kind != "binary":  # what a real label changes is not known
         return None
-    return Noise("laplace", most * float(stated), 0.0, 1.0, 0, most)
+    return Noise("laplace", most * stated, 0.0, 1.0, 0, most)
 
 
 def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:

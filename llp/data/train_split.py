@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.bags import Bags, GroupingKey
+from llp.data.bags import Bags
+from llp.data.keys import GroupingKey
 from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.table import InstanceTable
 

@@ -9,6 +9,7 @@
   part of ln(x)², and the code is that less l, held in 0..vocab_size-1.
 - `{"kind": "quantile_bins", "version": 1, "edges": [...]}`: the code is 1 + the number of edges below x, and 0 where x
   is missing.
+- `{"kind": "standardised", "version": 1, "mean": m, "std": s}`: a missing number is m; x becomes (x - m) / s.
 - `{"kind": "number", "version": 1, "missing": m, "fill": f, "transform": "none" | "log2_squared"}`: m is a missing
   number and becomes f; then x > 2 becomes log2(x)², or nothing is done.
 """

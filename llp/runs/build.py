@@ -12,9 +12,8 @@ from llp.config.options import HYDRAS
 from llp.config.own_code import check_constructed
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_target
-from llp.data.build_bags import FoldBags, build_fold, check_labels, measured_by_bags
+from llp.data.keys import FoldBags
 from llp.data.noise import check_sensitivity, noise_of, with_noise
-from llp.data.prior import prior_of
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
@@ -125,7 +124,7 @@ class Parts:
         from llp.data.label_unit import LabelUnit
 
         config, table, key = self.config, self.table, self.config.grouping_key
-        fold_bags = build_fold(table, key, config.fold)
+        fold_bags = key.fold_bags(table, config.fold)
         if config.noise is not None and (noise := noise_of(config.noise, table, key)):
             fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
@@ -213,8 +212,6 @@ class Parts:
             method = small.method()
             self._check_data(method)
             small._check_steps(method)
-            if self.config.grouping_key.kind == "prior":
-                prior_of(self.table, self.config.grouping_key)
         except (InputError, OSError):
             raise
         except Exception as error:
@@ -225,8 +222,8 @@ class Parts:
     def _check_data(self, method: "LLPMethod") -> None:
         """Refuse bags that the protocol or the method cannot be measured by, or learn from."""
         config, table = self.config, self.table
-        check_labels(table, config.grouping_key)
-        if config.protocol.name == "paper" and measured_by_bags(table, config.grouping_key):
+        config.grouping_key.check_table(table)
+        if config.protocol.name == "paper" and config.grouping_key.measured_by_bags(table):
             raise InputError(
                 f"Invalid protocol=paper: it picks the epoch on labelled test rows, {config.dataset.name} has none "
                 "here, expected protocol=holdout"

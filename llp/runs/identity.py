@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from llp.config.grouping_keys import key_of
-from llp.data.given_bags import most_bags_of_a_row, n_sums_outside
-from llp.data.prior import scores_digest
+from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
 from llp.files import folder_name
 from llp.runs.book import finished_record
@@ -46,12 +45,11 @@ class Run:
     @classmethod
     def of(cls, identity: dict[str, Any], table: InstanceTable, outputs_dir: Path) -> "Run":
         """The run of a config's identity (`TrainConfig.identity`) on a table."""
-        scores = identity["grouping_key"].get("scores")
-        read = {"table": table.fingerprint} | ({"scores": scores_digest(scores)} if scores else {})
-        read |= _of_sums(identity, table)
+        key = key_of(identity["grouping_key"])
+        read = {"table": table.fingerprint, **key.digests(), **_of_sums(identity, key, table)}
         text = json.dumps({**identity, **read}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        dataset, key, method = identity["dataset"]["name"], key_of(identity["grouping_key"]), identity["method"]["name"]
+        dataset, method = identity["dataset"]["name"], identity["method"]["name"]
         point = Point(str(dataset), key.name, str(method), identity["fold"], identity["seed"])
         folder = outputs_dir.joinpath(*map(folder_name, point[:3]), f"fold={point.fold}", f"seed={point.seed}", digest)
         return cls(folder, digest, identity, point)
@@ -84,18 +82,17 @@ class Run:
             return None
 
 
-def _of_sums(identity: dict[str, Any], table: InstanceTable) -> dict[str, Any]:
+def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -> dict[str, Any]:
     """What of the bags' sums makes other numbers than in earlier versions, so that the hash is another one too.
 
     Rows in several bags: noise is scaled to how many, and bags that share one are held out from each other's training.
     Sums that labels of 0 and 1 cannot have: `NEAREST` take the nearest one that they can.
     """
     found: dict[str, Any] = {}
-    given = identity["grouping_key"]["kind"] == "given"
-    if given and (most := most_bags_of_a_row(table.folder)) > 1:
+    if (most := key.most_bags_of_a_row(table)) > 1:
         found["bags_of_a_row"] = most
     method, binary = json.dumps(identity["method"]), identity["dataset"]["label_kind"] == "binary"
-    noisy = "noise" in identity or (given and n_sums_outside(table.folder) > 0)
+    noisy = "noise" in identity or key.n_sums_outside(table) > 0
     if binary and noisy and any(f".{name}" in method for name in NEAREST):
         found["sums_outside"] = "nearest"
     return found

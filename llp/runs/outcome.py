@@ -53,7 +53,7 @@ def run_record(
         label_kind=method.label_kind,
         grouping_key=key.name,
         bag_kind=key.kind,
-        bag_size=key.bag_size,
+        bag_size=key.options.get("bag_size"),
         method=config.method.name,
         model=config.model.name,
         protocol=config.protocol.name,

@@ -13,8 +13,8 @@ import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping
 
 from llp.config.schema import ProtocolConfig, SelectBy
-from llp.data.bags import GroupingKey
 from llp.data.datamodule import LLPDataModule
+from llp.data.keys import GroupingKey
 from llp.errors import invalid
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
@@ -25,8 +25,6 @@ from llp.training.resume import VERSIONS, read_checkpoint
 
 ENOUGH_BAGS = 20
 """Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
-CUT_BAGS = ("fixed", "prior")
-"""Kinds of bags that are cut from sorted rows: neither do their instances share a key, nor are they drawn at random."""
 
 
 def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
@@ -34,7 +32,7 @@ def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
 
     `protocol.refit=auto`: where bags differ by what they are made of, so that each one says something of its own.
     """
-    return key.kind in ("feature", "given") if protocol.refit == "auto" else bool(protocol.refit)
+    return key.refits if protocol.refit == "auto" else bool(protocol.refit)
 
 
 def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
@@ -45,7 +43,7 @@ def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
     """
     if protocol.select_by != "auto":
         return protocol.select_by
-    apart = data.key.kind not in CUT_BAGS and not data.bags_overlap
+    apart = not data.key.cut_from_sorted and not data.bags_overlap
     drawn = len(data.held_out_bags) >= ENOUGH_BAGS and apart
     return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
 

@@ -15,7 +15,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, key_of
 from llp.config.rerun import identity_of
 from llp.config.schema import DatasetConfig
-from llp.data.bags import GroupingKey
+from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
 from llp.results.output import ReportFiles
 from llp.runs import build, run

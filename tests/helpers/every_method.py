@@ -9,8 +9,9 @@ from hydra import compose, initialize_config_dir
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.config.options import find_target
-from llp.data.bags import Bags, GroupingKey
+from llp.data.bags import Bags
 from llp.data.batch import BagBatch
+from llp.data.keys import RandomKey
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.data.train_split import Features, TrainSplit
@@ -78,7 +79,7 @@ def prepare(name, kind, tables, dtype=torch.float32, overrides=()):
         method.start_from(build_model(config, table).to(dtype))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     bags = Bags(np.arange(offsets[-1]), offsets, np.asarray(label_sum, np.float64))
-    key = GroupingKey("random", bag_size=50)
+    key = RandomKey(bag_size=50, seed=0)
     method.take_train_split(TrainSplit(Features.of(table), bags, key, minibatches=MINIBATCHES))
     method.on_fit_start()
     return method.to(dtype)

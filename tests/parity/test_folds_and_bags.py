@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_fold
 from llp.data.folds import fold_positions
+from llp.data.keys import FeatureKey, FixedKey, RandomKey
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 
@@ -81,10 +80,10 @@ FEATURE = [(name, pair) for name, pairs in golden("feature_bags").items() for pa
 def test_feature_bags(sources, name, pair):
     source, columns = sources[name], tuple(pair.split("_"))
     places = [source.names.index(column) for column in columns]
-    key = GroupingKey("feature", columns, low_thresh=50, high_thresh=2500)
+    key = FeatureKey(columns=columns, low_thresh=50, high_thresh=2500)
     rows = source.hashed_rows()
     for expected in golden("feature_bags")[name][pair]:
-        fold = build_fold(source.table, key, expected["split"])
+        fold = key.fold_bags(source.table, expected["split"])
         bags = fold.train
         groups = source.table.categorical[bags.rows[bags.offsets[:-1]]][:, places] + source.offsets[places]
         # the authors store the bags by size, then key, all descending
@@ -114,8 +113,9 @@ LISTED = [(kind, case) for kind, cases in golden("random_and_fixed_bags").items(
 def test_random_and_fixed_bags(sources, kind, case):
     source = sources["sscl" if kind == "random_sscl" else "ctr"]
     columns = (case["c1"], case["c2"]) if kind == "fixed_size_feature" else ()
-    key = GroupingKey("fixed" if columns else "random", columns, bag_size=case["bag_size_param"], seed=0)
-    fold = build_fold(source.table, key, case["split"])
+    sized = {"bag_size": case["bag_size_param"], "seed": 0}
+    key = FixedKey(columns=columns, **sized) if columns else RandomKey(**sized)
+    fold = key.fold_bags(source.table, case["split"])
     bags = fold.train
     assert (len(bags), len(bags.rows)) == (case["n_bags"], case["n_train_rows"])
     assert bags.sizes[-1] == case["last_bag_size"]

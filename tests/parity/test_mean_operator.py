@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_fold
+from llp.data.keys import FeatureKey
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.methods.mean_map import bag_coefficients, mean_operator
@@ -43,8 +42,8 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_mean_operator(table, path):
     golden = json.loads(path.read_text())
-    key = GroupingKey("feature", (golden["c1"], golden["c2"]), low_thresh=50, high_thresh=2500)
-    bags = build_fold(table, key, golden["split"]).train
+    key = FeatureKey(columns=(golden["c1"], golden["c2"]), low_thresh=50, high_thresh=2500)
+    bags = key.fold_bags(table, golden["split"]).train
     assert sorted(zip(bags.sizes.tolist(), bags.label_sum.tolist(), strict=True)) == sorted(
         zip(golden["bag_size"], golden["label_count"], strict=True)
     )

@@ -7,8 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_all, build_fold
+from llp.data.keys import KINDS, RandomKey
 from llp.data.minibatches import Minibatches
 from llp.data.overlap import split_bags
 from llp.models.dense import dense
@@ -57,11 +56,13 @@ def is_shuffled(rows):
 
 @pytest.mark.parametrize("kind", ["random", "fixed"])
 def test_bags_of_a_size_are_a_fair_shuffle_and_another_one_in_every_fold_and_for_every_seed(table, kind):
-    columns = ("a", "b") if kind == "fixed" else ()
+    columns = {"columns": ("a", "b")} if kind == "fixed" else {}
+
+    def key_of(seed):
+        return KINDS[kind](**columns, bag_size=10, seed=seed)
 
     def order(fold, seed):
-        key = GroupingKey(kind, columns, bag_size=10, seed=seed)
-        return build_fold(table, key, fold).train.rows
+        return key_of(seed).fold_bags(table, fold).train.rows
 
     first, other_fold, other_seed = order(0, 0), order(1, 0), order(0, 1)
     common = np.intersect1d(first, other_fold)  # the rows of both train parts, in the order of each
@@ -73,9 +74,9 @@ def test_bags_of_a_size_are_a_fair_shuffle_and_another_one_in_every_fold_and_for
     assert not np.array_equal(*(np.searchsorted(np.sort(rows), rows) for rows in (first, other_fold)))
     assert not np.array_equal(first, other_seed)
     assert is_shuffled(first)
-    whole = build_all(table, GroupingKey(kind, columns, bag_size=10, seed=0)).rows
+    whole = key_of(0).all_bags(table).rows
     assert is_shuffled(whole)
-    assert not np.array_equal(whole, build_all(table, GroupingKey(kind, columns, bag_size=10, seed=1)).rows)
+    assert not np.array_equal(whole, key_of(1).all_bags(table).rows)
 
 
 def test_random_bags_are_told_from_rotated_rows():
@@ -84,7 +85,7 @@ def test_random_bags_are_told_from_rotated_rows():
 
 
 def test_held_out_bags_are_a_fair_share_that_follows_from_the_seed(table):
-    bags = build_fold(table, GroupingKey("random", bag_size=10, seed=0), 0).train
+    bags = RandomKey(bag_size=10, seed=0).fold_bags(table, 0).train
     held = {}
     for seed in range(40):
         kept, out = (bags.select(part) for part in split_bags(bags, 0.1, seed))

@@ -13,7 +13,8 @@ from llp.analysis.space import multi_hot_space
 from llp.analyze import analyze, matrix_keys
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.data.bags import Bags, GroupingKey
+from llp.data.bags import Bags
+from llp.data.keys import RandomKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from tests.helpers.commands import TINY
@@ -73,14 +74,14 @@ def test_any_kind_of_key_has_one_and_is_drawn(analysed):
 def test_another_metric_takes_all_pairs(analysed):
     _, config = analysed
     table = InstanceTable.open(Path(config.data_dir) / config.dataset.table)
-    space, key = multi_hot_space(table), GroupingKey("random", bag_size=64, seed=0)
+    space, key = multi_hot_space(table), RandomKey(bag_size=64, seed=0)
     one, other = (measure_matrix(table, key, space, metric, most_bags=3, most_instances=192) for metric in METRICS)
     np.testing.assert_allclose(one["separation"].to_list(), other["separation"].to_list(), rtol=1e-12)
     with pytest.raises(
         InputError, match="metric=cityblock measures all pairs of instances, and the matrix of random_64"
     ):
         measure_matrix(table, key, space, "cityblock", most_bags=4, most_instances=192)
-    whole = GroupingKey("random", bag_size=5000, seed=0)
+    whole = RandomKey(bag_size=5000, seed=0)
     with pytest.raises(InputError, match="matrix=random_5000: expected a key of two bags or more, and it keeps 1"):
         measure_matrix(table, whole, space, "sqeuclidean", most_bags=4, most_instances=192)
 
@@ -96,8 +97,8 @@ def test_what_cannot_be_measured_is_told(composed):
     for wrong, message in {
         "matrix=C99": "Invalid matrix='C99': expected key columns of dataset synthetic, which has no C99 but C3, C12",
         "matrix=[C3,C12_C3]": "Invalid matrix='C12_C3': expected columns in table order, each once, such as matrix=C3_",
-        "matrix=prior_64": "Invalid matrix='prior_64': expected a key without a prior prediction, or",
-        "matrix_bags=1": "Invalid matrix_bags=1: expected a number >= 2",
+        "matrix=prior_64": "Invalid matrix='prior_64': expected a key that its name tells whole, or",
+        "matrix_bags=1": "Invalid matrix_bags=1: expected an integer >= 2",
     }.items():
         with pytest.raises(InputError) as error:
             matrix_keys(composed(wrong))

@@ -17,7 +17,6 @@ from llp.analysis.vector_blocks import Scaled, moments, sum_of_moments
 from llp.analyze import add_clusters, check_metric, make_space
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.data.build_bags import build_all
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.errors import InputError
@@ -70,7 +69,7 @@ def test_counts_are_those_of_the_bags(table, tmp_path):
         kept = pl.DataFrame({name: table.codes(name) for name in key.columns}).group_by(key.columns).len()
         assert measures["n_bags"] == len(kept), key.name
         if measures["n_bags_kept"]:
-            bags = build_all(table, key)
+            bags = key.all_bags(table)
             counts = GroupCounts(N, len(bags), bags.sizes, bags.label_sum)
             expected = hardness(counts, "binary", low_thresh=None, high_thresh=None)
             for name in ("n_bags_kept", "percent_instances_kept", "std_label_proportion", "cramers_v", "bag_size_p85"):
@@ -80,13 +79,13 @@ def test_counts_are_those_of_the_bags(table, tmp_path):
 def test_bags_of_the_whole_table(table):
     random, fixed = run_keys(("A", "B"), (64,), seed=0)
     for key in (random, fixed):
-        bags = build_all(table, key)
+        bags = key.all_bags(table)
         assert sorted(bags.rows.tolist()) == list(range(N))
         assert bags.sizes.tolist() == [64] * 14 + [N - 14 * 64]
         label_sum = [table.label[rows].sum() for rows in np.split(bags.rows, bags.offsets[1:-1])]
         np.testing.assert_array_equal(bags.label_sum, label_sum)
-        np.testing.assert_array_equal(build_all(table, key).rows, bags.rows)
-    values = table.categorical[build_all(table, fixed).rows][:, :2]
+        np.testing.assert_array_equal(key.all_bags(table).rows, bags.rows)
+    values = table.categorical[fixed.all_bags(table).rows][:, :2]
     changes = (np.diff(values, axis=0) != 0).any(axis=1).sum()
     assert changes + 1 == len(np.unique(values, axis=0))  # rows that agree lie together
     order = values[np.concatenate([[True], (np.diff(values, axis=0) != 0).any(axis=1)])]
@@ -101,7 +100,7 @@ def dense(table):
 def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
     key, *_ = keys_of(1)
     (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], multi_hot_space(table), "sqeuclidean", 0)
-    bags, points = build_all(table, key), dense(table)
+    bags, points = key.all_bags(table), dense(table)
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
     expected = squared_euclidean(sum_of_moments(moments(block, bags.rows, bags.offsets) for block in blocks))
     assert found["mean_intra_separation"] == pytest.approx(expected.intra.mean(), rel=1e-9)

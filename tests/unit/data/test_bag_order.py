@@ -13,17 +13,16 @@ import torch
 
 from llp.data import bag_order
 from llp.data.bag_order import BagOrder, NoRoomError, copies_of, in_table
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_fold
 from llp.data.datamodule import LLPDataModule
+from llp.data.keys import FeatureKey, FixedKey, RandomKey
 from llp.data.read_ahead import MINIBATCHES, ReadAhead, runs
 from llp.files import locked
 from tests.helpers.tables import make_table
 
 KEYS = [
-    GroupingKey("feature", ("a", "b"), low_thresh=5, high_thresh=200),
-    GroupingKey("random", bag_size=16, seed=0),
-    GroupingKey("fixed", ("a",), bag_size=16, seed=0),
+    FeatureKey(columns=("a", "b"), low_thresh=5, high_thresh=200),
+    RandomKey(bag_size=16, seed=0),
+    FixedKey(columns=("a",), bag_size=16, seed=0),
 ]
 
 
@@ -33,7 +32,7 @@ def table(tmp_path):
 
 
 def ordered(table, key=KEYS[0], fold=0):
-    return BagOrder.of(table, build_fold(table, key, fold), f"{key.name}_{fold}")
+    return BagOrder.of(table, key.fold_bags(table, fold), f"{key.name}_{fold}")
 
 
 def copies(table):
@@ -44,7 +43,7 @@ def copies(table):
 def test_minibatches_are_those_of_the_table(table, key):
     options = {"table": table, "key": key, "protocol": "holdout", "held_out": 0.2, "bags_per_batch": 3,
                "instances_per_batch": 10, "evaluate_every": 1.0, "seed": 0, "num_workers": 0}  # fmt: skip
-    fold_bags, order = build_fold(table, key, 1), ordered(table, key, 1)
+    fold_bags, order = key.fold_bags(table, 1), ordered(table, key, 1)
     plain = LLPDataModule(fold_bags=fold_bags, instance_labels=False, **options)
     copied = LLPDataModule(fold_bags=order.fold_bags, bag_order=order, instance_labels=False, **options)
     for name in ("train_dataloader", "val_dataloader", "test_dataloader"):
@@ -60,13 +59,13 @@ def test_minibatches_are_those_of_the_table(table, key):
 def test_rows_of_a_bag_lie_one_after_another(table):
     order = ordered(table)
     assert (np.diff(order.fold_bags.train.rows) == 1).all()
-    fold_bags = build_fold(table, KEYS[0], 0)
+    fold_bags = KEYS[0].fold_bags(table, 0)
     np.testing.assert_array_equal(in_table(order.fold_bags.train, order.order).rows, fold_bags.train.rows)
     np.testing.assert_array_equal(order.order[order.fold_bags.test_rows], fold_bags.test_rows)
 
 
 def test_bags_that_measure_a_run_are_in_the_copy(table):
-    fold_bags = build_fold(table, KEYS[0], 0)
+    fold_bags = KEYS[0].fold_bags(table, 0)
     empty = np.empty(0, np.int64)
     halves = fold_bags.train.select(np.arange(5)), fold_bags.train.select(np.arange(4, 9))  # one bag is in both
     order = BagOrder.of(table, replace(fold_bags, train=halves[0], test_rows=empty, test_bags=halves[1]), "bags")
@@ -204,9 +203,9 @@ def test_copy_survives_being_killed_at_any_moment(tmp_path):
 def test_as_many_rows_in_another_order_are_another_copy(table):
     """Two seeds of one key: the same name, as many rows."""
     for seed in (0, 1):
-        key = replace(KEYS[1], seed=seed)
+        key = KEYS[1].model_copy(update={"seed": seed})
         order = ordered(table, key)
-        rows = build_fold(table, key, 0).train.rows
+        rows = key.fold_bags(table, 0).train.rows
         np.testing.assert_array_equal(in_table(order.fold_bags.train, order.order).rows, rows)
         np.testing.assert_array_equal(order.table.label[: len(rows)], table.label[rows])
     assert len(copies(table)) == 2

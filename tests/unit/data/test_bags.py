@@ -8,24 +8,29 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 
-from llp.data.bags import Bags, GroupingKey, group_rows, key_codes, positions_of
-from llp.data.build_bags import build_fold
+from llp.config.grouping_keys import read_option
+from llp.data.bags import Bags, group_rows, key_codes, positions_of
+from llp.data.keys import KINDS, FeatureKey, read_name
+from llp.data.keys.base import SizedKey
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 
-KINDS = ("feature", "random", "fixed")
+MADE = [kind for kind in KINDS if kind != "given"]  # bags that are made of any table's rows
 
 
 def key_of(kind, columns=("a", "c"), bag_size=16, low=5, high=40, seed=0):
-    if kind == "feature":
-        return GroupingKey("feature", columns, low_thresh=low, high_thresh=high)
-    return GroupingKey(kind, () if kind == "random" else columns, bag_size=bag_size, seed=seed)
+    """A key of any kind: the options of its YAML file, with those that a table of `make_table` has."""
+    given = {"columns": columns, "bag_size": bag_size, "seed": seed}
+    given |= {"low_thresh": low, "high_thresh": high, "column": "x0"}
+    options = OmegaConf.to_container(read_option(f"grouping_key/{kind}"))
+    return KINDS[kind](**{name: given.get(name, value) for name, value in options.items()})
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    return make_table(tmp_path_factory.mktemp("bags") / "t", n=700)
+    return make_table(tmp_path_factory.mktemp("bags") / "t", n=700, n_numeric=1)
 
 
 def members(bags):
@@ -34,27 +39,27 @@ def members(bags):
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(MADE),
     n=st.integers(60, 400),
     sizes=st.tuples(st.integers(1, 12), st.integers(1, 6)),
     columns=st.sampled_from([("a",), ("b",), ("a", "b")]),
     bag_size=st.integers(1, 80),
-    low=st.integers(0, 8),
+    low=st.integers(1, 8),
     fold=st.integers(0, 4),
     seed=st.integers(0, 3),
 )
 def test_bags_partition_the_train_rows(kind, n, sizes, columns, bag_size, low, fold, seed):
     with tempfile.TemporaryDirectory() as folder:
-        table = make_table(Path(folder) / "t", n=n, sizes=sizes, seed=seed)
+        table = make_table(Path(folder) / "t", n=n, sizes=sizes, n_numeric=1, seed=seed)
         key = key_of(kind, columns, bag_size, low, high=n // 2, seed=seed)
         values = [tuple(row) for row in np.asarray(table.categorical)[:, ["ab".index(c) for c in columns]]]
         count = Counter(values)
         rows = [i for i in range(n) if kind != "feature" or low <= count[values[i]] <= n // 2]
         if len(rows) < 10:
             with pytest.raises(InputError, match=f"leaves {len(rows)} rows"):
-                build_fold(table, key, fold)
+                key.fold_bags(table, fold)
             return
-        folds = build_fold(table, key, fold)
+        folds = key.fold_bags(table, fold)
         bags = folds.train
         # train bags and test rows hold every row of the bag dataset exactly once
         np.testing.assert_array_equal(np.sort(np.concatenate([bags.rows, folds.test_rows])), rows)
@@ -64,18 +69,18 @@ def test_bags_partition_the_train_rows(kind, n, sizes, columns, bag_size, low, f
         assert len(bags) == len(bags.offsets) - 1
         for bag, label_sum in zip(members(bags), bags.label_sum, strict=True):
             assert label_sum == table.label[bag].sum(dtype=np.float64)
-        if kind == "feature":
+        if isinstance(key, FeatureKey):
             keys = [{values[row] for row in bag} for bag in members(bags)]
             assert all(len(key) == 1 for key in keys)
             assert len(set.union(*keys)) == len(keys)
-        else:
-            assert set(bags.sizes[:-1]) <= {bag_size}
-            assert bags.sizes[-1] <= bag_size
+        if isinstance(key, SizedKey):
+            assert bags.sizes.max() <= bag_size
+            assert set(np.sort(bags.sizes)[1:]) <= {bag_size}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MADE)
 def test_bags_are_the_same_each_time_and_other_in_another_fold(table, kind):
-    first, again, other = (build_fold(table, key_of(kind), fold).train for fold in (0, 0, 1))
+    first, again, other = (key_of(kind).fold_bags(table, fold).train for fold in (0, 0, 1))
     np.testing.assert_array_equal(first.rows, again.rows)
     np.testing.assert_array_equal(first.offsets, again.offsets)
     assert not np.array_equal(first.rows, other.rows)
@@ -83,13 +88,13 @@ def test_bags_are_the_same_each_time_and_other_in_another_fold(table, kind):
 
 @pytest.mark.parametrize("kind", ["random", "fixed"])
 def test_seed_of_the_key_changes_the_order(table, kind):
-    first, other = (build_fold(table, key_of(kind, seed=seed), 0).train for seed in (0, 1))
+    first, other = (key_of(kind, seed=seed).fold_bags(table, 0).train for seed in (0, 1))
     assert not np.array_equal(first.rows, other.rows)
     np.testing.assert_array_equal(np.sort(first.rows), np.sort(other.rows))
 
 
 def test_fixed_bags_keep_a_group_together_and_groups_in_random_order(table):
-    bags = build_fold(table, key_of("fixed"), 0).train
+    bags = key_of("fixed").fold_bags(table, 0).train
     codes = key_codes(table, ("a", "c"))[bags.rows]
     runs = codes[np.flatnonzero(np.diff(codes, prepend=codes[0] + 1))]
     assert len(runs) == len(set(runs)) == 15
@@ -99,7 +104,7 @@ def test_fixed_bags_keep_a_group_together_and_groups_in_random_order(table):
 def test_size_filter_counts_on_the_whole_table(table):
     codes, counts = np.unique(key_codes(table, ("a", "c")), return_counts=True)
     low = int(np.sort(counts)[-3])
-    folds = build_fold(table, key_of("feature", low=low, high=None), 0)
+    folds = key_of("feature", low=low, high=700).fold_bags(table, 0)
     assert len(folds.train) == (counts >= low).sum()
     assert folds.train.sizes.min() < low  # the train part of a bag that was just large enough
     assert len(codes) > len(folds.train)
@@ -110,14 +115,14 @@ def test_bag_limits_include_their_ends(table):
     for low, high, kept in (
         (counts.min(), counts.max(), 5),
         (counts.min() + 1, counts.max(), 4),
-        (0, counts.max() - 1, 4),
+        (1, counts.max() - 1, 4),
     ):
-        assert len(build_fold(table, key_of("feature", ("a",), low=int(low), high=int(high)), 0).train) == kept
+        assert len(key_of("feature", ("a",), low=int(low), high=int(high)).fold_bags(table, 0).train) == kept
 
 
 def test_key_with_no_bag_left_says_what_to_do(table):
     with pytest.raises(InputError, match=r"grouping_key=a_c: it leaves 0 rows in bags of 5000 to 40 .* widen"):
-        build_fold(table, key_of("feature", low=5000), 0)
+        key_of("feature", low=5000).fold_bags(table, 0)
 
 
 def test_key_codes_tell_all_combinations_apart_in_the_columns_order(table):
@@ -168,14 +173,14 @@ def test_label_mean_is_by_instances():
     assert bags.label_mean == 0.1
 
 
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [
-        (key_of("feature", ("a",)), "a"),
-        (key_of("feature"), "a_c"),
-        (key_of("random", bag_size=64), "random_64"),
-        (key_of("fixed", bag_size=128), "fixed_a_c_128"),
-    ],
-)
-def test_name_of_a_key(key, name):
-    assert key.name == name
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_keys_name_is_read_as_its_kind_and_what_it_names(kind):
+    key = key_of(kind)
+    found, said = read_name(key.name)
+    assert found == kind
+    assert said == {name: list(key.columns) if name == "columns" else key.options[name] for name in said}
+
+
+def test_names_of_keys():
+    names = [key_of("feature", ("a",)).name, *(key_of(kind).name for kind in ("feature", "random", "fixed"))]
+    assert names == ["a", "a_c", "random_16", "fixed_a_c_16"]

@@ -5,15 +5,14 @@ import polars as pl
 import pytest
 import torch
 
-from llp.data.bags import GroupingKey
 from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.build_bags import build_fold
 from llp.data.datamodule import LLPDataModule
+from llp.data.keys import FeatureKey
 from llp.data.minibatches import Minibatches, gather_bags
 from llp.data.overlap import split_bags
 from tests.helpers.tables import make_table
 
-KEY = GroupingKey("feature", ("a", "b"), low_thresh=5, high_thresh=200)
+KEY = FeatureKey(columns=("a", "b"), low_thresh=5, high_thresh=200)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, proto
     return LLPDataModule(
         table=table,
         key=KEY,
-        fold_bags=build_fold(table, KEY, fold),
+        fold_bags=KEY.fold_bags(table, fold),
         protocol=protocol,
         held_out=held_out,
         bags_per_batch=bags,
@@ -56,7 +55,7 @@ def test_bag_batch_has_no_place_for_instance_labels():
 
 
 def test_gathered_bags_are_those_of_a_loop(table):
-    bags = build_fold(table, KEY, 0).train
+    bags = KEY.fold_bags(table, 0).train
     ids = np.array([4, 0, 7])
     batch = gather_bags(table, bags, ids)
     rows = np.concatenate([bags.rows[bags.offsets[i] : bags.offsets[i + 1]] for i in ids])
@@ -133,7 +132,7 @@ def test_holdout_of_an_instance_method_evaluates_on_the_held_out_rows(table):
 
 
 def test_held_out_bags_follow_the_seed_and_are_at_least_one(table):
-    bags = build_fold(table, KEY, 0).train
+    bags = KEY.fold_bags(table, 0).train
     held = [split_bags(bags, 0.2, seed)[1].tolist() for seed in (0, 0, 1)]
     assert held[0] == held[1] != held[2]
     assert len(split_bags(bags, 0.001, 0)[1]) == 1

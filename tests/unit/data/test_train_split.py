@@ -5,9 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_fold
 from llp.data.datamodule import LLPDataModule
+from llp.data.keys import RandomKey
 from llp.data.table import InstanceTable
 from tests.helpers.tables import make_table
 
@@ -16,9 +15,9 @@ from tests.helpers.tables import make_table
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("split") / "t"
     make_table(folder, n=900, n_numeric=2)
-    table, key = InstanceTable.open(folder), GroupingKey("random", bag_size=16, seed=0)
+    table, key = InstanceTable.open(folder), RandomKey(bag_size=16, seed=0)
     return LLPDataModule(
-        table=table, key=key, fold_bags=build_fold(table, key, 0), protocol="holdout", held_out=0.2, bags_per_batch=8,
+        table=table, key=key, fold_bags=key.fold_bags(table, 0), protocol="holdout", held_out=0.2, bags_per_batch=8,
         instances_per_batch=64, evaluate_every=1.0, instance_labels=False, seed=0, num_workers=0,
     )  # fmt: skip
 

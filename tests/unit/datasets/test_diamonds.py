@@ -5,8 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_all
+from llp.data.keys import FeatureKey
 from llp.data.table import InstanceTable
 from llp.datasets import diamonds
 from llp.errors import InputError
@@ -36,7 +35,7 @@ def test_table_is_the_file(tmp_path, package):
     assert table.categorical_names == [*diamonds.CATEGORICAL, *diamonds.NUMERIC]
     assert (np.diff(table.codes("carat")) >= 0).all()
     assert dict(table.vocabulary("color").iter_rows()) == {"D": 2, "E": 1, "F": 3}
-    bags = build_all(table, GroupingKey("feature", ("cut", "color"), low_thresh=1, high_thresh=50))
+    bags = FeatureKey(columns=("cut", "color"), low_thresh=1, high_thresh=50).all_bags(table)
     assert sorted(bags.sizes.tolist()) == [6, 6, 7, 7, 7, 7]
     assert bags.label_sum.sum() == sum(i % 4 for i in range(40))
 

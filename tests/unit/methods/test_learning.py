@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from llp.config.grouping_keys import read_option
-from llp.data.bags import Bags, GroupingKey
+from llp.data.bags import Bags
+from llp.data.keys import RandomKey
 from llp.data.minibatches import gather_bags, gather_instances
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
@@ -58,7 +59,7 @@ def trained(name, kind, tasks):
 
 
 def fit(method, table, bags):
-    method.take_train_split(TrainSplit(Features.of(table), bags, GroupingKey("random", bag_size=BAG), minibatches=30))
+    method.take_train_split(TrainSplit(Features.of(table), bags, RandomKey(bag_size=BAG, seed=0), minibatches=30))
     method.on_fit_start()
     method.on_train_epoch_start()
     torch.set_num_threads(1)

@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from llp.data.bags import Bags, GroupingKey
+from llp.data.bags import Bags
+from llp.data.keys import RandomKey
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
 from llp.methods.dllp import dllp_bce
@@ -74,7 +75,7 @@ def test_the_steps_that_the_weight_rises_over_are_those_of_its_epochs():
     model, _ = model_and_batch()
     method = make_method(LLPVAT, model=model, **{**OPTIONS, "ramp_epochs": 2.5})
     bags = Bags(np.arange(4), np.array([0, 4]), np.array([1.0]))
-    method.take_train_split(TrainSplit(None, bags, GroupingKey("random", bag_size=4), minibatches=12))
+    method.take_train_split(TrainSplit(None, bags, RandomKey(bag_size=4, seed=0), minibatches=12))
     assert method.ramp_steps == 30
     method.after_step()
     assert method.state_dict()["steps"] == 1  # a run that goes on from a checkpoint goes on with it

@@ -1,10 +1,8 @@
 """What a report says first."""
 
-from typing import get_type_hints
-
 import pytest
 
-from llp.data.bags import GroupingKey
+from llp.data.keys import KINDS
 from llp.results.collect import collect
 from llp.results.findings import findings
 from llp.results.summary import summarize
@@ -12,7 +10,7 @@ from llp.results.variants import name_variants
 from tests.helpers.records import write_folds
 
 
-@pytest.mark.parametrize("kind", get_type_hints(GroupingKey)["kind"].__args__)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_winner_on_every_kind_of_bags_is_named_first(tmp_path, kind):
     for method, value in (("dsq", 0.7), ("upm", 0.8)):
         write_folds(tmp_path, [value] * 5, method=method, bag_kind=kind)

@@ -172,7 +172,7 @@ def test_runs_on_bags_that_overlap_are_others_than_before(home, monkeypatch):
     record = RunRecord.read(place)
     table = InstanceTable.open(home.data / "several")
     assert Run.of(record.config, table, home.data).hash == record.config_hash
-    monkeypatch.setattr("llp.runs.identity.most_bags_of_a_row", lambda folder: 1)
+    monkeypatch.setattr("llp.data.keys.given.GivenKey.most_bags_of_a_row", lambda key, table: 1)
     assert Run.of(record.config, table, home.data).hash != record.config_hash
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from llp.data.build_bags import build_fold
 from llp.data.minibatches import gather_bags
 from llp.seeding import keyed_seed
 from tests.helpers.composed import grouping_key, open_table, refits, run_of, run_one, start_of
@@ -25,7 +24,7 @@ def trained_by_hand(config, steps):
     """Weights after a number of steps on all train bags, without Lightning, data module or callback."""
     table = open_table(config)
     method, _ = start_of(config, table, refit=True)
-    bags = build_fold(table, grouping_key(config), config.fold).train
+    bags = grouping_key(config).fold_bags(table, config.fold).train
     per_batch, optimizer = config.trainer.bags_per_batch, method.configure_optimizers()
     per_epoch = -(-len(bags) // per_batch)
     for step in range(steps):

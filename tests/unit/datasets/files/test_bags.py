@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.bags import GroupingKey
-from llp.data.build_bags import build_fold, given_bags
+from llp.data.keys import GivenKey, RandomKey
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files
 
@@ -51,7 +50,7 @@ def write(tmp_path):
 
 
 def sums_by_id(table):
-    bags, ids = given_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
+    bags, ids = GivenKey(n_folds=5).all_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
     return dict(zip(ids, bags.label_sum, strict=True)), dict(zip(ids, bags.sizes, strict=True))
 
 
@@ -66,7 +65,7 @@ def test_bags_have_the_stated_sums_and_the_rows_of_the_file(write, mean):
     expected = stated(frame)
     assert sums == pytest.approx(dict(zip(expected["campaign"], expected["label_sum"], strict=True)))
     assert sizes == dict(zip(expected["campaign"], expected["size"], strict=True))
-    bags = given_bags(table)
+    bags = GivenKey(n_folds=5).all_bags(table)
     names = frame["campaign"].to_numpy()[bags.rows]
     for begin, end in zip(bags.offsets, bags.offsets[1:], strict=False):
         assert len(set(names[begin:end])) == 1
@@ -83,24 +82,24 @@ def test_labels_of_rows_give_the_sums(write, tmp_path):
 
 def test_folds_are_of_whole_bags_and_a_test_file_is_the_test_split(write, tmp_path):
     table = write()
-    folds = [build_fold(table, GroupingKey("given", n_folds=5), fold) for fold in range(5)]
+    folds = [GivenKey(n_folds=5).fold_bags(table, fold) for fold in range(5)]
     assert sorted(np.concatenate([fold.test_bags.rows for fold in folds])) == list(range(N))
     for fold in folds:
         assert not set(fold.train.rows) & set(fold.test_bags.rows)
         assert len(fold.train.rows) + len(fold.test_bags.rows) == N
         assert len(fold.test_rows) == 0
-    everything = build_fold(table, GroupingKey("given", n_folds=1), 0)
+    everything = GivenKey(n_folds=1).fold_bags(table, 0)
     assert len(everything.train) == 30
     tested = write(name="tested", test=rows(200, seed=1).drop("campaign"))
-    fold = build_fold(tested, GroupingKey("given", n_folds=5), 0)
+    fold = GivenKey(n_folds=5).fold_bags(tested, 0)
     assert fold.test_rows.tolist() == list(range(N, N + 200))
     assert sorted(fold.train.rows) == list(range(N)), "a row without a bag is in one"
     assert len(fold.train) == len(fold.train.sizes) == 30
     assert set(tested.label[N:]) == {0.0, 1.0}
     assert np.isnan(tested.label[:N]).all()
-    for key, number in ((GroupingKey("given", n_folds=5), 1), (GroupingKey("random", bag_size=64), 0)):
+    for key, number in ((GivenKey(n_folds=5), 1), (RandomKey(bag_size=64, seed=0), 0)):
         with pytest.raises(InputError, match=r"expected (fold=0|grouping_key=given)$"):
-            build_fold(tested, key, number)
+            key.fold_bags(tested, number)
 
 
 def test_real_labels_and_noisy_sums_are_used_as_they_are(write):
@@ -253,7 +252,7 @@ def test_row_is_in_each_of_its_bags_where_they_overlap(write, labelled):
         table = write("overlap=true", "label=bought", "bags=null", train=frame)
     else:
         table = write("overlap=true", train=frame.drop("bought"), bags=stated_bags)
-    bags, ids = given_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
+    bags, ids = GivenKey(n_folds=5).all_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
     assert table.n_rows == N
     assert ids.to_list() == sorted(expected)
     for number, bag in enumerate(ids):
@@ -264,7 +263,7 @@ def test_row_is_in_each_of_its_bags_where_they_overlap(write, labelled):
 def test_test_rows_of_overlapping_bags_are_in_no_train_bag(write):
     table = write("overlap=true", "label=bought", "bags=null", train=overlapping(rows()))
     for fold in range(5):
-        found = build_fold(table, GroupingKey("given", n_folds=5), fold)
+        found = GivenKey(n_folds=5).fold_bags(table, fold)
         assert len(found.test_rows)
         assert not set(found.test_rows) & set(found.train.rows)
         assert (np.diff(found.test_rows) > 0).all()
@@ -279,7 +278,7 @@ def test_test_bags_that_overlap_share_no_row_with_a_train_bag(write):
     table = write("overlap=true", train=frame.drop("bought"), bags=sums)
     left_out = 0
     for fold in range(5):
-        found = build_fold(table, GroupingKey("given", n_folds=5), fold)
+        found = GivenKey(n_folds=5).fold_bags(table, fold)
         assert not set(found.test_bags.rows) & set(found.train.rows)
         assert len(found.train) + len(found.test_bags) + found.n_left_out == 30
         left_out += found.n_left_out
@@ -288,14 +287,14 @@ def test_test_bags_that_overlap_share_no_row_with_a_train_bag(write):
     sums = pl.DataFrame({"campaign": [f"c{i}" for i in range(20)], "label_sum": 1})
     wholly = write("overlap=true", name="wholly", train=everywhere, bags=sums)
     with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every train bag of wholly shares"):
-        build_fold(wholly, GroupingKey("given", n_folds=5), 0)
+        GivenKey(n_folds=5).fold_bags(wholly, 0)
 
 
 def test_bags_that_overlap_wholly_leave_no_test_row(write):
     everywhere = rows().with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
     table = write("overlap=true", "label=bought", "bags=null", train=everywhere)
     with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every row in a test bag of mine is in a t"):
-        build_fold(table, GroupingKey("given", n_folds=5), 0)
+        GivenKey(n_folds=5).fold_bags(table, 0)
 
 
 def test_overlapping_bags_are_refused_where_it_is_not_said(write):

@@ -11,12 +11,15 @@ import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt
 
-from llp.data.bags import GroupingKey
+from llp.data.bags import Rows
+from llp.data.keys.base import SizedKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError, invalid
 
@@ -28,27 +31,73 @@ _SCANS: dict[str, Callable[[Path], pl.LazyFrame]] = {
 }
 
 
-def prior_of(table: InstanceTable, key: GroupingKey) -> NDArray[np.float64]:
-    """The prior prediction of every row of a table: (N,).
+class PriorKey(SizedKey):
+    """Runs of rows sorted by a prior prediction.
 
-    Raises
-    ------
-    InputError
-        The table has no such numeric column, or the file is none of its scores.
+    Attributes
+    ----------
+    column, scores : str or None
+        What holds the prior prediction: a numeric column, or a file of scores.
+    bag_size : int
+        Instances of a bag.
+    seed : int
+        Of the order of equal predictions.
     """
-    if key.column is not None:
-        names = [column.name for column in table.schema.numeric]
-        if key.column not in names:
-            has = f"which has {', '.join(names)}" if names else "which has none"
-            example = names[0] if names else "grouping_key.scores=scores.parquet"
-            expected = f"a numeric column of {table.folder.name}, {has}"
-            raise invalid("grouping_key.column", key.column, expected, example)
-        return np.asarray(table.numeric[:, names.index(key.column)], np.float64)
-    prior = _read_scores(Path(key.scores or ""))
-    if len(prior) != table.n_rows:
-        expected = f"a score for each of the {table.n_rows} rows of {table.folder.name}, it has {len(prior)}"
-        raise invalid("grouping_key.scores", key.scores, expected)
-    return prior
+
+    pattern = "prior_{bag_size}"
+    words = "curated bags"
+    cut_from_sorted = True
+
+    kind: Literal["prior"] = "prior"
+    column: str | None
+    scores: str | None
+    seed: NonNegativeInt
+
+    def check(self) -> None:
+        """Refuse no prediction, or two, or a file that cannot be one."""
+        if (self.column is None) == (self.scores is None):
+            raise InputError(
+                f"Invalid grouping_key={self.name}: expected the prior prediction by which its bags are sorted, either "
+                "grouping_key.column=NAME or grouping_key.scores=scores.parquet"
+            )
+        if self.scores is not None:
+            check_scores(Path(self.scores))
+
+    def check_table(self, table: InstanceTable) -> None:
+        """Refuse a table without these predictions too."""
+        super().check_table(table)
+        self.values(table)
+
+    def digests(self) -> dict[str, str]:
+        """That of the scores."""
+        return {"scores": scores_digest(self.scores)} if self.scores else {}
+
+    def values(self, table: InstanceTable) -> NDArray[np.float64]:
+        """The prior prediction of every row.
+
+        Raises
+        ------
+        InputError
+            The table has no such numeric column, or the file is none of its scores.
+        """
+        if self.column is not None:
+            names = [column.name for column in table.schema.numeric]
+            if self.column not in names:
+                has = f"which has {', '.join(names)}" if names else "which has none"
+                example = names[0] if names else "grouping_key.scores=scores.parquet"
+                expected = f"a numeric column of {table.folder.name}, {has}"
+                raise invalid("grouping_key.column", self.column, expected, example)
+            return np.asarray(table.numeric[:, names.index(self.column)], np.float64)
+        prior = _read_scores(Path(self.scores or ""))
+        if len(prior) != table.n_rows:
+            expected = f"a score for each of the {table.n_rows} rows of {table.folder.name}, it has {len(prior)}"
+            raise invalid("grouping_key.scores", self.scores, expected)
+        return prior
+
+    def group(self, rows: Rows, values: NDArray[Any], rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
+        """The best runs of the predictions."""
+        order, offsets = curated_runs(values, self.bag_size, rng)
+        return rows[order], offsets
 
 
 def check_scores(path: Path) -> None:

@@ -1,0 +1,72 @@
+"""Feature bags: instances that agree on the key's columns."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PositiveInt
+
+from llp.data.bags import Rows, group_rows, key_codes
+from llp.data.keys.base import Columns, GroupingKey
+from llp.data.table import InstanceTable
+from llp.errors import InputError, invalid
+
+
+class FeatureKey(GroupingKey):
+    """Instances that agree on the columns form a bag.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The key's columns, in table order.
+    low_thresh, high_thresh : int
+        Bags with fewer or more instances are dropped: counted on the whole table, but for the rows of a test split.
+    """
+
+    pattern = "{columns}"
+    words = "feature bags"
+    refits = True
+
+    kind: Literal["feature"] = "feature"
+    columns: Columns
+    low_thresh: PositiveInt
+    high_thresh: PositiveInt
+
+    def check(self) -> None:
+        """Refuse limits that keep no bag."""
+        check_thresholds("grouping_key.", self.low_thresh, self.high_thresh)
+
+    def values(self, table: InstanceTable) -> NDArray[np.uint64]:
+        """The values in the key's columns, as one number."""
+        return key_codes(table, self.columns)
+
+    def kept(self, values: NDArray[Any], least: int) -> Rows:
+        """Rows in bags of a size within the limits."""
+        rows, offsets = group_rows(values, np.arange(len(values)))
+        sizes = np.diff(offsets)
+        keep = (sizes >= self.low_thresh) & (sizes <= self.high_thresh)
+        kept = np.sort(rows[np.repeat(keep, sizes)])  # in row order again: the folds split positions in this list
+        if len(kept) < least:
+            raise InputError(
+                f"Invalid grouping_key={self.name}: it leaves {len(kept)} rows in bags of {self.low_thresh} to "
+                f"{self.high_thresh} instances, expected at least {least}; use another key, or widen "
+                "grouping_key.low_thresh and grouping_key.high_thresh"
+            )
+        return kept
+
+    def group(self, rows: Rows, values: NDArray[Any], rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
+        """A bag for each value."""
+        return group_rows(values, rows)
+
+
+def check_thresholds(prefix: str, low: int, high: int) -> None:
+    """Refuse limits of the bag size that keep no bag; `prefix` is the options' group.
+
+    Raises
+    ------
+    InputError
+        The least size is above the largest one.
+    """
+    if low > high:
+        example = f"{prefix}low_thresh=50 {prefix}high_thresh=2500"
+        raise invalid(f"{prefix}high_thresh", high, f"an integer >= {prefix}low_thresh, which is {low}", example)

@@ -1,0 +1,106 @@
+"""Given bags: the user's own. `llp.data.given_bags` keeps them with a table."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from llp.data import given_bags
+from llp.data.bags import Bags, group_rows
+from llp.data.folds import fold_positions
+from llp.data.keys.base import MIN_ROWS, FoldBags, GroupingKey
+from llp.data.overlap import overlap, sharing
+from llp.data.table import InstanceTable
+from llp.errors import InputError
+
+
+def _integer(value: Any) -> Any:
+    """Refuse true and 5.0 where an integer is meant: they equal 1 and 5, and would be another run's identity."""
+    if type(value) is not int:
+        raise PydanticCustomError("form", "an integer")
+    return value
+
+
+class GivenKey(GroupingKey):
+    """The user's own bags.
+
+    Attributes
+    ----------
+    n_folds : {1, 5}
+        Parts of whole bags that they are cut into; with 1, every bag is trained on.
+    """
+
+    pattern = "given"
+    words = "given bags"
+    refits = True
+
+    kind: Literal["given"] = "given"
+    n_folds: Annotated[Literal[1, 5], BeforeValidator(_integer)]
+
+    def check_table(self, table: InstanceTable) -> None:
+        """Refuse a table without given bags."""
+        if not table.schema.given_bags:
+            raise InputError(
+                f"Invalid grouping_key=given: {table.folder.name} has no given bags; prepare it with bag_column=NAME, "
+                "or write another key, such as grouping_key=random_256"
+            )
+
+    def all_bags(self, table: InstanceTable) -> Bags:
+        """All of them, in the order of `bags.parquet`."""
+        self.check_table(table)
+        row, bag, label_sum = given_bags.read_given_bags(table.folder)
+        return Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
+
+    def fold_bags(self, table: InstanceTable, fold: int) -> FoldBags:
+        """Whole bags are train or test bags; those of the train part that share rows with a test bag are left out."""
+        bags, n_test = self.all_bags(table), table.schema.test_rows
+        if (n_test or self.n_folds == 1) and fold != 0:
+            why = "has a given test split" if n_test else "is trained on as a whole (grouping_key.n_folds=1)"
+            raise InputError(f"Invalid fold={fold}: {table.folder.name} {why}, expected fold=0")
+        if n_test:
+            return FoldBags(bags, np.arange(table.n_rows - n_test, table.n_rows))
+        if self.n_folds == 1:
+            return FoldBags(bags, np.empty(0, np.int64))
+        if len(bags) < MIN_ROWS:
+            raise InputError(
+                f"{table.folder.name} has {len(bags)} bags, five folds of bags need at least {MIN_ROWS}; write "
+                "grouping_key.n_folds=1 to train on all of them"
+            )
+        train_part, test_part = fold_positions(len(bags), fold)
+        if table.schema.aggregates_only:
+            apart = train_part
+            if overlap(bags):
+                apart = np.setdiff1d(train_part, sharing(bags)(test_part))
+            if not len(apart):
+                raise InputError(
+                    f"Invalid grouping_key.n_folds={self.n_folds}: every train bag of {table.folder.name} shares rows "
+                    "with a test bag, expected 1, which trains on all of them and measures on bags held out"
+                )
+            n_left_out = len(train_part) - len(apart)
+            return FoldBags(bags.select(apart), np.empty(0, np.int64), bags.select(test_part), n_left_out)
+        train, test = bags.select(train_part), bags.select(test_part)
+        test_rows = np.setdiff1d(test.rows, train.rows)  # where bags overlap, a row may be in bags of both kinds
+        if not len(test_rows):
+            raise InputError(
+                f"Invalid grouping_key.n_folds={self.n_folds}: every row in a test bag of {table.folder.name} is in a "
+                "train bag too, expected 1, with protocol=holdout; or prepare it with test_files=, or with bags that "
+                "overlap less"
+            )
+        return FoldBags(train, test_rows)
+
+    def measured_by_bags(self, table: InstanceTable) -> bool:
+        """Where no row has a label, or every bag is trained on and no test split is given."""
+        return not table.schema.test_rows and (table.schema.aggregates_only or self.n_folds == 1)
+
+    def most_bags_of_a_row(self, table: InstanceTable) -> int:
+        """More than one where bags overlap."""
+        return given_bags.most_bags_of_a_row(table.folder)
+
+    def n_sums_outside(self, table: InstanceTable) -> int:
+        """Of the sums as they were given."""
+        return given_bags.n_sums_outside(table.folder)
+
+    def stated_epsilon(self, table: InstanceTable) -> float | None:
+        """What `epsilon=` said when the table was prepared."""
+        return table.schema.facts.get("epsilon")
