@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from llp.analysis.clusters import assign, clusterings
 
@@ -56,3 +57,27 @@ def test_too_few_datasets_have_no_clusters():
     rows = [{"inter_intra_ratio": ratio} for ratio in (1.0, 1.2, 1.2, 1.2, 1.9)]  # three distinct ones
     assert assign(clustering("separation"), rows) == [None] * 5
     assert assign(clustering("separation"), []) == []
+
+
+def partition(names):
+    return [[name == other for other in names] for name in names]
+
+
+def test_clusters_are_those_of_ten_starts_from_the_published_seed_on_all_four_percentiles():
+    tail = next(one for one in clusterings("binary", "p85") if one.name == "tail")
+    assert tail.measures == ("bag_size_p50", "bag_size_p70", "bag_size_p85", "bag_size_p95")
+    differ = {"one start": 0, "seed": 0, "without p95": 0}
+    for draw in range(25):
+        values = np.random.default_rng(draw).random((40, 4))
+        rows = [dict(zip(tail.measures, row, strict=True)) for row in values.tolist()]
+        standard = (values - values.mean(axis=0)) / values.std(axis=0)
+        found = partition(assign(tail, rows))
+        assert found == partition(KMeans(4, n_init=10, random_state=42).fit_predict(standard).tolist())
+        others = {
+            "one start": KMeans(4, n_init=1, random_state=42).fit_predict(standard),
+            "seed": KMeans(4, n_init=10, random_state=0).fit_predict(standard),
+            "without p95": KMeans(4, n_init=10, random_state=42).fit_predict(standard[:, :3]),
+        }
+        for name, other in others.items():
+            differ[name] += found != partition(other.tolist())
+    assert min(differ.values()) > 0  # so that the comparison tells them apart

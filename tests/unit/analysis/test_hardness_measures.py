@@ -13,6 +13,7 @@ from scipy import stats
 from llp.analysis import counting
 from llp.analysis.counting import CodeColumn, GroupCounts, count_groups
 from llp.analysis.hardness import hardness, percentile_name, value_at
+from llp.analyze import is_kept
 from llp.errors import InputError
 
 VOCAB = 5
@@ -105,18 +106,11 @@ def test_proportions():
     assert measures["label_proportion_p50"] == 0.25
 
 
-def test_percentiles_are_at_the_floor():
-    ordered = np.arange(100, 190)  # 0.7 · 90 is below 63 in floating point
-    assert value_at(ordered, 700) == 163
-    assert value_at(ordered, 999) == 189
-    assert [percentile_name(q) for q in (500, 999)] == ["p50", "p99_9"]
-    assert measures_of(ordered[::-1], np.zeros(90))["bag_size_p70"] == 163
-
-
-def test_large_skewed_bags_are_a_share_of_all_instances():
-    measures = measures_of([100, 3000, 3000, 3000], [0, 150, 200, 2900], low=50, high=2500, n_instances=10_000)
-    assert measures["percent_in_large_skewed_0.1"] == pytest.approx(90)  # 5 %, 6.7 % and 96.7 % positive
-    assert measures["percent_in_large_skewed_0.05"] == pytest.approx(30)  # 5 % itself is not below
+def test_large_skewed_bags_lie_strictly_beyond_the_limits_and_are_a_share_of_all_instances():
+    measures = measures_of([200, 201, 400, 300, 100], [0, 20.1, 390, 15, 50], low=50, high=200, n_instances=1000)
+    # 200 is not above the limit; 0.1 is not below 0.1; 0.975 is above 0.9; 0.05 is below 0.1 and not below 0.05
+    assert measures["percent_in_large_skewed_0.1"] == pytest.approx(70)
+    assert measures["percent_in_large_skewed_0.05"] == pytest.approx(40)
 
 
 def test_one_bag_and_no_bag_are_undefined_not_errors():
@@ -137,3 +131,18 @@ def test_real_labels_have_no_counts():
     assert measures["label_bias"] == 1
     for name in ("log_likelihood", "chi2", "cramers_v", "percent_in_large_skewed_0.1"):
         assert np.isnan(measures[name]), name
+
+
+def test_percentiles_are_the_values_at_the_floor_of_their_share_of_n():
+    ordered = np.arange(100, 190)  # 0.7 · 90 is below 63 in floating point
+    assert [value_at(ordered, q) - 100 for q in (0, 11, 12, 500, 700, 999)] == [0, 0, 1, 45, 63, 89]
+    assert [percentile_name(q) for q in (500, 999)] == ["p50", "p99_9"]
+    assert measures_of(ordered[::-1], np.zeros(90))["bag_size_p70"] == 163
+
+
+@pytest.mark.parametrize(
+    ("kept", "percent", "expected"), [(3, 30.0, True), (3, 29.999, False), (0, 30.0, False), (1, 31.0, True)]
+)
+def test_a_key_that_keeps_exactly_the_share_is_kept_and_one_without_bags_is_not(kept, percent, expected):
+    assert is_kept({"n_bags_kept": kept, "percent_instances_kept": percent}, 30.0) is expected
+    assert not is_kept({"n_bags_kept": 0, "percent_instances_kept": 0.0}, 0.0)

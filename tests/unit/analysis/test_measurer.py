@@ -6,7 +6,6 @@ import pytest
 from hydra import compose, initialize_config_dir
 from rich.console import Console
 
-from llp.analysis import figures as analysis_figures
 from llp.analysis.counting import GroupCounts
 from llp.analysis.figures import cluster_colours, draw_figures, shown_keys
 from llp.analysis.hardness import hardness
@@ -23,7 +22,7 @@ from llp.errors import InputError
 from llp.results.table import show
 from llp.results.tables.bag_datasets import overview
 from tests.helpers.commands import TINY
-from tests.helpers.composed import check_config
+from tests.helpers.composed import check_config, open_table, run_of, run_one
 
 N = 900
 VOCAB = {"A": 6, "B": 40, "C": 300}
@@ -244,7 +243,7 @@ def test_clusters_are_of_the_benchmark(rows):
 
 @pytest.mark.run  # draws for seconds
 def test_figures_are_drawn(rows, tmp_path, monkeypatch):
-    monkeypatch.setitem(analysis_figures.STYLE, "savefig.dpi", 40)  # a quarter of the time
+    monkeypatch.setattr("llp.analysis.drawing.DPI", 40)  # a quarter of the time
     from matplotlib.image import imread
 
     without_ratio = rows.with_columns(
@@ -279,3 +278,18 @@ def test_terminal_table_can_be_read_in_a_pipe(rows, capsys):
     assert "…" not in text
     assert f"{first['inter_intra_ratio']:.4f}" in text
     assert "Cramér's V" in text
+
+
+@pytest.mark.run
+def test_separations_in_the_space_of_a_run_are_others_and_lie_within_their_bound(tiny, tmp_path):
+    config = tiny("method=instance_bce", "model=autoint", "save_model=true", "trainer.max_epochs=1")
+    run_one(config)
+    table = open_table(config)
+    keys, measurer = feature_keys(["C3", "C6", "C9", "C12"], 1, 5, 2500), Measurer(table, tmp_path, threads=1)
+    spaces = (make_space(name, table) for name in (str(run_of(config, table).folder), "multi_hot"))
+    learned, multi_hot = (
+        [one["inter_intra_ratio"] for one in measurer.bag_all(keys, space, "sqeuclidean", 0)] for space in spaces
+    )
+    assert np.isfinite(learned).all()
+    assert min(learned) >= 1
+    assert not np.allclose(learned, multi_hot)

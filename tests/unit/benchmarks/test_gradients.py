@@ -18,7 +18,7 @@ NEAR_COPIES = {
     "llp_mm": "the number of positives in a random subset says of a large bag little beside h̄",
 }
 
-SIZES = (16, 64, 256)
+SIZES = (16, 64)
 
 
 @pytest.fixture(scope="module")

@@ -158,12 +158,6 @@ def test_the_model_is_named_only_where_a_method_has_several(tmp_path: Path) -> N
     assert table["random_64", "mean_map"].startswith("0.55")
 
 
-def test_a_table_made_anew_is_another_dataset(tmp_path: Path) -> None:
-    write_run(tmp_path, 0.6, table="aaaa", config_hash="a")
-    write_run(tmp_path, 0.7, table="bbbb", config_hash="b")
-    assert cells_of(tmp_path)["row"].to_list() == ["month_dest (table=aaaa)", "month_dest (table=bbbb)"]
-
-
 def test_what_a_killed_report_was_writing_is_removed_and_nothing_else(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.7, 0.8])
     folder = tmp_path / "report"
@@ -320,14 +314,6 @@ def test_a_grid_of_which_nothing_is_there_is_reported_as_missing(tmp_path: Path)
     page = files.page.read_text()
     assert "No run is finished yet." in page
     assert "2 never started" in page
-
-
-def test_the_published_numbers_are_reported_on_their_own(tmp_path: Path) -> None:
-    files, _ = shown(tmp_path)
-    names = {path.stem for path in files.tables}
-    for dataset in ("criteo_ctr", "criteo_sscl"):
-        assert {f"{dataset}_published_{kind}" for kind in ("random_bags", "ranges", "bag_measures", "facts")} <= names
-        assert f"{dataset}_column_names" in names
 
 
 def test_a_value_far_off_does_not_squeeze_the_others(tmp_path: Path) -> None:
