@@ -92,14 +92,8 @@ class Setting:
     """
 
     def __init__(self, bag_size: int, folder: Path, *, rows: int, half_way: int, overrides: Sequence[str]) -> None:
-        self._common = (
-            "dataset=synthetic",
-            f"dataset.rows={rows}",
-            "dataset.vocab_fraction=1e-3",
-            f"grouping_key=random_{bag_size}",
-            f"data_dir={folder}",
-        )
-        config = _composed(*self._common)
+        self._made = ("dataset=synthetic", f"dataset.rows={rows}", "dataset.vocab_fraction=1e-3")
+        config = _composed(*self._made, f"grouping_key=random_{bag_size}", f"data_dir={folder}")
         self._table = open_table(config.dataset, config.data_dir)
         self.data: LLPDataModule = Parts(config, self._table).data(instance_labels=False)
         self._half_way = half_way
@@ -113,8 +107,8 @@ class Setting:
             yield gather_bags(self.data.table, self.data.train_bags, ids[first : first + 8])
 
     def method(self, name: str, *, trained: bool) -> LLPMethod:
-        """Make a method as it is after two epochs, but for the weights: those of the network that is asked for."""
-        config = _composed(*self._common, f"method={name}", *self._overrides)
+        """Make a method as it is after two epochs, but for the weights: those of the network."""
+        config = _composed(*self._made, f"method={name}", *self._overrides)
         network = self.network(config.model.name, trained)
         return self._ready(
             Parts(config, self._table).method(), network, two_stages=config.method.first_stage is not None
@@ -122,7 +116,7 @@ class Setting:
 
     def reference(self, name: str, network: nn.Module) -> LLPMethod:
         """Make a reference with the given network."""
-        method = Parts(_composed(*self._common, f"method={name}"), self._table).method()
+        method = Parts(_composed(*self._made, f"method={name}"), self._table).method()
         method.model = copy.deepcopy(network)
         return self._ready(method, network, two_stages=False)
 
@@ -139,7 +133,7 @@ class Setting:
 
     def _network(self, model: str, trained: bool) -> nn.Module:
         """Make the network; `dllp_bce` trains it."""
-        method = Parts(_composed(*self._common, f"model={model}"), self._table).method()  # dllp_bce
+        method = Parts(_composed(*self._made, f"model={model}"), self._table).method()  # dllp_bce
         optimizer = torch.optim.Adam(method.model.parameters(), lr=LEARNING_RATE)
         for batch in self.minibatches(self._half_way if trained else 0):
             gradient_of(method, batch)

@@ -16,6 +16,12 @@ from tests.helpers.records import record, stage, write_folds
 PAGES = sorted(DOCS.glob("*.md"))
 
 
+def kept(folder):
+    """The records of a folder's runs, as they are kept and read back."""
+    keep(folder, folder / "kept.jsonl")
+    return read(folder / "kept.jsonl")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_tables_of_a_page_are_made_from_its_records(page):
     text = page.read_text()
@@ -34,8 +40,7 @@ def test_a_table_is_means_and_deviations_over_folds(tmp_path):
     write_folds(tmp_path, [0.5, 0.7], method="upm", git_commit="0123456789")
     write_folds(tmp_path, [0.6, 0.8], method="ot_llp", stages=[stage(), stage(method="ot_llp", epochs=3)])
     write_folds(tmp_path, [0.5, 0.5], method="group_prior", stages=[stage(epochs=0)])
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    assert table_of(read(tmp_path / "kept.jsonl")) == (
+    assert table_of(kept(tmp_path)) == (
         "| method | test auc, month_dest | epochs |\n"
         "| --- | --- | --- |\n"
         "| `ot_llp` | 0.7000 ± 0.1414 | 4 + 3 |\n"
@@ -47,8 +52,7 @@ def test_a_table_is_means_and_deviations_over_folds(tmp_path):
 
 def test_a_table_of_one_fold_has_no_deviations(tmp_path):
     write_folds(tmp_path, [0.5], method="upm")
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    assert "| `upm` | 0.5000 | 4 |\n" in table_of(read(tmp_path / "kept.jsonl"))
+    assert "| `upm` | 0.5000 | 4 |\n" in table_of(kept(tmp_path))
 
 
 def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
@@ -57,8 +61,7 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
         write_folds(tmp_path, scores, method="upm", config_hash=f"{rate}", **changes)
     changes["config"] = {"optimizer": {"lr": 0.1}}
     write_folds(tmp_path, [0.55, 0.45, 0.64], method="ot_llp", **changes)
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    records = read(tmp_path / "kept.jsonl")
+    records = kept(tmp_path)
     table = table_of(records)
     assert "| `upm` | 0.6000 ± 0.1000 | 4 | 0.01 |\n" in table
     assert "6 runs; seeds 0, folds 0, 1, 2; their rates chosen on held-out bags of fold 0, seed 0, by 3 runs" in table
@@ -85,8 +88,7 @@ def three_methods_on_two_datasets(tmp_path):
             changes = {"dataset": dataset, "method": method, "stages": [stage(seconds=seconds)]}
             write_folds(tmp_path, [score, score + 0.01], **changes)
     write_folds(tmp_path, [0.5, 0.51], dataset="made", method="count", stages=[stage(seconds=40.0)])
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    return read(tmp_path / "kept.jsonl")
+    return kept(tmp_path)
 
 
 def test_means_stand_by_dataset_with_the_time_of_a_run(three_methods_on_two_datasets):
@@ -114,8 +116,7 @@ def test_metrics_have_tables_of_their_own(tmp_path):
     for method, score in (("dllp_mse", 4.0), ("a", 3.0)):
         write_folds(tmp_path, [score], metric="mse", dataset="prices", method=method)
         write_folds(tmp_path, [0.5], method=method.replace("mse", "bce"))
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    auc, mse = means_of(read(tmp_path / "kept.jsonl")).split("Test mse:")
+    auc, mse = means_of(kept(tmp_path)).split("Test mse:")
     assert auc.startswith("Test auc:\n\n| method | flights month_dest | time, dllp_bce's = 1 |")
     assert "| a | **3.000** | 1 |" in mse
 
@@ -133,16 +134,14 @@ def test_a_name_stands_for_the_records_that_begin_with_it(monkeypatch, tmp_path)
 def test_kept_records_name_no_place_of_a_machine(tmp_path):
     run = "flights/month_dest/dllp_bce/fold=0/seed=0/0123abcd"
     write_folds(tmp_path, [0.5], method="ot_llp", stages=[stage(run=f"/home/me/outputs/{run}"), stage(run=None)])
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    assert [one.run for one in read(tmp_path / "kept.jsonl")[0].stages] == [run, None]
+    assert [one.run for one in kept(tmp_path)[0].stages] == [run, None]
 
 
 def test_kept_records_name_the_scores_of_a_prior_by_their_file_alone(tmp_path):
     config = {"grouping_key": {"scores": "/home/me/prior.parquet"}}
     write_folds(tmp_path, [0.5], grouping_key="prior_64", config=config)
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    [kept] = read(tmp_path / "kept.jsonl")
-    assert kept.config["grouping_key"]["scores"] == "prior.parquet"
+    [one] = kept(tmp_path)
+    assert one.config["grouping_key"]["scores"] == "prior.parquet"
     assert "/home/me" not in (tmp_path / "kept.jsonl").read_text()
 
 
@@ -151,8 +150,7 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
     curves = ("0.6,0.5,0.3\n0.7,0.4,0.1\n0.65,0.3,0.2\n", "0.6,0.5,0.3\n0.7,0.4,0.2\n,0.3,0.1\n")
     for folder, looks in zip(sorted(path.parent for path in tmp_path.rglob("result.json")), curves, strict=True):
         (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    table = selection_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv"))
+    table = selection_of(kept(tmp_path), pl.read_csv(tmp_path / "kept.csv"))
     assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – | 0 of 2 |" in table
 
 
@@ -168,8 +166,7 @@ def test_means_at_the_epochs_that_upm_picks(tmp_path):
             (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
     changes |= {"config_hash": "none", "stages": [stage(epochs=0)]}
     write_folds(tmp_path, [0.55, 0.55], method="group_prior", **changes)
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    table = repicked_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
+    table = repicked_of(kept(tmp_path), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
     assert table == (
         "| method | random_64 | mean rank |\n| --- | ---: | ---: |\n"
         "| upm | **0.7000** | 1.00 |\n| count | 0.6500 | 2.00 |\n| group_prior | 0.5500 | 3.00 |\n"
@@ -188,8 +185,7 @@ def test_picks_are_among_the_looks_at_all_rates_of_the_first_fold(tmp_path):
         for folder in [path.parent for path in tmp_path.rglob(f"{rate}/result.json")]:
             on_another_fold = "0.99,0.0,0.0,0.0,0.0\n" if "fold=1" in str(folder) else ""
             (folder / "metrics.csv").write_text(f"{columns}\n{looks}{on_another_fold}")
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    table = picks_of(read(tmp_path / "kept.jsonl"), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
+    table = picks_of(kept(tmp_path), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
     row = "0 of 1 (0.1500) | 0 of 1 (0.1000) | 1 of 1 (0.0000) | 0 of 1 (0.2000) |"
     assert f"| flights month_dest | {row}\n| all | {row}\n" in table
 
@@ -210,8 +206,7 @@ def test_a_folder_without_finished_runs_is_refused(tmp_path):
 def test_copies_of_runs_are_kept_once_and_told(tmp_path, capsys):
     write_folds(tmp_path / "runs", [0.6, 0.7], method="upm")
     shutil.copytree(tmp_path / "runs", tmp_path / "copies")
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    assert len(read(tmp_path / "kept.jsonl")) == 2
+    assert len(kept(tmp_path)) == 2
     assert "2 of 4 runs are copies" in capsys.readouterr().err
 
 

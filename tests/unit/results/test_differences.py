@@ -4,15 +4,13 @@ import pytest
 
 from llp.results.collect import collect
 from llp.results.findings import findings
-from llp.results.summary import summarize
-from llp.results.variants import differing_settings, name_variants
+from llp.results.variants import differing_settings
+from tests.helpers.grids import contents_of
 from tests.helpers.records import write_folds, write_run
 
 
 def said(folder):
-    collected = collect(folder)
-    cells = summarize(name_variants(collected))
-    return differing_settings(cells, collected.configs)
+    return differing_settings(contents_of(folder).cells, collect(folder).configs)
 
 
 def test_methods_in_the_same_settings_differ_in_nothing(tmp_path):
@@ -58,8 +56,7 @@ def test_rows_that_differ_from_each_other_are_no_difference_of_methods(tmp_path)
 def test_methods_under_other_protocols_are_named(tmp_path):
     for protocol, method in (("paper", "dsq"), ("paper", "upm"), ("holdout", "dsq"), ("holdout", "rot")):
         write_run(tmp_path, 0.6, protocol=protocol, method=method, config_hash=f"{protocol}_{method}")
-    collected = collect(tmp_path)
-    cells = summarize(name_variants(collected))
+    cells = contents_of(tmp_path).cells
     [paper] = [part for part in cells.partition_by("protocol") if part["protocol"][0] == "paper"]
     assert findings(paper, cells)[2:] == [
         "Methods cannot be compared across protocols: only under protocol paper: upm; only under holdout: rot."

@@ -43,15 +43,6 @@ def test_rate_of_the_least_held_out_loss_stays(outputs):
     }  # fmt: skip
 
 
-def test_choice_does_not_change_with_the_test_metric(tmp_path):
-    for name, aucs in (("one", (0.7, 0.6)), ("other", (0.6, 0.7))):
-        for rate, auc, held_out in zip((1e-4, 1e-3), aucs, (0.5, 0.4), strict=True):
-            write(tmp_path / name, rate, auc, held_out)
-    choices = [at_held_out_rates(collect(tmp_path / name))[1] for name in ("one", "other")]
-    assert choices[0] == choices[1]
-    assert choices[0][0].rate == "0.001"
-
-
 def test_more_folds_are_averaged(tmp_path):
     for fold, losses in enumerate(((0.5, 0.6), (0.9, 0.6))):
         for rate, loss in zip((1e-4, 1e-3), losses, strict=True):
@@ -60,29 +51,22 @@ def test_more_folds_are_averaged(tmp_path):
     assert (chosen.rate, chosen.held_out, chosen.n_runs) == ("0.001", 0.6, 2)
 
 
-def test_rate_that_has_no_fold_in_common_is_told_and_cancels_no_choice(tmp_path, capsys):
+def test_rate_that_has_no_fold_in_common_is_named_and_cancels_no_choice(tmp_path):
     write(tmp_path, 1e-4, auc=0.70, held_out=0.60)
     write(tmp_path, 1e-3, auc=0.66, held_out=0.55)
     write(tmp_path, 2e-2, auc=0.65, held_out=0.40, fold=1)
     kept, [chosen] = at_held_out_rates(collect(tmp_path))
     assert (chosen.rate, chosen.n_runs, chosen.beside) == ("0.001", 1, ("0.02",))
     assert kept.runs.select("best").sort("best").rows() == [(0.65,), (0.66,)]
-    report(tmp_path, learning_rate="held_out", figures=["cost"], tables=["scores"])
-    assert "(0.55 over 1 run; no fold in common: 0.02)" in capsys.readouterr().out
+    assert str(chosen).endswith("(0.55 over 1 run; no fold in common: 0.02)")
 
 
-def test_what_the_choice_was_by_is_told(tmp_path, capsys):
+def test_choice_says_what_it_was_by(tmp_path):
     for rate, loss in ((1e-4, 0.2), (1e-3, 0.1)):
         path = write(tmp_path, rate, auc=0.6, held_out=loss) / "result.json"
         path.write_text(path.read_text().replace('"picked_by": null', '"picked_by": "held_out_upm"'))
-    report(tmp_path, learning_rate="held_out", figures=["cost"], tables=["scores"])
-    assert "learning rate 0.001, of 2, by held_out_upm: dllp_bce on flights" in capsys.readouterr().out
-
-
-def test_nothing_to_choose_among_is_told(tmp_path, capsys):
-    write(tmp_path, 1e-4, auc=0.70, held_out=0.60)
-    report(tmp_path, learning_rate="held_out", figures=["cost"], tables=["scores"])
-    assert "learning rates: none to choose among" in capsys.readouterr().out
+    _, [chosen] = at_held_out_rates(collect(tmp_path))
+    assert str(chosen).startswith("0.001, of 2, by held_out_upm: dllp_bce on flights, random_64 (0.1 over 1 run)")
 
 
 def test_method_that_trains_nothing_stays_once(tmp_path):
@@ -108,6 +92,8 @@ def test_report_shows_the_chosen_rates_runs_alone(outputs, capsys):
     printed = capsys.readouterr().out
     assert "learning rate 0.001, of 2, by the held-out loss: upm on flights, random_64 (0.55 over 1 run)" in printed
     assert "0.70" not in printed
+    report(outputs, learning_rate="held_out", method=["dllp_mse"], figures=["cost"], tables=["scores"])
+    assert "learning rates: none to choose among" in capsys.readouterr().out
 
 
 def test_of_rates_that_are_equally_good_the_least_stays(tmp_path):

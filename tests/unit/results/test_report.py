@@ -15,17 +15,16 @@ import pytest
 from rich.console import Console
 
 from llp.errors import InputError
-from llp.results.collect import collect
 from llp.results.figures.scores import limits_of
 from llp.results.output import ReportFiles
-from llp.results.summary import summarize
 from llp.results.table import Table, as_markdown, show
 from llp.results.tables.scores import scores
-from llp.results.variants import name_variants, telling_paths
+from llp.results.variants import telling_paths
 from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.commands import Command
 from tests.helpers.composed import report
+from tests.helpers.grids import contents_of
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
@@ -35,11 +34,6 @@ def shown(outputs_dir: Path, width: int = 400, **filters: list[str]) -> tuple[Re
     text = io.StringIO()
     files = report(outputs_dir, console=Console(file=text, width=width), **filters)
     return files, text.getvalue()
-
-
-def cells_of(outputs_dir: Path) -> pl.DataFrame:
-    collected = collect(outputs_dir)
-    return summarize(name_variants(collected))
 
 
 def texts(table: Table) -> dict[tuple[str, str], str]:
@@ -54,11 +48,11 @@ def marked(table: Table) -> list[tuple[str, str]]:
 
 def test_mean_and_sample_std_over_the_folds(tmp_path: Path) -> None:
     write_folds(tmp_path, FIVE)
-    cell = cells_of(tmp_path).row(0, named=True)
+    cell = contents_of(tmp_path).cells.row(0, named=True)
     assert cell["mean"] == pytest.approx(statistics.mean(FIVE))
     assert cell["std"] == pytest.approx(statistics.stdev(FIVE))
     assert (cell["n_folds"], cell["n_seeds"], cell["n_runs"]) == (5, 1, 5)
-    assert texts(scores(cells_of(tmp_path)))["month_dest", "dllp_bce"] == "0.6240 ± 0.0230"
+    assert texts(scores(contents_of(tmp_path).cells))["month_dest", "dllp_bce"] == "0.6240 ± 0.0230"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +67,7 @@ def test_mean_and_sample_std_over_the_folds(tmp_path: Path) -> None:
 def test_a_cell_that_is_not_five_folds_says_so(tmp_path: Path, points: list[tuple[int, int]], remark: str) -> None:
     for fold, seed in points:
         write_run(tmp_path, 0.6, fold=fold, seed=seed)
-    assert texts(scores(cells_of(tmp_path)))["month_dest", "dllp_bce"] == remark
+    assert texts(scores(contents_of(tmp_path).cells))["month_dest", "dllp_bce"] == remark
 
 
 @pytest.mark.parametrize(("metric", "best"), [("auc", "dsq"), ("mse", "dllp_mse")])
@@ -81,7 +75,7 @@ def test_the_best_on_bags_of_each_row_is_marked(tmp_path: Path, metric: str, bes
     for method, shift in (("dllp_mse", 0.0), ("dllp_bce", 0.05), ("dsq", 0.1)):
         write_folds(tmp_path, [value + shift for value in FIVE], metric=metric, method=method)
     write_folds(tmp_path, [0.9] * 5 if metric == "auc" else [0.1] * 5, metric=metric, method="instance_bce")
-    table = scores(cells_of(tmp_path))
+    table = scores(contents_of(tmp_path).cells)
     assert marked(table) == [("month_dest", best)]
     assert table.columns[1] == "instance_bce"  # set apart, before the methods on bags by rank
     assert table.columns[2] == best
@@ -93,10 +87,10 @@ def test_only_what_compares_competes(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.9, 0.9, 0.9, 0.9, float("nan")], method="dsq")  # a run without a value
     write_folds(tmp_path, FIVE, method="dllp_mse")
     write_folds(tmp_path, FIVE[:1], method="dllp_bce", grouping_key="random_64")  # nothing to compare with
-    table = scores(cells_of(tmp_path))
+    table = scores(contents_of(tmp_path).cells)
     assert marked(table) == []
     write_folds(tmp_path, [value - 0.01 for value in FIVE], method="dllp_bce")
-    assert marked(scores(cells_of(tmp_path))) == [("month_dest", "dllp_mse")]
+    assert marked(scores(contents_of(tmp_path).cells)) == [("month_dest", "dllp_mse")]
 
 
 def test_methods_compete_on_the_same_folds_and_seeds(tmp_path: Path) -> None:
@@ -106,8 +100,7 @@ def test_methods_compete_on_the_same_folds_and_seeds(tmp_path: Path) -> None:
         for method in ("upm", "dllp_bce"):
             write_run(tmp_path, 0.6 + 0.1 * (method == "upm"), fold=fold, method=method, grouping_key="most")
         write_run(tmp_path, 0.9, fold=fold + 1, method="dsq", grouping_key="most")
-    collected = collect(tmp_path)
-    cells = summarize(name_variants(collected))
+    cells = contents_of(tmp_path).cells
     assert cells.filter("best").select("row", "column").rows() == [("most", "upm")]
 
 
@@ -115,7 +108,7 @@ def test_nan_runs_are_counted_and_left_out_of_the_mean(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.6, 0.7, float("nan"), 0.6, 0.7])
     write_folds(tmp_path, [float("nan")] * 5, method="dsq")
     files, text = shown(tmp_path)
-    table = texts(scores(cells_of(tmp_path)))
+    table = texts(scores(contents_of(tmp_path).cells))
     assert table["month_dest", "dllp_bce"] == "0.6500 ± 0.0577 (1 of 5 NaN)"
     assert table["month_dest", "dsq"] == "NaN (5 of 5 NaN)"
     assert "left out of the mean" in text
@@ -126,7 +119,7 @@ def test_runs_that_differ_in_a_setting_are_never_averaged(tmp_path: Path) -> Non
     for number, rate in enumerate((0.001, 0.01)):
         changed = {"optimizer": {"lr": rate}, "dataset": {"learning_rate": rate}}
         write_folds(tmp_path, [0.6 + number / 10] * 5, config=changed, config_hash=f"lr{number}")
-    table = scores(cells_of(tmp_path))
+    table = scores(contents_of(tmp_path).cells)
     assert texts(table) == {
         ("month_dest (optimizer.lr=0.001)", "bag dataset"): "month_dest (optimizer.lr=0.001)",
         ("month_dest (optimizer.lr=0.001)", "dllp_bce"): "0.6000 ± 0.0000",
@@ -139,7 +132,7 @@ def test_a_methods_own_setting_gives_it_a_column(tmp_path: Path) -> None:
     for reg, value in ((0.1, 0.6), (0.5, 0.7)):
         write_run(tmp_path, value, method="ot", config={"method": {"reg": reg}}, config_hash=str(reg))
     write_run(tmp_path, 0.65)
-    table = scores(cells_of(tmp_path))
+    table = scores(contents_of(tmp_path).cells)
     assert table.columns == ["bag dataset", "ot (reg=0.5)", "dllp_bce", "ot (reg=0.1)"]
     assert len(table.rows) == 1
 
@@ -151,7 +144,7 @@ def test_the_model_is_named_only_where_a_method_has_several(tmp_path: Path) -> N
     write_run(tmp_path, 0.55, method="mean_map", model="linear", config=linear)
     write_run(tmp_path, 0.6, grouping_key="random_64")
     write_run(tmp_path, 0.55, grouping_key="random_64", method="mean_map", model="linear", config=linear)
-    table = texts(scores(cells_of(tmp_path)))
+    table = texts(scores(contents_of(tmp_path).cells))
     assert table["month_dest (model=linear)", "mean_map"].startswith("0.55")
     assert table["month_dest (model=mlp)", "mean_map"] == "–"
     assert table["random_64", "dllp_bce"].startswith("0.6")
@@ -200,7 +193,7 @@ def test_telling_paths_tell_all_apart() -> None:
 def test_rows_are_in_natural_order_by_kind(tmp_path: Path) -> None:
     for key in ("random_256", "random_64", "C11_C2", "C3_C4"):
         write_run(tmp_path, 0.6, grouping_key=key)
-    assert cells_of(tmp_path)["row"].to_list() == ["C3_C4", "C11_C2", "random_64", "random_256"]
+    assert contents_of(tmp_path).cells["row"].to_list() == ["C3_C4", "C11_C2", "random_64", "random_256"]
 
 
 def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> None:
@@ -208,7 +201,7 @@ def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> N
     write_folds(tmp_path, FIVE, protocol="holdout", config_hash="holdout")
     files, _ = shown(tmp_path)
     paper, holdout = (
-        scores(part) for part in cells_of(tmp_path).sort("protocol", descending=True).partition_by("protocol")
+        scores(part) for part in contents_of(tmp_path).cells.sort("protocol", descending=True).partition_by("protocol")
     )
     assert any("selected on the test rows: optimistic" in note for note in paper.notes)
     assert not any("optimistic" in note for note in holdout.notes)
@@ -252,7 +245,7 @@ def test_a_wide_table_keeps_its_lines_whole(tmp_path: Path) -> None:
     for method in ("dllp_bce", "dllp_mse", "dllp_mae", "dsq", "upm", "mixbag", "llpfc"):
         write_folds(tmp_path, FIVE, method=method)
     text = io.StringIO()
-    show(scores(cells_of(tmp_path)), Console(file=text, width=60))
+    show(scores(contents_of(tmp_path).cells), Console(file=text, width=60))
     assert "month_dest" + " │ 0.6240 ± 0.0230 *" * 7 in text.getvalue().replace("  ", " ")
 
 
@@ -319,7 +312,7 @@ def test_a_grid_of_which_nothing_is_there_is_reported_as_missing(tmp_path: Path)
 def test_a_value_far_off_does_not_squeeze_the_others(tmp_path: Path) -> None:
     for method, value in (("dllp_mse", 150.0), ("dllp_mae", 160.0), ("sim_llp", 170.0), ("genbags", 9000.0)):
         write_run(tmp_path, value, method=method, metric="mse")
-    cells = cells_of(tmp_path)
+    cells = contents_of(tmp_path).cells
     low, high = limits_of(cells)
     assert 140 < low < 150
     assert 170 < high < 180

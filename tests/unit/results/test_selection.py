@@ -4,12 +4,10 @@ import csv
 
 import pytest
 
-from llp.results.collect import collect
 from llp.results.curves import read_columns
-from llp.results.summary import summarize
 from llp.results.tables.selection import lost, selection
-from llp.results.variants import name_variants
 from tests.helpers.composed import open_table, report, run_of, run_one
+from tests.helpers.grids import contents_of
 from tests.helpers.records import write_run
 
 AUC = [0.60, 0.70, 0.697, 0.65]
@@ -26,9 +24,8 @@ def write(outputs, fold, columns, **changes):
 
 
 def table_of(outputs):
-    collected = collect(outputs)
-    runs = name_variants(collected)
-    return selection(summarize(runs), runs)
+    part = contents_of(outputs)
+    return selection(part.cells, part.runs)
 
 
 def test_picks_are_counted_by_method_and_criterion(tmp_path):

@@ -239,13 +239,17 @@ def test_completeness_is_held_against_what_grids_asked_for(tmp_path):
     assert counts == {"grid": ["2", "0", "0", "0", "2"], "paper": ["5", "1", "1", "0", "3"]}
 
 
+def write_ctr(folder, auc, key, method="dllp_bce", published_auc=None, **changes):
+    """A run on Criteo CTR, whose AUC over 200 thresholds is compared with the published one."""
+    measures = {"auc": auc, "auc_200_thresholds": published_auc or auc}
+    write_run(folder, auc, dataset="criteo_ctr", grouping_key=key, method=method, measures=measures, **changes)
+
+
 def test_published_and_ours_are_like_for_like(tmp_path):
-    measures = {"auc": 0.9, "auc_200_thresholds": 0.7754}
-    write_folds(tmp_path, [0.9] * 5, dataset="criteo_ctr", grouping_key="random_64", measures=measures)
-    write_folds(tmp_path, [0.9] * 5, dataset="criteo_ctr", grouping_key="C3_C11", measures=measures)
-    other = {"auc": 0.1, "auc_200_thresholds": 0.1}
-    held_out = {"protocol": "holdout", "config_hash": "holdout"}
-    write_folds(tmp_path, [0.1] * 5, dataset="criteo_ctr", grouping_key="random_64", measures=other, **held_out)
+    for fold in range(5):
+        write_ctr(tmp_path, 0.9, "random_64", published_auc=0.7754, fold=fold)
+        write_ctr(tmp_path, 0.9, "C3_C11", published_auc=0.7754, fold=fold)
+        write_ctr(tmp_path, 0.1, "random_64", protocol="holdout", config_hash="holdout", fold=fold)
     cells = contents_of(tmp_path).cells
     rows = [[cell.text for cell in row] for row in published_tables.random_bags(cells, "criteo_ctr").rows]
     assert ["dllp_bce", "64", "77.54", "77.54 ± 0.00", "+0.00"] in rows
@@ -255,26 +259,31 @@ def test_published_and_ours_are_like_for_like(tmp_path):
 
 
 def test_facts_are_answered_from_runs_and_analysis(tmp_path):
-    for key, value in (("C3_C11", 0.7), ("C6_C10", 0.6)):
+    for key, auc in (("C3_C11", 0.7), ("C6_C10", 0.6)):
         for method, more in (("sim_llp", 0.01), ("dllp_mse", 0.0)):
-            measures = {"auc": value, "auc_200_thresholds": value + more}
-            write_folds(tmp_path, [value] * 5, dataset="criteo_ctr", grouping_key=key, method=method, measures=measures)
-    measures = {"auc": 0.8, "auc_200_thresholds": 0.801}
-    write_folds(
-        tmp_path, [0.8], dataset="criteo_ctr", grouping_key="random_64", method="instance_bce", measures=measures
-    )
-    keys = benchmark_keys("criteo_ctr")
-    analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=[*keys, "C9"])
+            write_ctr(tmp_path, auc, key, method, auc + more)
+    write_ctr(tmp_path, 0.8, "random_64", "instance_bce", 0.801)
+    analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=[*benchmark_keys("criteo_ctr"), "C9"])
     table = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
-    answers = {fact: row[1] for fact, row in table.items()}
-    assert answers["feature-bag datasets kept by the 30 % filter"] == "53"
-    assert answers["bags of key C9"] == "1,052"
-    assert answers["datasets won by SIM-LLP"] == "2 of 2"
-    assert answers["datasets won by DLLP-BCE"] == "0 of 2"
-    assert answers["best dataset of every method"] == "C3_C11 (2 of 2 methods)"
-    assert answers["worst dataset of every method"] == "C6_C10 (2 of 2 methods)"
-    assert answers["instance-level AUC with BCE (80:20 split)"] == "80.10"
-    assert answers["column triples that pass the 30 % filter of C(26;3)=2600"] == "–"
+    expected = {
+        "rows (approximately)": "300,000",
+        "feature-bag datasets kept by the 30 % filter": "53",
+        "random-bag datasets": "1",
+        "best percentage of instances kept by a single column (C4)": "48.67 (C9)",
+        "column triples that pass the 30 % filter of C(26;3)=2600": "–",
+        "instances kept by the feature-bag datasets (millions; smallest)": "0.15",
+        "instances kept by the feature-bag datasets (millions; largest)": "0.20",
+        "bags of key C9": "1,052",
+        "bags of keys C10_C16 and C4_C10 (more than)": "1,031, 1,011",
+        "MeanBagSize largest (about)": "876",
+        "InterIntraRatio range": "1.10–1.30",
+        "datasets won by SIM-LLP": "2 of 2",
+        "datasets won by DLLP-BCE": "0 of 2",
+        "best dataset of every method": "C3_C11 (2 of 2 methods)",
+        "worst dataset of every method": "C6_C10 (2 of 2 methods)",
+        "instance-level AUC with BCE (80:20 split)": "80.10",
+    }
+    assert {fact: table[fact][1] for fact in expected} == expected
 
 
 def test_published_wins_are_counted_as_the_wins_of_a_half_finished_grid(tmp_path):
@@ -301,21 +310,9 @@ def test_published_wins_are_counted_as_the_wins_of_a_half_finished_grid(tmp_path
 def test_facts_keep_protocols_apart_and_name_no_end_of_a_single_dataset(tmp_path):
     keys = benchmark_keys("criteo_ctr")[:8]
     for i, key in enumerate(keys):
-        value = 0.7 + 0.01 * i
-        measures = {"auc": value, "auc_200_thresholds": value}
-        write_run(tmp_path, value, dataset="criteo_ctr", grouping_key=key, measures=measures)
-        other = 0.9 if i == 5 else 0.5 - 0.01 * i
-        measures = {"auc": other, "auc_200_thresholds": other}
-        write_run(
-            tmp_path,
-            other,
-            dataset="criteo_ctr",
-            grouping_key=key,
-            measures=measures,
-            protocol="holdout",
-            config_hash="h",
-        )
-    write_run(tmp_path, 0.7, dataset="criteo_ctr", grouping_key=keys[3], method="upm", measures=measures)
+        write_ctr(tmp_path, 0.7 + 0.01 * i, key)
+        write_ctr(tmp_path, 0.9 if i == 5 else 0.5 - 0.01 * i, key, protocol="holdout", config_hash="h")
+    write_ctr(tmp_path, 0.7, keys[3], "upm")
     analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=keys)
     found = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
     assert found["best dataset of every method"][1] == f"{keys[-1]} (1 of 1 methods)"
