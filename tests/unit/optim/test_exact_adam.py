@@ -37,9 +37,10 @@ def run_fixed_gradients(optimizer, weight, schedule, steps):
         optimizer.step()
 
 
-EARLY = [touches(first, gap, 2000) for first in (1, 2, 3, 7, 20, 50) for gap in (1, 250, 1000, 1900, NEVER)]
-MIDDLE = [touches(first, gap, 2000) for first in (100, 200, 262, 263, 264) for gap in (1, 250, 1000, NEVER)]
-LATE = [touches(first, gap, 2000) for first in (501, 700, 1000, 1744) for gap in (1, 250, 1000, NEVER)]
+STEPS = 1000  # the window is 263
+EARLY = [touches(first, gap, STEPS) for first in (1, 2, 3, 7, 20, 50) for gap in (1, 250, 500, 900, NEVER)]
+MIDDLE = [touches(first, gap, STEPS) for first in (100, 200, 262, 263, 264) for gap in (1, 250, 500, NEVER)]
+LATE = [touches(first, gap, STEPS) for first in (501, 600, 744) for gap in (1, 250, NEVER)]
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +50,10 @@ def trained() -> dict[str, torch.Tensor]:
     weights = {"start": start}
     for dtype in (torch.float64, torch.float32):
         dense = nn.Parameter(start.to(dtype, copy=True))
-        run_fixed_gradients(torch.optim.Adam([dense], **SETTINGS), dense, schedule, 2000)
+        run_fixed_gradients(torch.optim.Adam([dense], **SETTINGS), dense, schedule, STEPS)
         exact = RowParameter(start.to(dtype, copy=True))
         optimizer = ExactAdam([exact], **SETTINGS)
-        run_fixed_gradients(optimizer, exact, schedule, 2000)
+        run_fixed_gradients(optimizer, exact, schedule, STEPS)
         optimizer.catch_up_all()
         weights[f"dense {dtype}"], weights[f"exact {dtype}"] = dense.detach().double(), exact.detach().double()
     return weights
