@@ -14,7 +14,7 @@ from llp.errors import InputError
 from llp.files import remove_killed, write_atomically
 from llp.machine import cores
 from llp.scoring.raw_rows import RawRows, raw_coder
-from llp.scoring.rows import EncodedRows, FilesRows, RowSource, TableRows, check_same_columns
+from llp.scoring.rows import EncodedRows, FilesRows, RowSource, TableRows
 from llp.scoring.trained import TrainedRuns
 
 ROW_GROUP = 2**18
@@ -60,7 +60,11 @@ def rows_to_score(
     if files is None:
         assert folder is not None
         table = InstanceTable.open(folder)
-        check_same_columns(table, trained_on)
+        if table.fingerprint != trained_on.fingerprint:
+            raise InputError(
+                f"{table.folder} is not the table that the run was trained on ({trained_on.folder}), so its codes mean "
+                "something else; score its raw files, such as files=new.parquet"
+            )
         return TableRows(table, on_read)
     if coder := raw_coder(trained_on):
         return RawRows(files, coder, on_read)

@@ -38,17 +38,7 @@ class EncodedRows(NamedTuple):
 
 
 class RowSource(Protocol):
-    """Rows in order.
-
-    Attributes
-    ----------
-    id_schema : Schema
-        Of their ids.
-    paths : list of Path
-        The files that are read.
-    total : int
-        Of what `on_read` counts: bytes of files, rows of a table.
-    """
+    """Rows in order; `total` is what `on_read` counts: bytes of the files that are read, or rows of a table."""
 
     id_schema: pl.Schema
     paths: list[Path]
@@ -183,18 +173,3 @@ def _with_header(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield from frames
     except InputError as error:
         raise InputError(OPTIONS_OF_NAMES.sub(FIRST_LINE, str(error))) from None
-
-
-def check_same_columns(table: InstanceTable, trained_on: InstanceTable) -> None:
-    """Refuse a table whose codes mean something else than those of the table that a run was trained on.
-
-    Raises
-    ------
-    InputError
-        Its columns differ, or it was made otherwise.
-    """
-    if table.fingerprint != trained_on.fingerprint:
-        raise InputError(
-            f"{table.folder} is not the table that the run was trained on ({trained_on.folder}), so its codes mean "
-            "something else; score its raw files, such as files=new.parquet"
-        )

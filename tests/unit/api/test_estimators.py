@@ -36,7 +36,7 @@ from llp import (
 from llp.api.bags import bag_labels
 from llp.api.scorers import unbiased_risk
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files.recipe import Recipe
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
@@ -174,26 +174,25 @@ def test_proportions_in_every_form(frame, form):
     np.testing.assert_array_equal(found.number, expected.number)
 
 
-@pytest.mark.parametrize("method", options("method"))
-def test_every_method(frame, method):
-    kinds = [
-        (cls, kind) for cls, kind in ((LLPClassifier, "binary"), (LLPRegressor, "real")) if kind in _labels_of(method)
-    ]
-    if method == "group_prior":
-        with pytest.raises(ValueError, match="trains no model"):
-            LLPClassifier(method, max_epochs=1).fit(features(frame), frame["bought"], bags=frame["bag"])
-        return
-    model = "linear" if method == "mean_map" else None
-    for cls, _ in kinds:
-        estimator = cls(method, model=model, max_epochs=1)
-        estimator.fit(features(frame), frame["bought"], bags=frame["bag"])
-        assert np.isfinite(estimator.predict(features(frame))).all()
+@pytest.mark.parametrize(
+    ("estimator", "method", "given"),
+    [
+        (LLPClassifier, "instance_bce", {}),
+        (LLPClassifier, "mean_map", {"model": "linear"}),
+        (LLPClassifier, "hard_erot_llp", {}),
+        (LLPClassifier, "sim_llp", {}),
+        (LLPRegressor, "genbags", {}),
+        (LLPRegressor, "instance_mse", {}),
+    ],
+)
+def test_methods_with_instance_labels_a_first_stage_or_another_model(frame, estimator, method, given):
+    fitted = estimator(method, max_epochs=1, **given).fit(features(frame), frame["bought"], bags=frame["bag"])
+    assert np.isfinite(fitted.predict(features(frame))).all()
 
 
-def _labels_of(method):
-    from llp.config.grouping_keys import read_option
-
-    return read_option(f"method/{method}").labels
+def test_method_that_trains_no_model_is_refused(frame):
+    with pytest.raises(ValueError, match="trains no model"):
+        LLPClassifier("group_prior", max_epochs=1).fit(features(frame), frame["bought"], bags=frame["bag"])
 
 
 def test_regressor_learns_from_means(frame):

@@ -6,9 +6,8 @@ import torch
 from scipy.special import log_expit, logit, logsumexp
 from scipy.stats import binom
 
-from llp.methods.count import Count
 from llp.ops.poisson_binomial import log_count_probability
-from tests.helpers.minibatches import make_batch, make_method, random_batch
+from tests.helpers.minibatches import make_batch
 
 
 def enumerated(z, count):
@@ -82,14 +81,3 @@ def test_saturated_scores_give_the_cheapest_flips():
     choices = np.log(30 * 29 / 2)  # two of the thirty negatives are flipped
     np.testing.assert_allclose(value, [0.0, choices - 2e4, -1e5, -3e5], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(gradient[40:80], np.r_[np.zeros(10), np.full(30, 2 / 30)], atol=1e-9)
-
-
-def test_the_loss_is_the_mean_over_the_bags():
-    batch, scores = random_batch(np.random.default_rng(2))
-    bags = np.split(scores.numpy(), np.cumsum(batch.size)[:-1])
-    expected = [recursion(z)[int(y)] for z, y in zip(bags, batch.label_sum, strict=True)]
-    loss = make_method(Count).bag_loss(scores, batch)
-    assert loss.item() == pytest.approx(-np.mean(expected), rel=1e-10)
-    low_precision = make_method(Count).bag_loss(scores.float(), batch)
-    assert low_precision.dtype == torch.float32
-    assert low_precision.item() == pytest.approx(loss.item(), rel=1e-6)

@@ -9,7 +9,6 @@ import torch
 
 from llp.data.batch import BagBatch
 from llp.methods.easy_llp import EasyLLP, drawn_instances
-from llp.ops.debiasing import surrogate_label
 
 SIZES, COUNTS, P = [3, 1, 6, 4], [1, 1, 0, 3], 0.3
 
@@ -62,11 +61,6 @@ def test_drawn_instances_stay_in_their_bags():
     size = torch.tensor([3, 1, 2500])
     assert drawn_instances(torch.tensor([0.0, 0.0, 0.0]), size).tolist() == [0, 3, 4]
     assert drawn_instances(torch.tensor([1 - 2**-24] * 3), size).tolist() == [2, 3, 2503]
-
-
-def test_weights_add_to_one_and_may_be_negative():
-    label = surrogate_label(torch.tensor([0.1, 0.9]), torch.tensor([50, 50]), 0.5)
-    assert label.tolist() == pytest.approx([-19.5, 20.5])
 
 
 def test_clip_bounds_the_loss_and_stops_the_gradient():
