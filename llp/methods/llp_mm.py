@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from llp.config.options import ProperShare
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
-from llp.ops.padding import pad_bags
+from llp.ops.segment import pad_bags
 
 
 def choose(n: Tensor, r: int) -> Tensor:

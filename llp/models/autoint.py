@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from llp.config.options import Widths
-from llp.models.dense import dense
-from llp.models.hidden_layers import Layered
+from llp.models.hidden_layers import Layered, dense
 from llp.optim.embedding_sgd import EmbeddingParameter
 
 

@@ -7,8 +7,7 @@ from pydantic import PositiveInt
 from torch import Tensor, nn
 
 from llp.config.options import Widths
-from llp.models.dense import dense
-from llp.models.hidden_layers import Layered
+from llp.models.hidden_layers import Layered, dense
 from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 

@@ -7,7 +7,14 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor, nn
 
 from llp.errors import InputError
-from llp.models.dense import dense
+
+
+def dense(width_in: int, width_out: int) -> nn.Linear:
+    """Build a linear layer with a Glorot-uniform kernel and a zero bias (Keras' defaults)."""
+    layer = nn.Linear(width_in, width_out)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 @runtime_checkable

@@ -69,3 +69,11 @@ def rank_in_segment(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
     rank = torch.empty_like(segment)
     rank[order] = torch.arange(len(values), device=values.device) - start[segment]
     return rank
+
+
+def pad_bags(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
+    """Values (n,) as (M, largest k), each bag from the left, zeros behind it; differentiable in `values`."""
+    start = torch.cumsum(size, 0) - size
+    position = torch.arange(len(values), device=values.device) - start[segment]
+    padded = values.new_zeros(len(size), int(size.max()))
+    return padded.index_put((segment, position), values)

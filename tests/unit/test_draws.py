@@ -10,8 +10,8 @@ from scipy import stats
 from llp.data.keys import KINDS, RandomKey
 from llp.data.minibatches import Minibatches
 from llp.data.overlap import split_bags
-from llp.models.dense import dense
 from llp.models.embedding_mlp import EmbeddingMLP
+from llp.models.hidden_layers import dense
 from llp.models.multi_hot import MultiHot
 from llp.seeding import keyed_seed
 from tests.helpers.composed import build_model

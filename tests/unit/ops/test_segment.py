@@ -6,9 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.ops.padding import pad_bags
 from llp.ops.segment import (
     mean_over_instances,
+    pad_bags,
     rank_in_segment,
     segment_max,
     segment_mean,
