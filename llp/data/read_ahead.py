@@ -35,11 +35,14 @@ class ReadAhead(Sampler[Ids]):
 
     def __init__(self, minibatches: Minibatches, table: InstanceTable, what: Bags | Rows) -> None:
         self._minibatches = minibatches
-        self.set_epoch = minibatches.set_epoch
         self._what = what
         self._arrays: list[NDArray[Any]] = [table.categorical, table.numeric]
         if not isinstance(what, Bags):
             self._arrays.append(table.label)
+
+    def set_epoch(self, epoch: int) -> None:
+        """See `Minibatches`."""
+        self._minibatches.set_epoch(epoch)
 
     def __len__(self) -> int:
         return len(self._minibatches)
