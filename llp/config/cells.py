@@ -15,6 +15,7 @@ from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
 from llp.config.grouping_keys import key_of
 from llp.config.points import Multirun
+from llp.config.validation import validate
 from llp.errors import InputError, choice
 
 _RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
@@ -86,6 +87,10 @@ class GridCell:
         """
         return check_config(self.config, TrainConfig)
 
+    def check_names(self) -> None:
+        """Check the config by its model alone, whatever its folders are."""
+        validate(self.config, TrainConfig)
+
     def check(self, **changes: int) -> None:
         """Check the config with another fold or seed."""
         config = copy.deepcopy(self.config)
@@ -101,28 +106,23 @@ def cells_of(multirun: Multirun, points: Sequence[list[str]]) -> list[GridCell]:
         key = tuple(override for override, match in zip(overrides, numbers, strict=True) if not match)
         cell = cells.get(key) or cells.get(tuple(overrides))
         if cell is None:
-            cell = GridCell(_compose(multirun, overrides, points))
+            cell = GridCell(multirun.compose(overrides))
             cells[tuple(overrides) if cell.reads_run else key] = cell
         cell.places[place] = {match[1]: int(match[2]) for match in numbers if match}
     return list(cells.values())
 
 
-def _compose(multirun: Multirun, overrides: list[str], points: Sequence[list[str]]) -> DictConfig:
-    """Compose a point; where one choice of a grid lacks another one's option, the error names both."""
-    try:
-        return multirun.compose(overrides)
-    except InputError:
-        for override in overrides:
-            name = override.partition("=")[0]
-            group = name.partition(".")[0]
-            choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
-            if "." not in name or len(choices) < 2:
-                continue
-            has = {one: multirun.has_option(point, name) for one, point in choices.items()}
-            if any(has.values()) and not all(has.values()):
-                having = [one for one in has if has[one]]
-                lacking = [one for one in has if not has[one]]
-                expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
-                value = override.partition("=")[2]
-                raise InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}") from None
-        raise
+def lacking_choice(multirun: Multirun, points: Sequence[list[str]]) -> InputError | None:
+    """The error for an option that one choice of a grid lacks and another one has, where there is such an option."""
+    for override in points[0]:
+        name, _, value = override.partition("=")
+        group = name.partition(".")[0]
+        choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
+        if "." not in name or len(choices) < 2:
+            continue
+        has = {one: multirun.has_option(point, name) for one, point in choices.items()}
+        if any(has.values()) and not all(has.values()):
+            having, lacking = ([one for one in has if has[one] is there] for there in (True, False))
+            expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
+            return InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}")
+    return None

@@ -10,19 +10,16 @@ from typing import Any, NoReturn
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.complaints import nearest
 from llp.config.options import check_depth
-from llp.errors import InputError, invalid, shortened
+from llp.errors import InputError, invalid, plain, shortened
 
 _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of which Hydra takes one
-
-
-class UnreadableError(InputError):
-    """A word that is no override."""
 
 
 def make_parsable() -> None:
@@ -125,7 +122,7 @@ def parse_words(words: Sequence[str]) -> list[Override]:
 
     Raises
     ------
-    UnreadableError
+    InputError
         One is none, or one that Hydra breaks down on: without a name, nested too deeply, of thousands of digits.
     """
     return [_parsed(word) for word in words]
@@ -136,18 +133,18 @@ def _parsed(word: str) -> Override:
         [one] = OverridesParser.create().parse_overrides([word])
         check_depth(one.key_or_group, None if one.is_sweep_override() else one.value())
     except OverrideParseException as error:
-        raise UnreadableError(
+        raise InputError(
             f"Invalid {shortened(word)}: expected NAME=VALUE, and quotes around other signs than letters, "
             f"digits and -_. ({shortened(' '.join(error.message.split()))}), such as fold=0,1"
         ) from None
-    except InputError as error:
-        raise UnreadableError(str(error)) from None
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         reason = "fewer brackets" if isinstance(error, RecursionError) else "an integer of at most 63 bits"
         name, _, value = word.partition("=")
-        raise UnreadableError(str(invalid(name, value, reason))) from None
+        raise invalid(name, value, reason) from None
     if not one.key_or_group:
-        raise UnreadableError(f"Invalid {shortened(word)}: expected NAME=VALUE, such as fold=0")
+        raise InputError(f"Invalid {shortened(word)}: expected NAME=VALUE, such as fold=0")
     return one
 
 
@@ -155,14 +152,38 @@ _apply_overrides = ConfigLoaderImpl._apply_overrides_to_config
 
 
 def apply_as_written(overrides: list[Override], config: DictConfig) -> None:
-    """Apply overrides as Hydra does; an integer in the place of a float is one: 1 and 1.0 make one run, not two."""
+    """Apply overrides as Hydra does, but also to options that are not there: the models say which one nothing reads.
+
+    An integer in the place of a float is one: 1 and 1.0 make one run, not two.
+    """
     for one in overrides:
         there = (
             None
             if one.is_delete()
             else OmegaConf.select(config, one.key_or_group, throw_on_missing=False, throw_on_resolution_failure=False)
         )
-        _apply_overrides([replace(one, _value=_as_float(one._value, there))], config)
+        if one.is_add() and there is not None and not isinstance(one.value(), dict | list):
+            example = f"{one.key_or_group}={plain(one.value())}"
+            raise invalid(f"+{one.key_or_group}", one.value(), "no + before an option that is there", example)
+        of_user = not (one.is_delete() or one.is_hydra_override())
+        kind = OverrideType.FORCE_ADD if of_user else one.type
+        try:
+            _apply_overrides([replace(one, type=kind, _value=_as_float(one._value, there))], config)
+        except (HydraException, OmegaConfBaseException):
+            raise
+        except Exception as error:  # Hydra asserts and descends by what is given
+            raise unreadable(str(one.input_line), error) from None
+
+
+def unreadable(given: str, error: Exception) -> InputError:
+    """The error for words that Hydra breaks down on."""
+    return InputError(f"Invalid {shortened(given)}: expected what Hydra can compose ({line_of(error)}), such as fold=0")
+
+
+def line_of(error: Exception) -> str:
+    """Hydra's error in a line."""
+    cause = f" ({error.__cause__})" if isinstance(error.__cause__, OmegaConfBaseException) else ""
+    return " ".join(f"{error}{cause}".split()) or type(error).__name__
 
 
 def _as_float(value: Any, there: Any) -> Any:

@@ -16,7 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
-from llp.config.command_line import UnreadableError, apply_as_written, parse_words
+from llp.config.command_line import apply_as_written, parse_words
 from llp.config.commands import check_grid
 from llp.config.explained import explain
 from llp.config.grouping_keys import GroupingKeySource, options, read_columns
@@ -87,15 +87,7 @@ class CheckedLoader(ConfigLoaderImpl):
                 _make_folder("hydra.run.dir", config.hydra.run.dir)
             return config
         except Exception as error:  # Hydra asserts, descends and opens files by what is given
-            parsed = not isinstance(error, UnreadableError)
-            later = self._of_swept_choices(given) if parsed and run_mode == RunMode.MULTIRUN else []
-            if later:  # which the points have, and the choice that stands in for them here may lack
-                now = [override for override in given if override not in later]
-                config = self.load_configuration(config_name, now, run_mode, from_shell, validate_sweep_overrides)
-                task = [one.input_line for one in parse_words(given) if not one.is_hydra_override()]
-                config.hydra.overrides.task = task
-                return config
-            explained = str(explain(self, error, config_name, given, run_mode))
+            explained = str(explain(self, error, given))
             if from_shell and not self._composes_points:
                 sys.exit(explained)
             raise CompositionError(explained) from None
@@ -151,7 +143,7 @@ class CheckedLoader(ConfigLoaderImpl):
             self._apply_overrides_to_config(list(values), config)
         except Exception as error:
             given = [*self.of_hydra(master), *overrides]
-            explained = explain(self, error, master.hydra.job.config_name, given, RunMode.RUN)
+            explained = explain(self, error, given)
             raise CompositionError(str(explained)) from None
 
     def has_file(self, group: str, name: str, master: DictConfig) -> bool:
@@ -180,13 +172,6 @@ class CheckedLoader(ConfigLoaderImpl):
         """Whether a name is a config group's."""
         return self.repository.group_exists(name)
 
-    def _of_swept_choices(self, overrides: list[str]) -> list[str]:
-        """Overrides of options in groups of which a multirun sweeps the choice."""
-        parsed = parse_words(overrides)
-        swept = {one.key_or_group for one in parsed if one.is_sweep_override() and self.is_group(one.key_or_group)}
-        own = [one for one in parsed if "." in one.key_or_group and one.key_or_group.partition(".")[0] in swept]
-        return [one.input_line for one in own if one.input_line is not None]
-
     def _check_choices(self, overrides: list[str]) -> None:
         """Refuse null, lists and what no file can be called where a group's name belongs."""
         for one in parse_words(overrides):
@@ -198,7 +183,7 @@ class CheckedLoader(ConfigLoaderImpl):
                 )
             size = len(value.encode(errors="surrogatepass")) if isinstance(value, str) else 0
             is_name = isinstance(value, str) and size <= 250 and "\0" not in value  # with .yaml: 255
-            if one.is_hydra_override() or not self.is_group(group) or is_name or isinstance(value, dict):
+            if not self.is_group(group) or is_name or isinstance(value, dict):
                 continue
             if not (one.is_sweep_override() or one.is_delete()):
                 names = self._names(group)

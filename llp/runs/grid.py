@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from llp.config.cells import GridCell, cells_of
+from llp.config.cells import GridCell, cells_of, lacking_choice
 from llp.config.launchers import check_joblib
 from llp.config.points import Multirun
 from llp.config.rerun import identity_of
@@ -65,7 +65,9 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     multirun = Multirun.of(arguments, config_dirs)
     expand_choices(multirun, analyze=False)
     tables, states = Tables(), dict[int, PointState]()
-    for cell in cells_of(multirun, multirun.points()):
+    cells = cells_of(multirun, multirun.points())
+    cells[0].check_names()
+    for cell in cells:
         states |= {place: _state(cell, run, tables) for place, run in cell.places.items()}
     return [states[place] for place in sorted(states)]
 
@@ -113,8 +115,11 @@ def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record:
             cell.places = {place: run for place, run in cell.places.items() if states[place] != RunState.DONE}
     left = [cell for cell in cells if cell.places]
     known = [cell for cell in left if cell.content is not None]
-    _check_configs(known)
-    _check_builds(known, tables)
+    try:
+        _check_configs(known)
+        _check_builds(known, tables)
+    except InputError as error:
+        raise lacking_choice(multirun, points) or error from None
     launcher = multirun.option("hydra.launcher")
     if launcher["_target_"].endswith(".JoblibLauncher"):
         check_joblib(launcher)

@@ -342,7 +342,7 @@ def test_override_that_hydra_cannot_read_is_told_in_a_line(monkeypatch, override
         ),
         ("export", f"x={'{a:' * 60}1{'}' * 60}", "Invalid x: expected lists and groups nested at most 50 deep"),
         ("train", "seed=" + "9" * 5000, "Invalid seed='9999"),
-        ("train", f"hydra/launcher={'a' * 5000}", "Invalid hydra/launcher=aaaa"),
+        ("train", f"hydra/launcher={'a' * 5000}", "Invalid hydra/launcher='aaaa"),
         (
             "export",
             "hydra.sweeper.params.fold=x",

@@ -111,7 +111,7 @@ def test_what_is_no_folder_of_a_run(tmp_path, content, expected):
             r"^Invalid dataset.rows: expected dataset=NAME beside it.* as dataset=NAME dataset.rows=30",
         ),
         (["method.los=mse"], r"^Invalid method.los='mse'"),
-        (["fold=9"], r"^Invalid fold=9: expected a number <= 4"),
+        (["fold=9"], r"^Invalid fold=9: expected an integer >= 0 and <= 4"),
     ],
 )
 def test_wrong_options_beside_it(folder, places, overrides, expected):
