@@ -76,25 +76,21 @@ def _check_dataset(dataset: DatasetConfig) -> None:
 
 
 def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
-    if protocol.name == "paper" and protocol.held_out != 0:
-        example = f"protocol=holdout protocol.held_out={protocol.held_out}"
-        raise invalid("protocol.held_out", protocol.held_out, "0 under protocol=paper", example)
-    if protocol.name == "holdout" and protocol.held_out == 0:
+    for name, only in (("held_out", 0), ("select_by", "test"), ("test_in_curve", None), ("refit", None)):
+        value = getattr(protocol, name)
+        if protocol.name == "paper" and value != only:
+            example = f"protocol=holdout protocol.{name}={plain(value)}"
+            expected = "nothing" if only is None else plain(only)
+            raise invalid(f"protocol.{name}", value, f"{expected} under protocol=paper", example)
+    if protocol.name == "paper":
+        return
+    if protocol.held_out == 0:
         raise invalid("protocol.held_out", protocol.held_out, "a number > 0 and < 1", 0.1)
-    if protocol.name == "paper" and protocol.select_by != "test":
-        example = f"protocol=holdout protocol.select_by={protocol.select_by}"
-        raise invalid("protocol.select_by", protocol.select_by, "test under protocol=paper", example)
-    if protocol.name == "paper" and protocol.test_in_curve is not None:
-        example = f"protocol=holdout protocol.test_in_curve={plain(protocol.test_in_curve)}"
-        raise invalid("protocol.test_in_curve", protocol.test_in_curve, "nothing under protocol=paper", example)
-    if protocol.name == "paper" and protocol.refit is not None:
-        example = f"protocol=holdout protocol.refit={plain(protocol.refit)}"
-        raise invalid("protocol.refit", protocol.refit, "nothing under protocol=paper, which holds no bag out", example)
-    if protocol.name == "holdout" and protocol.refit is None:
+    if protocol.refit is None:
         raise missing("protocol.refit", "auto, true or false", "auto")
     fits = ["auto", "bag_loss", "upm"] + ([] if label_kind == "real" else ["debiased", "easy_llp"])
-    if protocol.name == "holdout" and protocol.select_by not in fits:
-        expected = f"{', '.join(fits[:-1])} or {fits[-1]} for {label_kind} labels under protocol=holdout"
+    if protocol.select_by not in fits:
+        expected = f"{choice(fits)} for {label_kind} labels under protocol=holdout"
         raise invalid("protocol.select_by", protocol.select_by, expected, "auto")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from llp.config.complaints import like
 from llp.config.options import check_value
@@ -43,7 +43,7 @@ class SlurmOptions(ConfigGroup):
 class JoblibOptions(ConfigGroup):
     """`conf/hydra/launcher/joblib.yaml`."""
 
-    n_jobs: int  # processes, or below 0: -1 for each core
+    n_jobs: PositiveInt | Annotated[int, Field(le=-1)]  # processes, or -1 for one on each core
     batch_size: PositiveInt | Literal["auto"]
     pre_dispatch: PositiveInt | str
     verbose: NonNegativeInt
@@ -81,19 +81,6 @@ def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) 
     for name, hint in get_type_hints(model, include_extras=True).items():
         if name in options:
             check_value(f"{group}.{name}", options[name], hint)
-
-
-def check_joblib(options: dict[str, Any]) -> None:
-    """Refuse options of the joblib launcher that cannot be, before anything is launched.
-
-    Raises
-    ------
-    InputError
-        Says what was given and what is expected.
-    """
-    check_plugin("hydra.launcher", JoblibOptions, options)
-    if options.get("n_jobs") == 0:
-        raise invalid("hydra.launcher.n_jobs", 0, "a number of processes, or -1 for one on each core", 2)
 
 
 def check_storage(path: Path) -> None:

@@ -6,7 +6,7 @@ work, and a user's own method or model has its options checked by the hints that
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
@@ -45,25 +45,36 @@ def check_value(name: str, value: Any, hint: Any) -> None:
     check_size(name, value)
 
 
-def check_size(name: str, value: Any) -> None:
-    """Refuse integers, also inside lists and groups, that take more than 64 bits."""
+def places(name: str, value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """A plain value and all inside it, with the option that holds it; a list's elements have the list's name.
+
+    Raises
+    ------
+    InputError
+        Lists and groups lie inside each other so deeply that what reads them could not descend into them.
+    """
+    if len(above) == YAML_DEPTH:
+        raise InputError(f"Invalid {above[0]}: expected lists and groups nested at most {YAML_DEPTH} deep")
+    yield name, value
     if isinstance(value, Mapping):
         for key, one in value.items():
-            check_size(f"{name}.{key}", one)
-    elif isinstance(value, int) and abs(value) > LARGEST:
-        raise invalid(name, value, "an integer of at most 63 bits")
-    elif isinstance(value, Sequence) and not isinstance(value, str):
+            yield from places(f"{name}.{key}", one, (*above, name))
+    elif isinstance(value, list | tuple):
         for one in value:
-            check_size(name, one)
+            yield from places(name, one, (*above, name))
 
 
-def check_depth(name: str, value: Any, left: int = YAML_DEPTH) -> None:
+def check_depth(name: str, value: Any) -> None:
     """Refuse lists and groups inside each other that what reads them would have to descend into too deeply."""
-    if not left:
-        raise InputError(f"Invalid {name}: expected lists and groups nested at most {YAML_DEPTH} deep")
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for one in inner:
-        check_depth(name, one, left - 1)
+    for _ in places(name, value):
+        pass
+
+
+def check_size(name: str, value: Any) -> None:
+    """Refuse integers, also inside lists and groups, that take more than 64 bits."""
+    for option, one in places(name, value):
+        if isinstance(one, int) and abs(one) > LARGEST:
+            raise invalid(option, one, "an integer of at most 63 bits")
 
 
 def find_target(group: str, path: str) -> Callable[..., Any]:
@@ -116,21 +127,14 @@ def check_options(
             near = nearest(name, takes)
             example = f"{group}.{near}={plain(own.get(near, 'VALUE'))}" if near else f"~{group}.{name}"
             raise unknown_option(f"{group}.{name}", value, takes, example, target.__qualname__)
-        if nested := _target_in(value):
-            raise invalid(f"{group}.{name}", nested, "plain values, as an option has no _target_ of its own")
+        for _, nested in places(name, value):
+            if isinstance(nested, Mapping) and "_target_" in nested:
+                raise invalid(f"{group}.{name}", nested, "plain values, as an option has no _target_ of its own")
         check_value(f"{group}.{name}", value, hints[name])
     lacking = required - set(own) - set(given)
     if lacking:
         name = min(lacking)
         raise missing(f"{group}.{name}", f"what {target.__qualname__} needs", "VALUE")
-
-
-def _target_in(value: Any) -> Mapping[str, Any] | None:
-    """The first group with a `_target_` inside a value."""
-    if isinstance(value, Mapping) and "_target_" in value:
-        return value
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return next((found for one in inner if (found := _target_in(one)) is not None), None)
 
 
 def _parameters(target: Callable[..., Any]) -> tuple[dict[str, Any], set[str]]:
@@ -154,9 +158,3 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return get_type_hints(function, include_extras=True)
     except NameError:  # names that only a type checker imports
         return {}
-
-
-def reason(error: ValidationError) -> str:
-    """What is expected, in a line: the first complaint."""
-    message: str = error.errors()[0]["msg"]
-    return message.replace("Input should", "it should", 1)

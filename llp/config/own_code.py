@@ -1,11 +1,9 @@
 """Errors in the classes and functions of a user's own packages, told with their place: it is what is to be mended."""
 
-import functools
 import inspect
-import re
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,11 +18,6 @@ class OwnCodeError(InputError):
     """The user's own code does what it may not, or raised an exception; says which and where in one line."""
 
 
-def own_targets(groups: Iterable[TargetConfig]) -> list[str]:
-    """Dotted paths of the classes and functions that groups name, other than this package's and torch's."""
-    return [group.target for group in groups if group.target.split(".")[0] not in _NOT_OWN]
-
-
 @contextmanager
 def placed_errors(groups: Collection[TargetConfig], *, debug: bool) -> Iterator[None]:
     """Turn exceptions that arise in own code that groups name, or in the use of it, into an `OwnCodeError`.
@@ -36,33 +29,24 @@ def placed_errors(groups: Collection[TargetConfig], *, debug: bool) -> Iterator[
     except (Stopped, InputError):
         raise
     except (Exception, SystemExit) as error:
-        own = out_of_memory(error) or told(error, own_targets(groups))
+        targets = [group.target for group in groups if group.target.split(".")[0] not in _NOT_OWN]
+        own = out_of_memory(error) or (_placed(error, targets) if targets else None)
         if own is None or (debug and isinstance(error, Exception)):
             raise
         raise own from error
 
 
-def told(error: BaseException, targets: Collection[str]) -> OwnCodeError | None:
-    """What to say of an exception that arose while own code was running or used; None where none is named.
-
-    Parameters
-    ----------
-    error : BaseException
-        Possibly raised from the one that arose in own code.
-    targets : collection of str
-        See `own_targets`.
-    """
+def _placed(error: BaseException, targets: Collection[str]) -> OwnCodeError | None:
+    """The error for an exception that arose in own code, or in the use of it; None where that has no part in it."""
     packages = {target.split(".")[0] for target in targets}
-    for one in _causes(error):
-        where = _raised_in(one, packages) or _called_wrongly(one, targets)
-        if where is not None:
-            return OwnCodeError(f"{_said(one)} in {where}; debug=true shows the traceback")
-    if not targets or isinstance(error, OSError | SystemExit):
+    causes = list(_causes(error))
+    said = ((one, where) for one in causes if (where := _raised_in(one, packages)) is not None)
+    one, where = next(said, (causes[-1], None))
+    if where is None and isinstance(error, OSError | SystemExit):
         return None
-    # what own code gave to the program is no use to it, such as a None in the place of scores
-    *_, last = _causes(error)
-    classes = " or ".join(_place_of_target(target) for target in targets)
-    return OwnCodeError(f"{_said(last)} in the use of {classes}; debug=true shows the traceback")
+    # what own code gave to the program, or takes from it, is no use, such as a None in the place of scores
+    used = where or f"the use of {' or '.join(map(_place_of_target, targets))}"
+    return OwnCodeError(f"{_said(one)} in {used}; debug=true shows the traceback")
 
 
 def _raised_in(error: BaseException, packages: Collection[str]) -> str | None:
@@ -72,21 +56,6 @@ def _raised_in(error: BaseException, packages: Collection[str]) -> str | None:
     for frame, line in reversed(frames):
         if str(frame.f_globals.get("__name__")).split(".")[0] in packages:
             return place(frame.f_code, line)
-    return None
-
-
-def _called_wrongly(error: BaseException, targets: Collection[str]) -> str | None:
-    """The own function that does not take what the program hands over: Python names it, and no frame of it is there."""
-    named = re.match(r"(\w+(?:\.\w+)*)\(\) (?:takes|missing|got)", str(error))
-    if not isinstance(error, TypeError) or named is None:
-        return None
-    for module in {target.rpartition(".")[0] for target in targets}:
-        try:
-            found: Any = functools.reduce(getattr, named[1].split("."), sys.modules[module])
-        except (AttributeError, KeyError):
-            continue
-        if inspect.isfunction(found):
-            return place(found.__code__)
     return None
 
 

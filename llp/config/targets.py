@@ -3,18 +3,19 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
 from llp.config.commands import TrainConfig
-from llp.config.options import check_options, find_target
-from llp.config.schema import DatasetConfig
+from llp.config.options import HYDRAS, check_options, find_target, places
+from llp.config.schema import DatasetConfig, MethodConfig
 from llp.errors import invalid
 
-# of a method or model; not its constructor's
-METADATA = ("name", "labels", "first_stage", "keep_model", "by_label_kind")
+METADATA = {*MethodConfig.model_fields} - {"target"}
+"""Of a method or model what only the program reads; not its constructor's."""
 GIVEN = {  # parameters that the program fills
     "model": ("vocab_sizes", "n_numeric"),
     "optimizer": (),  # its first one, once there are weights
@@ -49,6 +50,13 @@ def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) ->
     later = tuple(inspect.signature(target).parameters)[:1] if group == "optimizer" else ()
     check_options(group, target, node, (*given, *later))
     return target
+
+
+def instantiate(group: str, node: Mapping[str, Any], **given: Any) -> Any:
+    """Check a node's options and call its target with them; a partial one's first parameter comes later."""
+    target = check_target(group, node, tuple(given))
+    named = {name: value for name, value in node.items() if name not in HYDRAS}
+    return partial(target, **named) if node.get("_partial_") else target(**named, **given)
 
 
 def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
@@ -124,11 +132,4 @@ def packages_of(config: DictConfig) -> Iterator[str]:
 
 def targets_in(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Every target inside a value of a config, with the option that names it."""
-    if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from targets_in(f"{name}.{key}", one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from targets_in(name, one)
-    elif name.rpartition(".")[2] == "_target_":
-        yield name, str(value)
+    return ((option, str(one)) for option, one in places(name, value) if option.rpartition(".")[2] == "_target_")

@@ -5,13 +5,12 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from llp.config.commands import TrainConfig
-from llp.config.options import HYDRAS
 from llp.config.own_code import check_constructed
 from llp.config.schema import DatasetConfig
-from llp.config.targets import check_target
+from llp.config.targets import check_targets, instantiate
 from llp.data.keys import FoldBags
 from llp.data.noise import check_sensitivity, noise_of, with_noise
 from llp.data.table import InstanceTable
@@ -53,13 +52,6 @@ def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
     return table
 
 
-def _instantiate(group: str, node: dict[str, Any], **given: Any) -> Any:
-    """Check a node's options and call its target with them; a partial one's first parameter comes later."""
-    target = check_target(group, node, tuple(given))
-    named = {name: value for name, value in node.items() if name not in HYDRAS}
-    return partial(target, **named) if node.get("_partial_") else target(**named, **given)
-
-
 @dataclass(frozen=True)
 class Parts:
     """Builds the parts of a run.
@@ -77,7 +69,9 @@ class Parts:
 
     @classmethod
     def of(cls, config: TrainConfig) -> Self:
-        """The parts of a config's run, whose table is opened; see `open_table`."""
+        """The parts of a config's run; see `open_table`. The options are checked first where preparing takes time."""
+        if not (config.data_dir / config.dataset.table).exists():
+            check_targets(config)
         return cls(config, open_table(config.dataset, config.data_dir))
 
     @property
@@ -99,7 +93,7 @@ class Parts:
 
         torch.manual_seed(keyed_seed(self.config.seed, "initial weights"))
         given = {"vocab_sizes": self.table.vocab_sizes, "n_numeric": self.table.n_numeric}
-        model: nn.Module = _instantiate("model", self.config.model.node, **given)
+        model: nn.Module = instantiate("model", self.config.model.node, **given)
         check_constructed(model, "_parameters")
         if self.config.protocol.start == "labels":
             add_label_start(model)
@@ -107,11 +101,11 @@ class Parts:
 
     def method(self) -> "LLPMethod":
         """The method with its model and optimizer."""
-        method: LLPMethod = _instantiate(
+        method: LLPMethod = instantiate(
             "method",
             self.config.method.node,
             model=self.model(),
-            optimizer=_instantiate("optimizer", self.config.optimizer.node),
+            optimizer=instantiate("optimizer", self.config.optimizer.node),
             label_kind=self.table.label_kind,
             seed=self.config.seed,
         )

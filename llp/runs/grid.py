@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from llp.config.cells import GridCell, cells_of, lacking_choice
-from llp.config.launchers import check_joblib
+from llp.config.launchers import JoblibOptions, check_plugin
 from llp.config.points import Multirun
 from llp.config.rerun import identity_of
 from llp.config.targets import GIVEN, check_targets
@@ -122,7 +122,7 @@ def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record:
         raise lacking_choice(multirun, points) or error from None
     launcher = multirun.option("hydra.launcher")
     if launcher["_target_"].endswith(".JoblibLauncher"):
-        check_joblib(launcher)
+        check_plugin("hydra.launcher", JoblibOptions, launcher)
     if record:
         arguments, config_dirs = multirun.started
         started = StartedGrid(arguments=arguments, config_dirs=config_dirs)

@@ -2,12 +2,10 @@
 
 import logging
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llp.config.options import check_options, find_target
-from llp.config.targets import GIVEN, constructor_options
+from llp.config.targets import GIVEN, check_target, constructor_options, instantiate
 from llp.data.table import InstanceTable
 from llp.errors import InputError, first_line
 from llp.files import is_intact, is_whole, read_yaml
@@ -105,11 +103,9 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     InputError
         The folder holds no such run, or the run of another table.
     """
-    from torch import nn
-
     _weights_path(folder)
-    target, options = _ours(folder, "model", nn.Module, GIVEN["model"])
-    model: nn.Module = target(**options, vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric)
+    given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
+    model: nn.Module = instantiate("model", _own_node(folder, "model"), **given)
     load_weights(model, folder)
     return model
 
@@ -124,18 +120,17 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
     """
     from torch.optim import Adam
 
-    from llp.methods.base import LLPMethod
-
-    target, options = _ours(folder, "method", LLPMethod, GIVEN["method"])
-    if not target.trains:
-        raise InputError(f"{folder} is a run of {target.__name__}, which trains no model that could score other rows")
-    model = load_model(folder, table)
-    method: LLPMethod = target(**options, model=model, optimizer=Adam, label_kind=table.label_kind, seed=0)
+    node = _own_node(folder, "method")
+    kind: Any = check_target("method", node, GIVEN["method"])
+    if not kind.trains:
+        raise InputError(f"{folder} is a run of {kind.__name__}, which trains no model that could score other rows")
+    given = {"model": load_model(folder, table), "optimizer": Adam, "label_kind": table.label_kind, "seed": 0}
+    method: LLPMethod = instantiate("method", node, **given)
     return method.eval()
 
 
-def _ours(folder: Path, group: str, base: type, given: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """The class and the options that a run's config names for a group: of this package, plain, and checked.
+def _own_node(folder: Path, group: str) -> dict[str, Any]:
+    """The class and the options that a run's config names for a group: of this package, and plain.
 
     Raises
     ------
@@ -143,18 +138,17 @@ def _ours(folder: Path, group: str, base: type, given: Collection[str]) -> tuple
         There is no such config, or it names something else, or an option is wrong.
     """
     try:
-        node = read_yaml(folder / "config.yaml")[group]
-        path, options = str(node.pop("_target_")), constructor_options(node)
+        node = constructor_options(read_yaml(folder / "config.yaml")[group])
+        path = str(node["_target_"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
-    target: Any = find_target(group, path) if re.fullmatch(rf"llp\.{group}s\.\w+\.\w+", path) else None
-    if not (isinstance(target, type) and issubclass(target, base) and all(map(_is_plain, options.items()))):
+    options = [(name, value) for name, value in node.items() if name != "_target_"]
+    if not (re.fullmatch(rf"llp\.{group}s\.\w+\.\w+", path) and all(map(_is_plain, options))):
         raise InputError(
             f"{folder}/config.yaml names the {group} {path}: a {group} is made from a run's folder only if it is a "
             f"class of llp.{group}s and its options are numbers, texts or lists of them"
         )
-    check_options(group, target, options, given)
-    return target, options
+    return node
 
 
 def _is_plain(option: tuple[str, Any]) -> bool:

@@ -20,7 +20,6 @@ from omegaconf import OmegaConf
 from llp.config.commands import TrainConfig
 from llp.config.own_code import placed_errors
 from llp.config.schema import SelectBy
-from llp.config.targets import check_targets
 from llp.data.noise import Noise, noise_of
 from llp.files import locked, write_atomically
 from llp.runs.attempt import Attempt, error_file, log_file, tidy
@@ -57,8 +56,6 @@ def run_one(config: TrainConfig) -> RunRecord:
 def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
     """The point's record, and whether another call made it: earlier, or while this one waited."""
     # the checks go from cheap to dear: the table, then what is built; none makes the run's folder
-    if not (config.data_dir / config.dataset.table).exists():  # preparing it takes time
-        check_targets(config)
     with placed_errors(config.targets, debug=config.debug):
         parts = Parts.of(config)
     run = parts.run

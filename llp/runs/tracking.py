@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from llp.config.options import reason
 from llp.config.schema import CSVLogger, WandBLogger, WandBProject
 from llp.errors import InputError, first_line
 from llp.files import read_small, write_atomically
@@ -111,7 +110,7 @@ def open_run(logger: WandBProject, folder: Path, **shown: Any) -> Iterator[Any]:
             **shown,
         )
     except (wandb.Error, ValidationError) as error:
-        problem = reason(error) if isinstance(error, ValidationError) else first_line(error)
+        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else first_line(error)
         unconnected = isinstance(error, wandb.errors.CommError) or "API key" in problem
         remedy = "; write logger.mode=offline to go on without a connection" if unconnected else ""
         raise InputError(f"logger=wandb: {problem}{remedy}") from error

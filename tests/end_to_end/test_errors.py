@@ -61,7 +61,7 @@ WRONG = {
     "data in a file": (["data_dir=data/foreign/label.npy"], r"label.npy is not a folder, such as data_dir=FOLDER"),
     "no process": (
         ["-m", "hydra/launcher=joblib", "hydra.launcher.n_jobs=0"],
-        r"^Invalid hydra.launcher.n_jobs=0: expected a number of processes, or -1 for one on each core, such as hyd",
+        r"^Invalid hydra.launcher.n_jobs=0: expected an integer > 0 or an integer <= -1, such as hydra",
     ),
     "option of a dataset": (
         ["dataset.table=new", "dataset.prepare.rate=2"],

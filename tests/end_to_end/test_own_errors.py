@@ -137,10 +137,19 @@ SAID = {
     "Nothing": (SCALAR + "None from Nothing.bag_loss", "class Nothing"),
     "NoGradient": (SCALAR + "a tensor without gradient from NoGradient.bag_loss", "class NoGradient"),
     "Dictionary": (SCALAR + "a dict from Dictionary.bag_loss", "class Dictionary"),
-    "TakesNoBatch": ("takes 2 positional arguments but 3 were given in TakesNoBatch.bag_loss", "class TakesNoBatch"),
-    "WantsMore": ("missing 1 required positional argument: 'more' in WantsMore.bag_loss", "class WantsMore"),
-    "Positional": ("unexpected keyword argument 'label_kind' in Positional.__init__", "class Positional"),
-    "WrongHook": ("takes 1 positional argument but 4 were given in WrongHook.on_train_batch_end", "class WrongHook"),
+    "TakesNoBatch": (
+        "TakesNoBatch.bag_loss() takes 2 positional arguments but 3 were given in the use of",
+        "of class TakesNoBatch",
+    ),
+    "WantsMore": (
+        "WantsMore.bag_loss() missing 1 required positional argument: 'more' in the use of",
+        "of class WantsMore",
+    ),
+    "Positional": (
+        "Positional.__init__() got an unexpected keyword argument 'label_kind' in the use of",
+        "of class Positional",
+    ),
+    "WrongHook": ("takes 1 positional argument but 4 were given in the use of WrongHook", "of class WrongHook"),
     "WrongOdds": ("'NoneType' object has no attribute 'float' in the use of WrongOdds", "of class WrongOdds"),
 }
 REFUSED = {  # before the run has a folder

@@ -87,7 +87,7 @@ VALUES = [
     ),
     (
         "+protocol.refit=true",
-        "Invalid protocol.refit=true: expected nothing under protocol=paper, which holds no bag out",
+        "Invalid protocol.refit=true: expected nothing under protocol=paper, such as",
     ),
     ("protocol=holdout ~protocol.refit", "Missing protocol.refit: expected auto, true or false, such as refit: auto"),
     (

@@ -54,7 +54,12 @@ def test_every_option_has_a_model_and_a_value(name):
             "module load",
             r"^Invalid hydra.launcher.setup='module load': expected a l",
         ),
-        ("launcher/joblib", "n_jobs", 1.5, r"^Invalid hydra.launcher.n_jobs=1.5: expected an integer"),
+        (
+            "launcher/joblib",
+            "n_jobs",
+            1.5,
+            r"^Invalid hydra.launcher.n_jobs=1.5: expected an integer > 0 or an integer <= -1",
+        ),
         ("launcher/joblib", "batch_size", "many", r"^Invalid hydra.launcher.batch_size='many': expected"),
         ("launcher/ray", "gpus_per_run", -1, r"^Invalid hydra.launcher.gpus_per_run=-1: expected a number >= 0"),
         ("launcher/ray", "retries", "x", r"^Invalid hydra.launcher.retries='x': expected an integer >= 0"),

@@ -146,7 +146,7 @@ def test_environment_variable_decides_over_auto(no_key, monkeypatch, forced):
     ("options", "environment", "problem"),
     [
         ([], {"WANDB_API_KEY": "short"}, "WANDB_API_KEY invalid"),
-        ([], {"WANDB_MODE": "bogus"}, "it should be 'online', 'offline'"),
+        ([], {"WANDB_MODE": "bogus"}, "Input should be 'online', 'offline'"),
         (["logger.mode=online"], {}, "No API key configured"),
         (["logger.mode=offline", f"logger.tags=[{'a' * 65}]"], {}, "65 characters"),
     ],
