@@ -12,8 +12,8 @@ from llp.errors import InputError, choice, invalid, missing, plain
 LIMITS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 NOUNS = {"integer": "an integer", "number": "a number", "string": "a text", "array": "a list", "null": "null"}
 
-Schema = Mapping[str, Any]
-"""A type as JSON Schema, by pydantic."""
+JsonSchema = Mapping[str, Any]
+"""A type in JSON Schema, by pydantic."""
 
 
 def like(pattern: str, words: str, example: str) -> Any:
@@ -21,7 +21,7 @@ def like(pattern: str, words: str, example: str) -> Any:
     return Field(pattern=f"^(?s:{pattern})$", description=words, examples=[example])
 
 
-def complaint(error: ValidationError, given: Any, schema: Schema, name: str = "") -> InputError:
+def complaint(error: ValidationError, given: Any, schema: JsonSchema, name: str = "") -> InputError:
     """The error for the user: the first thing that is wrong.
 
     Parameters
@@ -62,7 +62,7 @@ def place(error: ErrorDetails, given: Any) -> tuple[list[str], Any]:
     return ([*path, str(error["loc"][-1])], None) if error["type"] == "missing" else (path, value)
 
 
-def _kinds(schema: Schema, whole: Schema) -> list[Schema]:
+def _kinds(schema: JsonSchema, whole: JsonSchema) -> list[JsonSchema]:
     """What a value may be one of."""
     if "$ref" in schema:
         return _kinds(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
@@ -70,7 +70,7 @@ def _kinds(schema: Schema, whole: Schema) -> list[Schema]:
     return [schema] if kinds is None else [one for kind in kinds for one in _kinds(kind, whole)]
 
 
-def _schema_at(place: Iterable[int | str], whole: Schema) -> Schema:
+def _schema_at(place: Iterable[int | str], whole: JsonSchema) -> JsonSchema:
     """The schema of an option, of a list as a whole."""
     here = whole
     for part in place:
@@ -80,7 +80,7 @@ def _schema_at(place: Iterable[int | str], whole: Schema) -> Schema:
     return here
 
 
-def _alternatives(schema: Schema, whole: Schema) -> Iterator[str]:
+def _alternatives(schema: JsonSchema, whole: JsonSchema) -> Iterator[str]:
     """All that a value may be, in words."""
     for one in _kinds(schema, whole):
         if "enum" in one or "const" in one:
@@ -99,7 +99,7 @@ def _alternatives(schema: Schema, whole: Schema) -> Iterator[str]:
             yield f"{words}, each of it {each}" if each else words
 
 
-def _example(schema: Schema, whole: Schema) -> Any:
+def _example(schema: JsonSchema, whole: JsonSchema) -> Any:
     """A value that is accepted; an ellipsis where none is known."""
     one = _kinds(schema, whole)[0]
     given = [*one.get("examples", ()), *one.get("enum", ()), *([one["const"]] if "const" in one else ())]

@@ -27,7 +27,8 @@ ENUMERATE = (
 )  # fmt: skip
 BY_NAME = (
     "tests/unit/methods/test_every_method.py", "tests/unit/training/test_chunks.py",
-    "tests/unit/api/test_estimators.py", "tests/unit/training/test_label_start.py", "tests/unit/results/test_findings.py", "tests/unit/test_doctests.py",
+    "tests/unit/training/test_label_start.py", "tests/unit/api/test_estimators.py",
+    "tests/unit/results/test_findings.py", "tests/unit/test_doctests.py",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")
@@ -36,14 +37,17 @@ pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), rea
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the checkout with all that the page adds, and the page's made visits in a file."""
-    skipped = shutil.ignore_patterns(".*", "__pycache__", "data", "outputs", "*.egg-info", "build", "dist")
-    copied = shutil.copytree(CHECKOUT, tmp_path / "checkout", ignore=lambda folder, names: (
-        skipped(folder, names) if folder == str(CHECKOUT) else {"__pycache__"} & {*names}))  # fmt: skip
+    copied, without = tmp_path / "checkout", shutil.ignore_patterns("__pycache__")
+    copied.mkdir()
+    for path in CHECKOUT.iterdir():
+        if path.is_file():
+            shutil.copy(path, copied)
+        elif path.name not in (".git", ".venv", "data", "outputs"):
+            shutil.copytree(path, copied / path.name, ignore=without)
     blocks = blocks_of(PAGE)
     for block in blocks:
         if place := ADDED.get(block.file):
-            package = place.removeprefix("llp/").partition("/")[0] if place.startswith("llp/") else place.split("/")[1]
-            folder = {"method": "methods", "dataset": "datasets"}.get(package, package)
+            folder = "methods" if "gap" in place else "datasets"
             (copied / place).write_text(block.text.replace("_target_: mylab.", f"_target_: llp.{folder}."))
     change_checkout(PAGE, copied)
     (made,) = (block.text for block in blocks if block.text.startswith("import random\n"))

@@ -15,4 +15,4 @@ def test_the_winner_on_every_kind_of_bags_is_named_first(tmp_path, kind):
     cells = contents_of(tmp_path).cells
     said = findings(cells, cells)
     assert said[0].startswith("upm has the best test AUC on 1 of 1 dataset of ")
-    assert said[0].endswith(" bags.")
+    assert said[0].endswith(f" {KINDS[kind].words}.")
