@@ -74,5 +74,5 @@ def change_checkout(page, checkout: Path):
                 assert text.count(before) == 1, f"{page}: {path.name} has not once:\n{before}"
                 text = text.replace(before, after)
         else:
-            text += block.text
+            text += (text and "\n\n") + block.text
         path.write_text(text)
