@@ -29,16 +29,17 @@ def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | 
     InputError
         A name that is asked for has nothing.
     """
-    analysed = [unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")]
-    started = {*_started(collected, "dataset"), *analysed}
-    there = {*_names(collected, "dataset"), *started}
+    analysed = {unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")}
+    started = _started(collected, "dataset") | analysed
+    there = _names(collected, "dataset") | analysed
     if asked is None:
         unstarted = sorted(there - started)
         left = unstarted[MOST_UNSTARTED:]
         said = f"{len(left)} more datasets that grids ask for and of which no run was started; dataset=NAME shows one"
         return sorted({*started, *unstarted[:MOST_UNSTARTED]} or published.DATASETS), [said] if left else []
-    _refuse_unknown("dataset", asked, sorted({*there, *published.DATASETS}), "no run has it")
-    return [name for name in sorted({*there, *published.DATASETS}) if name in asked], []
+    known = sorted(there | {*published.DATASETS})
+    _refuse_unknown("dataset", asked, known)
+    return [name for name in known if name in asked], []
 
 
 def _started(collected: Collected, option: str) -> set[str]:
@@ -52,11 +53,11 @@ def _names(collected: Collected, option: str) -> set[str]:
     return {*_started(collected, option), *asked}
 
 
-def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str], why: str) -> None:
+def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str]) -> None:
     unknown = [name for name in names if name not in there]
     if unknown and there:
         example = there[0] if len(there) == 1 else f"[{','.join(there)}]"
-        raise InputError(f"Invalid {option}={','.join(unknown)}: {why}; write {option}={example}")
+        raise InputError(f"Invalid {option}={','.join(unknown)}: no run has it; write {option}={example}")
 
 
 def of_experiment(collected: Collected, name: str | None) -> Collected:
@@ -93,5 +94,5 @@ def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequ
     for option in (name for name in filters if name != "dataset"):
         drawn = outputs_dir.glob("analysis/*/matrices/[!.]*.parquet") if option == "grouping_key" else ()
         there = _names(collected, option) | {unquote(path.stem) for path in drawn}
-        _refuse_unknown(option, filters[option], sorted(there), "no run has it")
+        _refuse_unknown(option, filters[option], sorted(there))
     return collected.only(lambda point: all(getattr(point, option) in names for option, names in filters.items()))

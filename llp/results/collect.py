@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -24,10 +24,10 @@ _NOT_RUNS = frozenset({"checkpoints", "wandb"})
 Config = dict[str, str]
 
 
-def _evaluate_every(record: RunRecord) -> float:
-    trainer = record.config.get("trainer")
-    every = trainer.get("evaluate_every") if isinstance(trainer, dict) else None
-    return float(every) if isinstance(every, int | float) else 1.0
+def _setting(record: RunRecord, group: str, name: str, before: Any) -> Any:
+    """A setting of a run; `before` in records of before there was one."""
+    options: Any = record.config.get(group)
+    return options.get(name, before) if isinstance(options, dict) else before
 
 
 # the columns of `Collected.runs` that every run has, and what they are of its record
@@ -51,15 +51,15 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     "n_train_instances": (pl.Int64, attrgetter("n_train_instances")),
     "n_test_instances": (pl.Int64, attrgetter("n_test_instances")),
     "early_stopped": (pl.Boolean, lambda record: record.stages[-1].early_stopped),
-    "evaluate_every": (pl.Float64, _evaluate_every),  # epochs between the evaluations that `best_epoch` counts
+    # epochs between the evaluations that `best_epoch` counts
+    "evaluate_every": (pl.Float64, lambda record: float(_setting(record, "trainer", "evaluate_every", 1.0))),
     "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
-    "start": (pl.String, lambda record: _start(record.config)),  # where scores start; before, as the authors' code does
+    "start": (pl.String, lambda record: _setting(record, "protocol", "start", "authors")),  # where scores start
     "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }
 
 
-@dataclass(frozen=True)
-class GridPoints:
+class GridPoints(NamedTuple):
     """Points that a multirun asked for, with its name and the experiment that it is of, if any."""
 
     name: str
@@ -95,7 +95,7 @@ class Collected:
     def only(self, keep: Callable[[Point], bool]) -> "Collected":
         """The runs and the points that grids asked for of which `keep` is true."""
         kept = [keep(Point(*row)) for row in self.runs.select(*Point._fields).iter_rows()]
-        grids = [replace(grid, points=frozenset(filter(keep, grid.points))) for grid in self.grids]
+        grids = [grid._replace(points=frozenset(filter(keep, grid.points))) for grid in self.grids]
         left = [one for one in self.left if keep(one.point)]
         return replace(self, runs=self.runs.filter(pl.Series(kept, dtype=pl.Boolean)), left=left, grids=grids)
 
@@ -103,11 +103,6 @@ class Collected:
     def failed(self) -> list[PointState]:
         """Runs that ended with an error."""
         return [one for one in self.left if one.state == RunState.FAILED]
-
-
-def _start(config: dict[str, Any]) -> str:
-    protocol = config.get("protocol")
-    return str((isinstance(protocol, dict) and protocol.get("start")) or "authors")
 
 
 def collect(outputs_dir: Path) -> Collected:

@@ -1,10 +1,10 @@
 """Progress of grids: which were started, at what rate their runs end, and how long the rest takes."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 from llp.runs.book import PointState, RunState, StartedGrid, read_asked
 from llp.runs.point import Point
@@ -12,17 +12,8 @@ from llp.runs.point import Point
 RECENT_SECONDS = 3600  # over which the rate is measured
 
 
-@dataclass(frozen=True)
-class Rate:
-    """Rate at which runs ended lately.
-
-    Attributes
-    ----------
-    per_hour : float
-        Runs that ended in an hour.
-    at_once : float
-        Runs that were under way at a time, on average.
-    """
+class Rate(NamedTuple):
+    """Rate at which runs ended lately: runs that ended in an hour, and runs under way at a time, on average."""
 
     per_hour: float
     at_once: float

@@ -67,32 +67,28 @@ def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     list of Chosen
         The choices, in the runs' order.
     """
-    alike: dict[frozenset[tuple[str, str]], dict[str, int]] = defaultdict(dict)
-    for number in collected.runs["config"].unique().sort():
-        config = collected.configs[number]
-        rest = frozenset((path, value) for path, value in config.items() if path != RATE)
-        if RATE in config:
-            alike[rest][config[RATE]] = number
-    untrained = set(collected.runs.filter(pl.col("best_epoch") == -1)["config"])
-    dropped, chosen = set[int](), list[Chosen]()
+    alike: dict[frozenset[tuple[str, str]], dict[str, pl.DataFrame]] = defaultdict(dict)
+    for (number,), runs in collected.runs.sort("config").group_by("config", maintain_order=True):
+        config = dict(collected.configs[int(str(number))])
+        if (rate := config.pop(RATE, None)) is not None:
+            alike[frozenset(config.items())][rate] = runs
+    dropped, chosen = list[int](), list[Chosen]()
     for rates in alike.values():
-        if untrained.issuperset(rates.values()):
-            n_runs = {rate: (collected.runs["config"] == number).sum() for rate, number in rates.items()}
-            most = max(rates, key=lambda rate: (n_runs[rate], -float(rate)))
-            dropped |= {number for rate, number in rates.items() if rate != most}
+        losses = _comparable({rate: _losses(runs) for rate, runs in rates.items()})
+        if all((runs["best_epoch"] == -1).any() for runs in rates.values()):
+            best, worse = max(rates, key=lambda rate: (len(rates[rate]), -float(rate))), set(rates)
+        elif len(losses) > 1:
+            means = {rate: sum(one.values()) / len(one) for rate, one in losses.items()}
+            best, worse = min(means, key=lambda rate: (means[rate], float(rate))), set(losses)
+            first = rates[best].row(0, named=True)
+            point = (first["dataset"], first["grouping_key"], first["method"])
+            beside = tuple(sorted(rates.keys() - losses.keys(), key=float))
+            criterion = first["picked_by"] or "the held-out loss"
+            chosen.append(Chosen(*point, best, means[best], criterion, len(losses[best]), len(losses), beside))
+        else:
             continue
-        losses = _comparable({rate: _losses(collected.runs, number) for rate, number in rates.items()})
-        if len(losses) < 2:
-            continue
-        means = {rate: sum(one.values()) / len(one) for rate, one in losses.items()}
-        best = min(means, key=lambda rate: (means[rate], float(rate)))
-        dropped |= {number for rate, number in rates.items() if rate in losses and rate != best}
-        first = collected.runs.filter(pl.col("config") == rates[best]).row(0, named=True)
-        point = (first["dataset"], first["grouping_key"], first["method"])
-        beside = tuple(sorted(rates.keys() - losses.keys(), key=float))
-        criterion = first["picked_by"] or "the held-out loss"
-        chosen.append(Chosen(*point, best, means[best], criterion, len(losses[best]), len(losses), beside))
-    return replace(collected, runs=collected.runs.filter(~pl.col("config").is_in(list(dropped)))), chosen
+        dropped += [rates[rate]["config"][0] for rate in worse - {best}]
+    return replace(collected, runs=collected.runs.filter(~pl.col("config").is_in(dropped))), chosen
 
 
 def _comparable(losses: Mapping[str, Mapping[FoldSeed, float]]) -> dict[str, dict[FoldSeed, float]]:
@@ -106,7 +102,7 @@ def _comparable(losses: Mapping[str, Mapping[FoldSeed, float]]) -> dict[str, dic
     return {rate: {place: one[place] for place in sorted(common)} for rate, one in compared.items()}
 
 
-def _losses(runs: pl.DataFrame, config: int) -> dict[FoldSeed, float]:
+def _losses(runs: pl.DataFrame) -> dict[FoldSeed, float]:
     """Held-out loss of a configuration's runs that have one, by fold and seed."""
-    own = runs.filter((pl.col("config") == config) & pl.col("held_out").is_not_null())
-    return {(fold, seed): loss for fold, seed, loss in own.select("fold", "seed", "held_out").iter_rows()}
+    held_out = runs.filter(pl.col("held_out").is_not_null()).select("fold", "seed", "held_out")
+    return {(fold, seed): loss for fold, seed, loss in held_out.iter_rows()}

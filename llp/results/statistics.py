@@ -82,14 +82,12 @@ def friedman(ranked: ScoreArray) -> RankTest:
     """Whether k methods differ in their ranks (n, k) over n datasets.
 
     chi² with the correction for ties; F = (n − 1) chi² / (n (k − 1) − chi²) with k − 1 and (k − 1)(n − 1) degrees of
-    freedom. NaN for fewer than two datasets or methods, and where all ranks are equal.
+    freedom. NaN for fewer than two datasets or three methods, and where all ranks are equal.
     """
     n, k = ranked.shape
-    deviation = ranked - (k + 1) / 2
-    spread = float((deviation**2).sum())
-    if n < 2 or k < 2 or spread == 0.0:
+    if n < 2 or k < 3 or np.all(ranked == ranked[0, 0]):
         return RankTest(math.nan, math.nan, math.nan)
-    chi2 = (k - 1) * float((deviation.sum(axis=0) ** 2).sum()) / spread
+    chi2 = float(stats.friedmanchisquare(*ranked.T).statistic)
     rest = n * (k - 1) - chi2
     f = math.inf if rest <= 1e-9 * chi2 else (n - 1) * chi2 / rest
     return RankTest(chi2, f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))))

@@ -4,9 +4,9 @@ import base64
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -16,15 +16,6 @@ from llp.results.sections import Report, Section
 
 _FIGURE_BYTES = 3_000_000  # of all embedded figures; further ones are links to the files beside the page
 _COLOURS = 256  # of an embedded figure: half the bytes, and no difference to see
-
-
-@dataclass(frozen=True)
-class PageFigure:
-    """A figure on the page: its title, and its source, a data URL or the path of a file."""
-
-    title: str
-    source: str
-    whole: bool
 
 
 def render(report: Report, data: Mapping[str, Any], refresh_seconds: int | None) -> str:
@@ -58,14 +49,15 @@ def as_json(data: Mapping[str, Any]) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
-def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, list[PageFigure]]]:
+def _embed(sections: Sequence[Section], folder: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Title and source, a data URL or the path of a file, of the figures of each section."""
     room, titles = _FIGURE_BYTES, {**contents.SCORE_FIGURES, **contents.DATASET_FIGURES}
     for section in sections:
         figures = []
         for name, path in section.figures.items():
             source = _data_url(path) if room > 0 else ""
             room -= len(source)
-            figures.append(PageFigure(titles[name][0], source or str(path.relative_to(folder)), bool(source)))
+            figures.append((titles[name][0], source or quote(str(path.relative_to(folder)))))
         yield section.name, figures
 
 
