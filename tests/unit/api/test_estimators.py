@@ -230,14 +230,17 @@ def routing():
         yield
 
 
-@pytest.mark.parametrize("scorer", [bag_log_loss_scorer, bag_mse_scorer, unbiased_risk_scorer])
-def test_grid_search_over_the_learning_rate_by_bags(routing, frame, scorer):
+def test_grid_search_over_the_learning_rate_by_bags(routing, frame):
     classifier = LLPClassifier(max_epochs=6).set_fit_request(bags=True, proportions=True)
     search = GridSearchCV(
-        classifier, {"learning_rate": [1e-6, 0.01]}, cv=BagKFold(3), scoring=scorer, error_score="raise"
+        classifier, {"learning_rate": [1e-6, 0.01]}, cv=BagKFold(3), scoring=bag_log_loss_scorer, error_score="raise"
     )
-    search.fit(as_pandas(features(frame)), bags=frame["bag"].to_numpy(), proportions=proportions(frame))
+    X, given = as_pandas(features(frame)), {"bags": frame["bag"].to_numpy(), "proportions": proportions(frame)}
+    search.fit(X, **given)
     assert search.best_params_ == {"learning_rate": 0.01}
+    worse = clone(classifier).set_params(learning_rate=1e-6).fit(X, **given)
+    for scorer in (bag_log_loss_scorer, bag_mse_scorer, unbiased_risk_scorer):
+        assert scorer(worse, X, **given) < scorer(search.best_estimator_, X, **given) < 0
 
 
 @pytest.mark.parametrize("labels", [True, False])

@@ -104,7 +104,7 @@ def test_terminal_has_a_bar_and_ctrl_c_ends_it_cleanly(command, place):
         os.killpg(terminal.process.pid, signal.SIGINT)
         assert terminal.end() == 130, terminal.output[-1000:]
     assert terminal.output.count("Traceback") == 0
-    assert terminal.output.count("stopped by SIGINT; the same command goes on with the run") == 1
+    assert terminal.output.count("stopped by SIGINT; the same command resumes the run") == 1
     assert terminal.output.rindex(SHOWN) > terminal.output.rindex(HIDDEN)
     assert len(list(command.outputs_dir.rglob("resume.ckpt"))) == 1
     assert not list(command.outputs_dir.rglob("error.json"))
