@@ -82,7 +82,7 @@ def assert_stopped(ended, number):
 def test_training(command, stop, number, workers):
     ended = stop(number, lambda: checkpoints(command), *LONG, f"num_workers={workers}", to_group=bool(workers))
     assert_stopped(ended, number)
-    assert f"stopped by {number.name}; the same command goes on with the run" in ended.out
+    assert f"stopped by {number.name}; the same command resumes the run" in ended.out
     assert len(checkpoints(command)) == 1
     assert list(command.outputs_dir.rglob("error.json")) == []
     assert soon_gone(ended.group)
@@ -131,7 +131,7 @@ def test_workers_of_a_joblib_grid_that_is_killed_stop_soon(command, stop):
 def assert_runs_can_go_on(command):  # two of the three points
     logs = [path.read_text() for path in command.outputs_dir.rglob("run.log")]
     assert len(logs) == 2
-    assert all(re.search(r"stopped by SIG(INT|TERM); the same command goes on with the run\n$", text) for text in logs)
+    assert all(re.search(r"stopped by SIG(INT|TERM); the same command resumes the run\n$", text) for text in logs)
     assert len(checkpoints(command)) == 2
     assert list(command.outputs_dir.rglob("error.json")) == []
     assert command.results() == {}

@@ -82,7 +82,7 @@ def test_run_that_is_stopped_in_training_says_so(tiny, stopped, caplog):
     with pytest.raises(SystemExit) as end:
         run_one(tiny("protocol=holdout"))
     assert end.value.code == 143
-    assert "stopped by SIGTERM; the same command goes on with the run" in caplog.text
+    assert "stopped by SIGTERM; the same command resumes the run" in caplog.text
 
 
 def test_run_that_is_stopped_in_its_evaluation(tiny, stopped):
