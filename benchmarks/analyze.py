@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks.measuring import Measured, compose_config, peak_anonymous, show_measured
 from llp.analysis.counting import read_column
 from llp.analysis.measurer import Measurer, feature_keys
+from llp.analysis.separation import Distances
 from llp.analysis.space import Space, multi_hot_space
 from llp.analysis.vector_blocks import Embedded
 from llp.config.composition import register
@@ -64,7 +65,7 @@ def measure_separations(store: Path) -> list[Measured]:
     for name, space in ((width, Space("embedded", embedded)), ("multi-hot", multi_hot_space(table))):
         begin, busy = time.perf_counter(), time.process_time()
         with peak_anonymous() as peak:
-            list(Measurer(table, store, THREADS).bag_all([key], space, "sqeuclidean", 0))
+            list(Measurer(table, store, THREADS).bag_all([key], Distances(space, "sqeuclidean", 0)))
         seconds, busy = time.perf_counter() - begin, time.process_time() - busy
         lines += [
             Measured(f"separations of {key.name}, {SEPARATION_ROWS:,} rows, {name}", seconds, "s", "< 4"),

@@ -13,7 +13,6 @@ if __name__ == "__main__":
 
 import logging
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from llp.analysis.hardness import Measures
 from llp.analysis.matrix import measure_matrix, remove_matrices_of_other_tables, write_matrix
 from llp.analysis.matrix_figure import draw_matrix
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
-from llp.analysis.separation import NO_BAGS, separation_measures
+from llp.analysis.separation import NO_BAGS, Distances, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
 from llp.config.checks import check_columns
 from llp.config.commands import AnalyzeConfig
@@ -69,22 +68,26 @@ def analyze(config: AnalyzeConfig) -> Path:
         table = InstanceTable.open(prepare_table(config.dataset, config.data_dir))
     folder = config.outputs_dir / "analysis" / folder_name(config.dataset.name)
     with writing_in(folder, f"another process is analyzing {config.dataset.name}"):
-        rows = measure_all(config, table, folder)
+        distances = Distances(make_space(config.space, table), config.metric, config.metric_limit)
+        rows = measure_all(config, table, distances, folder / "keys")
         add_clusters(rows, table.label_kind, config.tail_named_by)
         frame = pl.DataFrame(rows, infer_schema_length=None)
         write_atomically(folder / "analysis.parquet", frame.write_parquet)
         write_atomically(folder / "analysis.csv", lambda path: path.write_text(frame_to_csv(frame), encoding="utf-8"))
         draw_figures(frame, folder / "figures", config.dataset.name)
-        measure_matrices(config, keys, table, folder)
+        remove_matrices_of_other_tables(folder, table)
+        for key in keys:
+            matrix = measure_matrix(table, key, distances, config.matrix_bags)
+            write_matrix(folder, key.name, matrix)
+            draw_matrix(key.name, matrix, folder / "figures", config.dataset.name)
     show(bag_datasets.overview(frame, config.dataset.name), Console())
     log.info("written to %s", folder)
     return folder
 
 
-def measure_all(config: AnalyzeConfig, table: InstanceTable, folder: Path) -> list[BagDatasetRow]:
+def measure_all(config: AnalyzeConfig, table: InstanceTable, distances: Distances, store: Path) -> list[BagDatasetRow]:
     """One row for every bag dataset: feature keys by size, then random, then fixed-size bags."""
-    space = make_space(config.space, table)
-    measurer = Measurer(table, folder / "keys", config.threads)
+    measurer = Measurer(table, store, config.threads)
     keys = feature_keys(config.dataset.key_columns, config.key_size, config.low_thresh, config.high_thresh)
     counted: dict[GroupingKey, Measures] = dict(
         zip(keys, track(measurer.count_all(keys), "counting  ", len(keys)), strict=True)
@@ -95,7 +98,7 @@ def measure_all(config: AnalyzeConfig, table: InstanceTable, folder: Path) -> li
 
     others = run_keys(config.grouping_key.options.get("columns", ()), config.bag_sizes, config.bag_seed)
     bagged = [*benchmark, *others]
-    progress = track(measurer.bag_all(bagged, space, config.metric, config.metric_limit), "separating", len(bagged))
+    progress = track(measurer.bag_all(bagged, distances), "separating", len(bagged))
     separated = dict(zip(bagged, progress, strict=True))
     return [
         {
@@ -107,19 +110,6 @@ def measure_all(config: AnalyzeConfig, table: InstanceTable, folder: Path) -> li
         }
         for key in [*keys, *others]
     ]
-
-
-def measure_matrices(config: AnalyzeConfig, keys: Sequence[GroupingKey], table: InstanceTable, folder: Path) -> None:
-    """Measure, keep and draw the BagSepMatrix of each key that is asked for."""
-    remove_matrices_of_other_tables(folder, table)
-    space = make_space(config.space, table) if keys else None
-    for key in keys:
-        assert space is not None
-        matrix = measure_matrix(
-            table, key, space, config.metric, most_bags=config.matrix_bags, most_instances=config.metric_limit
-        )
-        write_matrix(folder, key.name, matrix)
-        draw_matrix(key.name, matrix, folder / "figures", config.dataset.name)
 
 
 def matrix_keys(config: AnalyzeConfig) -> list[GroupingKey]:

@@ -11,9 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from llp.analysis.measurer import CLOSED_FORM
-from llp.analysis.separation import bag_sep_matrix, squared_euclidean_matrix
-from llp.analysis.space import Space
+from llp.analysis.separation import Distances
 from llp.data.bags import Bags
 from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
@@ -24,9 +22,7 @@ _FOLDER = "matrices"
 _COLUMNS = ("size", "label_mean", "separation", "n_bags", "metric", "table")
 
 
-def measure_matrix(
-    table: InstanceTable, key: GroupingKey, space: Space, metric: str, *, most_bags: int, most_instances: int
-) -> pl.DataFrame:
+def measure_matrix(table: InstanceTable, key: GroupingKey, distances: Distances, most_bags: int) -> pl.DataFrame:
     """Measure a key's matrix.
 
     Parameters
@@ -35,14 +31,10 @@ def measure_matrix(
         The table.
     key : GroupingKey
         The key; its bags are those of the whole table.
-    space : Space
-        Where the instances lie.
-    metric : str
-        'sqeuclidean' (closed form) or another name that scipy's `cdist` knows.
+    distances : Distances
+        How far instances lie apart.
     most_bags : int
         Bags of the matrix at most.
-    most_instances : int
-        Instances of the matrix's bags at most, under another metric.
 
     Returns
     -------
@@ -59,19 +51,10 @@ def measure_matrix(
     if len(every) < 2:
         raise InputError(f"Invalid matrix={key.name}: expected a key of two bags or more, and it keeps {len(every)}")
     bags = every.select(evenly_spaced(every, most_bags))
-    if metric == CLOSED_FORM:
-        matrix = squared_euclidean_matrix(space.blocks, bags.rows, bags.offsets)
-    elif len(bags.rows) > most_instances:
-        raise InputError(
-            f"metric={metric} measures all pairs of instances, and the matrix of {key.name} has {len(bags.rows)}: "
-            f"write metric={CLOSED_FORM}, which has a closed form, fewer matrix_bags, or raise "
-            f"metric_limit={most_instances}"
-        )
-    else:
-        matrix = bag_sep_matrix(space.vectors, bags.rows, bags.offsets, metric)
-    means, fingerprint = bags.label_sum / bags.sizes, table.fingerprint
-    rows = {"size": bags.sizes, "label_mean": means, "separation": matrix}
-    return pl.DataFrame(rows).with_columns(n_bags=len(every), metric=pl.lit(metric), table=pl.lit(fingerprint))
+    means = bags.label_sum / bags.sizes
+    rows = pl.DataFrame({"size": bags.sizes, "label_mean": means, "separation": distances.matrix(bags)})
+    metric, fingerprint = pl.lit(distances.metric), pl.lit(table.fingerprint)
+    return rows.with_columns(n_bags=len(every), metric=metric, table=fingerprint)
 
 
 def evenly_spaced(bags: Bags, most: int) -> NDArray[np.int64]:

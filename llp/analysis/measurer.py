@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,24 +21,13 @@ from numpy.typing import NDArray
 
 from llp.analysis.counting import CodeColumn, GroupCounts, count_groups, read_column
 from llp.analysis.hardness import Measures, hardness
-from llp.analysis.separation import (
-    NO_BAGS,
-    Separations,
-    bag_sep_matrix,
-    from_matrix,
-    separation_measures,
-    squared_euclidean,
-)
-from llp.analysis.space import Space
+from llp.analysis.separation import Distances, separation_measures
 from llp.analysis.stored import read_measures, write_measures
-from llp.analysis.vector_blocks import moments, sum_of_moments
 from llp.data.bags import Bags
 from llp.data.keys import FeatureKey, FixedKey, GroupingKey, RandomKey
 from llp.data.table import InstanceTable
-from llp.errors import InputError
 from llp.files import folder_name
 
-CLOSED_FORM = "sqeuclidean"
 STORE_VERSION = 2  # raised when measures are added or change: what was stored before is measured again
 _UNSET = {"columns": ()} | dict.fromkeys(
     ("bag_size", "low_thresh", "high_thresh", "seed", "n_folds", "column", "scores")
@@ -95,32 +84,24 @@ class Measurer:
         counts = count_groups(columns, self.label, self.table.label_kind, smallest=key.low_thresh)
         return hardness(counts, self.table.label_kind, low_thresh=key.low_thresh, high_thresh=key.high_thresh)
 
-    def bag_all(self, keys: Sequence[GroupingKey], space: Space | None, metric: str, limit: int) -> Iterator[Measures]:
+    def bag_all(self, keys: Sequence[GroupingKey], distances: Distances) -> Iterator[Measures]:
         """Measures of each key that need its bags, in order, one key after the other.
 
         Parameters
         ----------
         keys : sequence of GroupingKey
             For random and fixed-size bags the counting measures are among the results.
-        space : Space or None
-            Where separations are measured; None measures none.
-        metric : str
-            'sqeuclidean' (closed form) or another name that scipy's `cdist` knows.
-        limit : int
-            Most instances of a key under another metric.
+        distances : Distances
+            By which separations are measured.
         """
-        options = {"space": space.name if space else None, "metric": metric}
+        options = {"space": distances.space.name if distances.space else None, "metric": distances.metric}
         with ThreadPoolExecutor(self.threads) as pool:
             for key in keys:
-                measure = functools.partial(self._bag, key, space, metric, limit, pool)
-                yield self._stored("bags", key, options, measure)
+                yield self._stored("bags", key, options, functools.partial(self._bag, key, distances, pool))
 
-    def _bag(
-        self, key: GroupingKey, space: Space | None, metric: str, limit: int, pool: ThreadPoolExecutor
-    ) -> Measures:
+    def _bag(self, key: GroupingKey, distances: Distances, pool: Executor) -> Measures:
         bags = key.all_bags(self.table)
-        separations = _separate(bags, space, metric, limit, pool) if space else NO_BAGS
-        return {**self._counting_of(key, bags), **separation_measures(separations)}
+        return {**self._counting_of(key, bags), **separation_measures(distances.separations(bags, pool))}
 
     def _counting_of(self, key: GroupingKey, bags: Bags) -> Measures:
         if isinstance(key, FeatureKey):  # counted without building the bags
@@ -140,16 +121,3 @@ class Measurer:
             stored = measure()
             write_measures(path, stored)
         return stored
-
-
-def _separate(bags: Bags, space: Space, metric: str, limit: int, pool: ThreadPoolExecutor) -> Separations:
-    if metric == CLOSED_FORM:
-        return squared_euclidean(
-            sum_of_moments(pool.map(lambda block: moments(block, bags.rows, bags.offsets), space.blocks))
-        )
-    if len(bags.rows) > limit:
-        raise InputError(
-            f"Invalid metric={metric}: it measures all pairs of instances, and a key has {len(bags.rows)}; expected "
-            f"metric={CLOSED_FORM}, which has a closed form, or more than metric_limit={limit}"
-        )
-    return from_matrix(bag_sep_matrix(space.vectors, bags.rows, bags.offsets, metric))

@@ -10,6 +10,8 @@ costs O(m²) distances.
 """
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +19,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from llp.analysis.hardness import Measures, spread
-from llp.analysis.vector_blocks import Moments, VectorBlock, moments
-from llp.data.bags import Rows
+from llp.analysis.space import Space
+from llp.analysis.vector_blocks import Moments, VectorBlock, moments, sum_of_moments
+from llp.data.bags import Bags, Rows
+from llp.errors import InputError
 
 # A bag whose squared norms cancel to less than this share has equal points: what is left is rounding.
 ROUNDING = 1e-12
@@ -32,6 +36,54 @@ class Separations(NamedTuple):
 
 
 NO_BAGS = Separations(np.empty(0), np.empty(0))
+CLOSED_FORM = "sqeuclidean"
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Distances of instances, and from them the separations of bags.
+
+    Attributes
+    ----------
+    space : Space or None
+        Where the instances lie; None measures no separations.
+    metric : str
+        'sqeuclidean' (closed form) or another name that scipy's `cdist` knows.
+    limit : int
+        Most instances whose pairs are all measured, under another metric.
+    """
+
+    space: Space | None
+    metric: str
+    limit: int
+
+    def separations(self, bags: Bags, pool: Executor) -> Separations:
+        """Separations of bags; the columns of the closed form are taken at once in a pool.
+
+        Raises
+        ------
+        InputError
+            The bags have too many instances for the metric.
+        """
+        if self.space is None:
+            return NO_BAGS
+        if self.metric != CLOSED_FORM:
+            return from_matrix(self.matrix(bags))
+        parts = pool.map(lambda block: moments(block, bags.rows, bags.offsets), self.space.blocks)
+        return squared_euclidean(sum_of_moments(parts))
+
+    def matrix(self, bags: Bags) -> NDArray[np.float64]:
+        """BagSepMatrix of bags; raises as `separations` does."""
+        assert self.space is not None
+        if self.metric == CLOSED_FORM:
+            return squared_euclidean_matrix(self.space.blocks, bags.rows, bags.offsets)
+        if len(bags.rows) > self.limit:
+            raise InputError(
+                f"Invalid metric={self.metric}: it measures all pairs of instances, and the bags of a key have "
+                f"{len(bags.rows)}; expected metric={CLOSED_FORM}, which has a closed form, or more than "
+                f"metric_limit={self.limit}, or, for a matrix, fewer matrix_bags"
+            )
+        return bag_sep_matrix(self.space.vectors, bags.rows, bags.offsets, self.metric)
 
 
 def squared_euclidean(bags: Moments) -> Separations:

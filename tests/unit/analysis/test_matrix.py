@@ -8,7 +8,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from llp.analysis.matrix import evenly_spaced, measure_matrix, read_matrices, remove_matrices_of_other_tables
-from llp.analysis.separation import from_matrix
+from llp.analysis.separation import Distances, from_matrix
 from llp.analysis.space import multi_hot_space
 from llp.analyze import analyze, matrix_keys
 from llp.config.composition import register
@@ -75,15 +75,13 @@ def test_another_metric_takes_all_pairs(analysed):
     _, config = analysed
     table = InstanceTable.open(Path(config.data_dir) / config.dataset.table)
     space, key = multi_hot_space(table), RandomKey(bag_size=64, seed=0)
-    one, other = (measure_matrix(table, key, space, metric, most_bags=3, most_instances=192) for metric in METRICS)
+    one, other = (measure_matrix(table, key, Distances(space, metric, 192), 3) for metric in METRICS)
     np.testing.assert_allclose(one["separation"].to_list(), other["separation"].to_list(), rtol=1e-12)
-    with pytest.raises(
-        InputError, match="metric=cityblock measures all pairs of instances, and the matrix of random_64"
-    ):
-        measure_matrix(table, key, space, "cityblock", most_bags=4, most_instances=192)
+    with pytest.raises(InputError, match=r"metric=cityblock: it measures all pairs.*, fewer matrix_bags"):
+        measure_matrix(table, key, Distances(space, "cityblock", 192), 4)
     whole = RandomKey(bag_size=5000, seed=0)
     with pytest.raises(InputError, match="matrix=random_5000: expected a key of two bags or more, and it keeps 1"):
-        measure_matrix(table, whole, space, "sqeuclidean", most_bags=4, most_instances=192)
+        measure_matrix(table, whole, Distances(space, "sqeuclidean", 192), 4)
 
 
 def test_bags_stand_for_all_from_the_least_to_the_largest_label_mean():

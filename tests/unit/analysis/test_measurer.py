@@ -10,7 +10,7 @@ from llp.analysis.counting import GroupCounts
 from llp.analysis.figures import cluster_colours, draw_figures, shown_keys
 from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
-from llp.analysis.separation import squared_euclidean
+from llp.analysis.separation import Distances, squared_euclidean
 from llp.analysis.space import multi_hot_space
 from llp.analysis.vector_blocks import Scaled, moments, sum_of_moments
 from llp.analyze import add_clusters, check_metric, make_space
@@ -39,6 +39,10 @@ def table(tmp_path_factory):
         writer.write(0, codes, numbers, (rng.random(N) < 0.3).astype(np.float32))
         writer.finish(made_by={}, source={}, facts={})
     return InstanceTable.open(folder)
+
+
+def by(space, metric="sqeuclidean", limit=0):
+    return Distances(space, metric, limit)
 
 
 def keys_of(size, low=10, high=400):
@@ -98,7 +102,7 @@ def dense(table):
 
 def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
     key, *_ = keys_of(1)
-    (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], multi_hot_space(table), "sqeuclidean", 0)
+    (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], by(multi_hot_space(table)))
     bags, points = key.all_bags(table), dense(table)
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
     expected = squared_euclidean(sum_of_moments(moments(block, bags.rows, bags.offsets) for block in blocks))
@@ -108,16 +112,16 @@ def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
 
 def test_another_metric_takes_all_pairs_up_to_a_limit(table, tmp_path):
     key, space, measurer = keys_of(1)[1], multi_hot_space(table), Measurer(table, tmp_path, threads=1)
-    (squared,) = measurer.bag_all([key], space, "sqeuclidean", N)
-    (euclidean,) = measurer.bag_all([key], space, "euclidean", N)
+    (squared,) = measurer.bag_all([key], by(space))
+    (euclidean,) = measurer.bag_all([key], by(space, "euclidean", N))
     assert 0 < euclidean["mean_intra_separation"] < squared["mean_intra_separation"] ** 0.5  # the root is concave
     with pytest.raises(InputError, match=r"metric=cityblock: it measures all pairs.*more than metric_limit=100"):
-        list(measurer.bag_all([key], space, "cityblock", 100))
+        list(measurer.bag_all([key], by(space, "cityblock", 100)))
 
 
 def test_without_a_space_only_runs_are_measured(table, tmp_path):
     feature, random = keys_of(1)[0], run_keys((), (64,), seed=0)[0]
-    by_feature, by_random = Measurer(table, tmp_path, threads=1).bag_all([feature, random], None, "sqeuclidean", 0)
+    by_feature, by_random = Measurer(table, tmp_path, threads=1).bag_all([feature, random], by(None))
     assert "n_bags" not in by_feature
     assert by_random["n_bags_kept"] == 15
     assert np.isnan(by_random["inter_intra_ratio"])
@@ -223,7 +227,7 @@ def test_metric_that_scipy_does_not_know():
 def rows(table, tmp_path_factory):
     keys = keys_of(2)
     measurer = Measurer(table, tmp_path_factory.mktemp("store"), threads=1)
-    separated = measurer.bag_all(keys, multi_hot_space(table), "sqeuclidean", 0)
+    separated = measurer.bag_all(keys, by(multi_hot_space(table)))
     counted = measurer.count_all(keys)
     rows = [
         {"grouping_key": key.name, "kind": "feature", "in_benchmark": True, **one, **two}
@@ -287,9 +291,7 @@ def test_separations_in_the_space_of_a_run_are_others_and_lie_within_their_bound
     table = open_table(config)
     keys, measurer = feature_keys(["C3", "C6", "C9", "C12"], 1, 5, 2500), Measurer(table, tmp_path, threads=1)
     spaces = (make_space(name, table) for name in (str(run_of(config, table).folder), "multi_hot"))
-    learned, multi_hot = (
-        [one["inter_intra_ratio"] for one in measurer.bag_all(keys, space, "sqeuclidean", 0)] for space in spaces
-    )
+    learned, multi_hot = ([one["inter_intra_ratio"] for one in measurer.bag_all(keys, by(space))] for space in spaces)
     assert np.isfinite(learned).all()
     assert min(learned) >= 1
     assert not np.allclose(learned, multi_hot)
