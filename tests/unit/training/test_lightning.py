@@ -55,10 +55,13 @@ class Stopper(EarlyStopping):
 
 
 class Loader:
-    """A loader that is no DataLoader."""
+    """A loader that is no DataLoader, and its own sampler, whose epoch is set."""
 
     def __init__(self, told, n):
-        self.told, self.n = told, n
+        self.told, self.n, self.sampler = told, n, self
+
+    def set_epoch(self, epoch):
+        self.told.append(("set_epoch", epoch))
 
     def __len__(self):
         return self.n
@@ -87,7 +90,7 @@ class Module(L.LightningModule):
         return Loader(self.told, 2)
 
     def val_dataloader(self):
-        return Loader([], 1)
+        return torch.utils.data.DataLoader(torch.ones(1, 1, 1), batch_size=None)
 
     def configure_optimizers(self):
         return torch.optim.SGD([self.weight], 0.5)
@@ -123,8 +126,8 @@ def of_epoch(number):
     batch = ["training_step", "on_train_batch_end", "the module's on_train_batch_end"]
     evaluation = ["on_validation_start", "on_validation_batch_end", "on_validation_end"]
     end = ["on_train_epoch_end", "early stopping", "checkpoint"]
-    events = [(name, number) for name in ["on_train_epoch_start", *batch, *batch, *evaluation, *end]]
-    return [events[0], ("first minibatch", None), *events[1:]]
+    events = [(name, number) for name in ["set_epoch", "on_train_epoch_start", *batch, *batch, *evaluation, *end]]
+    return [*events[:2], ("first minibatch", None), *events[2:]]
 
 
 @pytest.mark.parametrize("automatic", [True, False])
