@@ -239,6 +239,13 @@ def test_a_method_takes_its_train_split_once_before_anything_else(tiny, tmp_path
     assert seen[0][0].bags is data.train_bags
 
 
+def test_a_method_whose_steps_are_not_counted_is_told_what_to_call(tiny, tmp_path, monkeypatch):
+    """The count keys the draws of each step: without it, all steps would draw the same."""
+    monkeypatch.setattr(DLLP, "on_train_batch_end", lambda self, outputs, batch, batch_idx: None, raising=False)
+    with pytest.raises(RuntimeError, match=r"^DLLP has counted 0 of 4 steps: call super\(\) in its on_train_batch_end"):
+        stage_of(tiny(), tmp_path)
+
+
 def test_group_prior_of_random_bags_is_p_for_everyone(tiny):
     record = run_one(tiny("method=group_prior"))
     assert record.measures["auc"] == 0.5
