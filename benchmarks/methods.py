@@ -23,7 +23,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.data.bags import make_bags
 from llp.data.batch import BagBatch
-from llp.data.datamodule import LLPDataModule
+from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FoldBags, RandomKey
 from llp.data.minibatches import gather_bags
 from llp.data.table import Column, InstanceTable
@@ -61,19 +61,8 @@ def one_minibatch(table: InstanceTable) -> LLPDataModule:
     """Make a data module whose train split is the minibatch."""
     rows = np.arange(table.n_rows)
     bags = make_bags(rows, np.concatenate([[0], np.cumsum(SIZES)]), table.label)
-    return LLPDataModule(
-        table=table,
-        key=RandomKey(bag_size=250, seed=0),
-        fold_bags=FoldBags(bags, rows[:1]),
-        protocol="paper",
-        held_out=0.0,
-        bags_per_batch=len(SIZES),
-        instances_per_batch=1024,
-        evaluate_every=1.0,
-        instance_labels=False,
-        seed=0,
-        num_workers=0,
-    )
+    held_out, batching = HeldOut("paper", 0.0, 1.0), Batching(len(SIZES), 1024, False, seed=0, num_workers=0)
+    return LLPDataModule(table, RandomKey(bag_size=250, seed=0), FoldBags(bags, rows[:1]), held_out, batching)
 
 
 def ready_method(name: str, data: LLPDataModule) -> LLPMethod:

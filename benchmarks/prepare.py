@@ -56,8 +56,6 @@ def measure_ctr(scratch: Path, rows: int) -> list[Measured]:
         vocab_fraction=1.0,
         tail_share=0.25,
         tail_values=10_000_000,
-        separator="\t",
-        header=False,
     )
     making = time.perf_counter() - before
     once = in_fresh_process(prepare_once, criteo_ctr.prepare, scratch / "once", [str(ctr)], CTR_OPTIONS)

@@ -56,8 +56,6 @@ def make_day(path: Path, rows: int) -> None:
         vocab_fraction=1.0,
         tail_share=0.25,
         tail_values=TAIL_VALUES,
-        separator="\t",
-        header=False,
     )
 
 

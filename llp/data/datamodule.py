@@ -7,6 +7,7 @@ where the same minibatches are gathered from the same ids.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import lightning as L
@@ -37,6 +38,51 @@ def _as_it_is(batch: Any) -> Any:
     return batch
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """What the epoch is selected on, and how often.
+
+    Attributes
+    ----------
+    protocol : {'paper', 'holdout'}
+        `paper` selects the epoch on the test rows; `holdout` sets a share of the train bags aside for it.
+    share : float
+        That share; 0 under `paper`.
+    evaluate_every : float
+        Epochs between two evaluations.
+    test_in_curve : bool
+        Whether the test metric is part of each evaluation although it picks nothing.
+    """
+
+    protocol: Literal["paper", "holdout"]
+    share: float
+    evaluate_every: float
+    test_in_curve: bool = False
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How minibatches are made.
+
+    Attributes
+    ----------
+    bags, instances : int
+        Size of a training minibatch of bags, and of one for a method that sees instance labels.
+    instance_labels : bool
+        Whether the method sees instance labels; else it gets bags only.
+    seed : int
+        The run's seed.
+    num_workers : int
+        Processes that gather minibatches; the batches do not depend on it.
+    """
+
+    bags: int
+    instances: int
+    instance_labels: bool
+    seed: int
+    num_workers: int
+
+
 class LLPDataModule(L.LightningDataModule):
     """Bags of one fold as minibatches.
 
@@ -47,27 +93,15 @@ class LLPDataModule(L.LightningDataModule):
     key : GroupingKey
         How its bags are made.
     fold_bags : FoldBags
-        Train bags and test rows of the fold; by the rows of `bag_order`, where that is given.
-    bag_order : BagOrder or None
-        A copy of the table in the order of the bags, from which minibatches are gathered instead.
-    protocol : {'paper', 'holdout'}
-        `paper` selects the epoch on the test rows; `holdout` sets a share of the train bags aside for it.
-    held_out : float
-        That share; 0 under `paper`.
-    bags_per_batch, instances_per_batch : int
-        Size of a training minibatch of bags, and of one for a method that sees instance labels.
-    evaluate_every : float
-        Epochs between two evaluations.
-    test_in_curve : bool
-        Whether the test metric is part of each evaluation although it picks nothing.
-    instance_labels : bool
-        Whether the method sees instance labels; else it gets bags only.
-    seed : int
-        The run's seed.
-    num_workers : int
-        Processes that gather minibatches; the batches do not depend on it.
+        Train bags and test rows of the fold.
+    held_out : HeldOut
+        What the epoch is selected on.
+    batching : Batching
+        How minibatches are made.
     unit_of : callable, optional
         From the train bags the unit in which training sees real labels; all else is in the labels' own.
+    bag_order : BagOrder, optional
+        The fold's bags on a copy of the table in their order, from which minibatches are gathered instead.
 
     Attributes
     ----------
@@ -85,42 +119,36 @@ class LLPDataModule(L.LightningDataModule):
 
     def __init__(
         self,
-        *,
         table: InstanceTable,
         key: GroupingKey,
         fold_bags: FoldBags,
-        protocol: Literal["paper", "holdout"],
-        held_out: float,
-        bags_per_batch: int,
-        instances_per_batch: int,
-        evaluate_every: float,
-        test_in_curve: bool = False,
-        instance_labels: bool,
-        seed: int,
-        num_workers: int,
+        held_out: HeldOut,
+        batching: Batching,
+        *,
         unit_of: Callable[[Bags], LabelUnit] | None = None,
         bag_order: BagOrder | None = None,
     ) -> None:
         super().__init__()
         self.table = table
         self.source = table if bag_order is None else bag_order.table
+        fold_bags = fold_bags if bag_order is None else bag_order.fold_bags
         self._bag_order = bag_order
         self.key = key
-        self.protocol = protocol
-        self.bags_per_batch = bags_per_batch
-        self.test_in_curve = test_in_curve and len(fold_bags.test_rows) > 0
+        self.protocol = held_out.protocol
+        self.batching = batching
+        self.test_in_curve = held_out.test_in_curve and len(fold_bags.test_rows) > 0
         self.test_rows = fold_bags.test_rows
         train = fold_bags.train
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
         self.bags_overlap = overlap(in_rows)
-        kept, held = split_bags(in_rows, held_out, seed)
+        kept, held = split_bags(in_rows, held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
         self.n_left_out_bags = fold_bags.n_left_out + len(train) - len(kept) - len(held)
         binary = table.label_kind == "binary"
         self.sums_outside = int(outside(train.label_sum, train.sizes).sum()) if binary else 0
         if not len(self.train_bags):
             expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
-            raise invalid("protocol.held_out", held_out, expected, *([0.1] if held_out > 0.1 else []))
+            raise invalid("protocol.held_out", held_out.share, expected, *([0.1] if held_out.share > 0.1 else []))
         # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
         self.held_out_bags_measure = not len(self.test_rows) and fold_bags.test_bags is None
         of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
@@ -128,11 +156,11 @@ class LLPDataModule(L.LightningDataModule):
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(self.source.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
         self.unit = AS_GIVEN if unit_of is None else unit_of(self.train_bags)
-        self.ids_per_batch = instances_per_batch if instance_labels else bags_per_batch
-        self._instance_labels = instance_labels
-        n_ids = len(self.train_bags.rows) if instance_labels else len(self.train_bags)
-        self._train_minibatches = Minibatches(n_ids, self.ids_per_batch, seed=seed, evaluate_every=evaluate_every)
-        self.num_workers = num_workers
+        self.ids_per_batch = batching.instances if batching.instance_labels else batching.bags
+        n_ids = len(self.train_bags.rows) if batching.instance_labels else len(self.train_bags)
+        self._train_minibatches = Minibatches(
+            n_ids, self.ids_per_batch, seed=batching.seed, evaluate_every=held_out.evaluate_every
+        )
         self._pin = False
         self._resident: ResidentTable | None = None
 
@@ -164,7 +192,7 @@ class LLPDataModule(L.LightningDataModule):
     def train_dataloader(self) -> EpochLoader | Chunks:
         """Shuffled minibatches of bags; of labelled instances for a method that sees them."""
         ids = self._read_ahead(self._train_minibatches, self.train_bags)
-        if self._instance_labels:
+        if self.batching.instance_labels:
             dataset = self._dataset(self.train_bags.rows, self.unit)
         else:
             dataset = self._dataset(self.unit.of_bags(self.train_bags))
@@ -200,13 +228,13 @@ class LLPDataModule(L.LightningDataModule):
         """What the epoch is selected on: test rows, or what is held out of the train bags."""
         if self.protocol == "paper":
             return self.test_dataloader()
-        if self._instance_labels:
+        if self.batching.instance_labels:
             return self._in_order(self.held_out_bags.rows, len(self.held_out_bags.rows), EVALUATION_ROWS)
         return self.bag_dataloader(self.held_out_bags)
 
     def bag_dataloader(self, bags: Bags) -> DataLoader[Any]:
         """Minibatches of bags in their order."""
-        return self._in_order(bags, len(bags), self.bags_per_batch)
+        return self._in_order(bags, len(bags), self.batching.bags)
 
     def test_dataloader(self) -> DataLoader[Any]:
         """The test rows with their labels."""
@@ -231,7 +259,7 @@ class LLPDataModule(L.LightningDataModule):
             dataset,
             batch_size=None,
             sampler=ids,
-            num_workers=0 if self.in_chunks else self.num_workers,
+            num_workers=0 if self.in_chunks else self.batching.num_workers,
             collate_fn=_as_it_is,
             pin_memory=self._pin,
             generator=torch.Generator(),  # for its workers' seeds: it would draw from the generator of the models

@@ -23,7 +23,7 @@ from llp.datasets.published import compare
 from llp.datasets.reading.dialect import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Coded, Number, count_categories, progress_bars, scratch, stage, write_table
+from llp.datasets.staging import Coded, Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]
@@ -83,11 +83,11 @@ def prepare(
         low = np.array([number.encoding["low"] for number in numbers.values()], np.int64)
         size = [number.column.vocab_size for number in numbers.values()]
         coder = CtrCoder(low, low + np.array(size, np.int64) - 1, {name: c.known for name, c in categories.items()})
-        write_table(
-            folder, made_by, staged, partial(_coded, coder=coder), label_kind="binary", label_encoding=None,
-            numbers=numbers, categories=categories, as_text=eight_digits, missing=[""],
-            published=partial(compare, "ctr", staged.rows, full_rows=FULL_ROWS, tolerance=0), progress=progress,
+        columns = RawColumns(
+            label_kind="binary", numbers=numbers, categories=categories, as_text=eight_digits, missing=[""],
+            published=partial(compare, "ctr", staged.rows, full_rows=FULL_ROWS, tolerance=0),
         )  # fmt: skip
+        write_table(folder, made_by, staged, partial(_coded, coder=coder), columns, progress)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from llp.datasets.published import compare
 from llp.datasets.reading.dialect import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Coded, Number, count_categories, progress_bars, scratch, stage, write_table
+from llp.datasets.staging import Coded, Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
 
 RAW_LABEL = "sales_amount_in_euro"
 RAW_NUMBERS = {
@@ -106,12 +106,12 @@ def prepare(
         )
         fill = {name: number.encoding["fill"] for name, number in numbers.items()}
         coder = SsclCoder(fill, {name: c.known for name, c in categories.items()}, transform)
-        write_table(
-            folder, made_by, staged, partial(_coded, coder=coder, label_fill=label["fill"]), label_kind="real",
-            label_encoding=label, numbers=numbers, categories=categories, as_text=lambda known: known,
-            missing=["", str(MISSING)], progress=progress,
+        columns = RawColumns(
+            label_kind="real", label_encoding=label, numbers=numbers, categories=categories,
+            as_text=lambda known: known, missing=["", str(MISSING)],
             published=partial(compare, "sscl", staged.rows, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE),
         )  # fmt: skip
+        write_table(folder, made_by, staged, partial(_coded, coder=coder, label_fill=label["fill"]), columns, progress)
 
 
 def _number(raw: str, name: str) -> pl.Expr:

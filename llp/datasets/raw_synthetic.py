@@ -26,17 +26,7 @@ OFTEN_MISSING = ("C9", "C10", "C11", "C12")  # SSCL columns that are rarely know
 HEX4 = pl.Series([f"{i:04x}" for i in range(2**16)])
 
 
-def write_ctr(
-    path: Path,
-    *,
-    rows: int,
-    seed: int,
-    vocab_fraction: float,
-    tail_share: float,
-    tail_values: int,
-    separator: str,
-    header: bool,
-) -> None:
+def write_ctr(path: Path, *, rows: int, seed: int, vocab_fraction: float, tail_share: float, tail_values: int) -> None:
     """Write a plain-text file in the format of Criteo CTR's `train.txt`.
 
     Parameters
@@ -49,10 +39,6 @@ def write_ctr(
         Share of the instances whose value in a large column is from the column's tail.
     tail_values : int
         Values in that tail.
-    separator : str
-        A tab, as in Criteo's file, or a comma.
-    header : bool
-        Whether a first line names the columns.
     """
     columns = published_sizes("ctr")
     model = scoring_model.make_model(scoring_model.scaled(columns, vocab_fraction), n_numeric=0, seed=seed)
@@ -75,7 +61,7 @@ def write_ctr(
             made.append((text.set(pl.Series(code == 1), None) if name in EMPTY else text).alias(name))
         return pl.DataFrame(made)
 
-    _write(path, frame, rows, separator=separator, header=header)
+    _write(path, frame, rows)
 
 
 def write_sscl(path: Path, *, rows: int, seed: int, vocab_fraction: float, sale_share: float) -> None:
@@ -107,7 +93,7 @@ def write_sscl(path: Path, *, rows: int, seed: int, vocab_fraction: float, sale_
             series.append(_title(text, missing, rng) if name == "C15" else _or_missing(text, missing).alias(name))
         return pl.DataFrame(series)
 
-    _write(path, frame, rows, separator="\t", header=False)
+    _write(path, frame, rows)
 
 
 def _number(name: str, code: NDArray[np.int64]) -> pl.Series:
@@ -137,13 +123,13 @@ def _title(text: pl.Series, missing: NDArray[np.bool_], rng: np.random.Generator
     return title.set(pl.Series(missing), None).alias("C15")
 
 
-def _write(path: Path, frame: Callable[[int], pl.DataFrame], rows: int, *, separator: str, header: bool) -> None:
+def _write(path: Path, frame: Callable[[int], pl.DataFrame], rows: int) -> None:
     starts = range(0, rows, CHUNK_ROWS)
 
     def text(chunk: int) -> bytes:
         buffer = BytesIO()
         kept = frame(chunk).head(rows - starts[chunk])
-        kept.write_csv(buffer, separator=separator, include_header=header and chunk == 0, quote_style="never")
+        kept.write_csv(buffer, separator="\t", include_header=False, quote_style="never")
         return buffer.getvalue()
 
     with path.open("wb") as file:

@@ -4,6 +4,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -142,27 +143,14 @@ class Number(NamedTuple):
     missing: int
 
 
-def write_table(
-    folder: Path,
-    made_by: Mapping[str, Any],
-    staged: Staged,
-    code: Callable[[list[Path]], Coded],
-    *,
-    label_kind: LabelKind,
-    label_encoding: dict[str, Any] | None,
-    numbers: Mapping[str, Number],
-    categories: Mapping[str, Category],
-    as_text: Callable[[pl.Series], pl.Series],
-    missing: Sequence[str],
-    published: Callable[[Mapping[str, int]], str],
-    progress: Progress,
-) -> None:
-    """Code the staged rows, some parts at once, and write them in order, with how raw values became codes and numbers.
+@dataclass(frozen=True, kw_only=True)
+class RawColumns:
+    """What becomes of the columns of raw lines.
 
-    Parameters
+    Attributes
     ----------
-    code : callable
-        Codes some parts; it is called in threads.
+    label_kind : {'binary', 'real'}
+        Kind of the label.
     label_encoding : dict or None
         How the raw label becomes the label, where it is not the same.
     numbers, categories : Mapping
@@ -174,31 +162,64 @@ def write_table(
     published : callable
         From the columns' sizes to whether this is the published file.
     """
-    columns = [number.column for number in numbers.values()]
+
+    label_kind: LabelKind
+    label_encoding: dict[str, Any] | None = None
+    numbers: Mapping[str, Number]
+    categories: Mapping[str, Category]
+    as_text: Callable[[pl.Series], pl.Series]
+    missing: Sequence[str]
+    published: Callable[[Mapping[str, int]], str]
+
+
+def write_table(
+    folder: Path,
+    made_by: Mapping[str, Any],
+    staged: Staged,
+    code: Callable[[list[Path]], Coded],
+    raw: RawColumns,
+    progress: Progress,
+) -> None:
+    """Code the staged rows, some parts at once, and write them in order, with how raw values became codes and numbers.
+
+    Parameters
+    ----------
+    folder, made_by
+        As `prepare` of a dataset is given them.
+    staged : Staged
+        The rows.
+    code : callable
+        Codes some parts; it is called in threads.
+    raw : RawColumns
+        What becomes of their columns.
+    progress : Progress
+        Shows how far the coding is.
+    """
+    columns = [number.column for number in raw.numbers.values()]
     sizes = {column.name: column.vocab_size for column in columns if column.vocab_size is not None}
-    sizes |= {name: len(one.known) + one.any_rare for name, one in categories.items()}
-    lacking = {name: one.missing for name, one in numbers.items()}
-    lacking |= {name: one.missing for name, one in categories.items()}
-    vocabularies = {name: as_text(one.known) for name, one in categories.items()}
+    sizes |= {name: len(one.known) + one.any_rare for name, one in raw.categories.items()}
+    lacking = {name: one.missing for name, one in raw.numbers.items()}
+    lacking |= {name: one.missing for name, one in raw.categories.items()}
+    vocabularies = {name: raw.as_text(one.known) for name, one in raw.categories.items()}
     columns += [Column(name, "categorical", len(known) + 1, "rare merged") for name, known in vocabularies.items()]
     facts = {
         "missing_share": {name: n / staged.rows for name, n in lacking.items()},
         "lines_left_out": staged.bad_lines.count,
-        "published": published(sizes),
+        "published": raw.published(sizes),
     }
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
     coded = ordered_map(code, staged.groups(), threads=cores())
-    with TableWriter(folder, columns, label_kind=label_kind, rows=staged.rows) as writer:
+    with TableWriter(folder, columns, label_kind=raw.label_kind, rows=staged.rows) as writer:
         for lines, label in coded:
             writer.write(start, lines.codes, lines.numbers, label)
             start += len(label)
             label_sum += float(label.sum(dtype=np.float64))
             progress.update(task, completed=start, detail=f"{start:,} rows")
-        if label_encoding is not None:
-            writer.set_encoding("label", label_encoding)
-        for name, number in numbers.items():
+        if raw.label_encoding is not None:
+            writer.set_encoding("label", raw.label_encoding)
+        for name, number in raw.numbers.items():
             writer.set_encoding(name, number.encoding)
         for name, known in vocabularies.items():
-            writer.set_vocabulary(name, known, missing=missing)
+            writer.set_vocabulary(name, known, missing=raw.missing)
         writer.finish(made_by=made_by, source=staged.source, facts={"label_mean": label_sum / staged.rows} | facts)

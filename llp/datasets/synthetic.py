@@ -100,6 +100,8 @@ def prepare_sscl(
 ) -> None:
     """Write a table shaped like Criteo SSCL: 17 categorical columns, 3 numeric ones, a real label.
 
+    As many parameters as its YAML file has options, by their names.
+
     Parameters
     ----------
     folder, made_by, rows, seed, vocab_fraction

@@ -114,7 +114,7 @@ class Parts:
 
     def data(self, *, instance_labels: bool, labels_as_given: bool = False, all_bags: bool = False) -> "LLPDataModule":
         """The data of its grouping key, fold and protocol; with `all_bags` nothing is held out."""
-        from llp.data.datamodule import LLPDataModule
+        from llp.data.datamodule import Batching, HeldOut, LLPDataModule
         from llp.data.label_unit import LabelUnit
 
         config, table, key = self.config, self.table, self.config.grouping_key
@@ -124,22 +124,14 @@ class Parts:
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
         most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
         bag_order = self._bag_order(fold_bags, instance_labels=instance_labels)
-        return LLPDataModule(
-            table=table,
-            key=key,
-            fold_bags=fold_bags if bag_order is None else bag_order.fold_bags,
-            bag_order=bag_order,
-            protocol=config.protocol.name,
-            held_out=0.0 if all_bags else config.protocol.held_out,
-            bags_per_batch=config.trainer.bags_per_batch,
-            instances_per_batch=config.trainer.instances_per_batch,
-            evaluate_every=config.trainer.evaluate_every,
-            test_in_curve=bool(config.protocol.test_in_curve),
-            instance_labels=instance_labels,
-            seed=config.seed,
-            num_workers=config.num_workers,
-            unit_of=partial(LabelUnit.of, most=most) if standardises else None,
+        protocol, trainer = config.protocol, config.trainer
+        share = 0.0 if all_bags else protocol.held_out
+        held_out = HeldOut(protocol.name, share, trainer.evaluate_every, bool(protocol.test_in_curve))
+        batching = Batching(
+            trainer.bags_per_batch, trainer.instances_per_batch, instance_labels, config.seed, config.num_workers
         )
+        unit_of = partial(LabelUnit.of, most=most) if standardises else None
+        return LLPDataModule(table, key, fold_bags, held_out, batching, unit_of=unit_of, bag_order=bag_order)
 
     def _bag_order(self, fold_bags: FoldBags, *, instance_labels: bool) -> "BagOrder | None":
         """The copy of the table in the bags' order, where minibatches are to be read from one."""

@@ -64,7 +64,7 @@ def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, meth
     """
     if hardware.features_on != "auto":
         return hardware.features_on == "device"
-    on_cpu = device.type == "cpu" and data.num_workers == 0  # whoever asks for workers wants them to gather
+    on_cpu = device.type == "cpu" and data.batching.num_workers == 0  # whoever asks for workers wants them to gather
     on_gpu = device.type == "cuda" and fits_on(data.source, device)
     return (on_cpu or on_gpu) and not own_hooks(type(method))
 

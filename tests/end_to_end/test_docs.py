@@ -21,7 +21,7 @@ def home(tmp_path, data_dir):
     """A folder with made raw files in the formats of Criteo and of one's own, and a command that runs there."""
     options = {"rows": 4000, "seed": 0, "vocab_fraction": 0.001}
     tail = {"tail_share": 0.1, "tail_values": 1000}
-    raw_synthetic.write_ctr(tmp_path / "train.txt", **options, **tail, separator="\t", header=False)
+    raw_synthetic.write_ctr(tmp_path / "train.txt", **options, **tail)
     (tmp_path / "test.txt").write_text(re.sub(r"(?m)^[01]\t", "", (tmp_path / "train.txt").read_text()))
     (tmp_path / "day_0.gz").write_bytes(gzip.compress((tmp_path / "train.txt").read_bytes()))
     raw_synthetic.write_sscl(tmp_path / "CriteoSearchData", **options, sale_share=0.5)

@@ -76,7 +76,7 @@ class Stage:
         if "raw=train.txt" in self.scene.arguments:
             options = {"seed": 0, "vocab_fraction": 0.01, "tail_share": 0.25, "tail_values": 10**6}
             path = self.folder / "train.txt"
-            raw_synthetic.write_ctr(path, rows=RAW_ROWS, **options, separator="\t", header=False)
+            raw_synthetic.write_ctr(path, rows=RAW_ROWS, **options)
         self.whole = self.folder / "whole"
         self.prepare(self.whole)
         begin = time.monotonic()

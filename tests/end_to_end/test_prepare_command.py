@@ -22,7 +22,7 @@ from tests.helpers.cutting import contents
 def train(tmp_path_factory):
     path = tmp_path_factory.mktemp("raw") / "train.txt"
     options = {"seed": 0, "vocab_fraction": 0.01, "tail_share": 0.25, "tail_values": 10**6}
-    raw_synthetic.write_ctr(path, rows=150_000, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(path, rows=150_000, **options)
     return path
 
 

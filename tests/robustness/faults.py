@@ -36,7 +36,7 @@ def full_disk_of_a_table(scene):
 
 def full_disk_of_a_raw_file(scene):
     options = {"seed": 0, "vocab_fraction": 0.01, "tail_share": 0.1, "tail_values": 10**5}
-    raw_synthetic.write_ctr(scene.folder / "train.txt", rows=20_000, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(scene.folder / "train.txt", rows=20_000, **options)
     with scene.mounted(scene.folder / "data", "size=1m"):
         yield scene.run("dataset=criteo_ctr", "raw=train.txt", module="llp.prepare")
 

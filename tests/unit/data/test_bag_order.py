@@ -13,7 +13,7 @@ import torch
 
 from llp.data import bag_order
 from llp.data.bag_order import BagOrder, NoRoomError, copies_of, in_table
-from llp.data.datamodule import LLPDataModule
+from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FeatureKey, FixedKey, RandomKey
 from llp.data.read_ahead import MINIBATCHES, ReadAhead, runs
 from llp.files import locked
@@ -41,11 +41,10 @@ def copies(table):
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.kind)
 def test_minibatches_are_those_of_the_table(table, key):
-    options = {"table": table, "key": key, "protocol": "holdout", "held_out": 0.2, "bags_per_batch": 3,
-               "instances_per_batch": 10, "evaluate_every": 1.0, "seed": 0, "num_workers": 0}  # fmt: skip
+    options = HeldOut("holdout", 0.2, 1.0), Batching(3, 10, False, seed=0, num_workers=0)
     fold_bags, order = key.fold_bags(table, 1), ordered(table, key, 1)
-    plain = LLPDataModule(fold_bags=fold_bags, instance_labels=False, **options)
-    copied = LLPDataModule(fold_bags=order.fold_bags, bag_order=order, instance_labels=False, **options)
+    plain = LLPDataModule(table, key, fold_bags, *options)
+    copied = LLPDataModule(table, key, fold_bags, *options, bag_order=order)
     for name in ("train_dataloader", "val_dataloader", "test_dataloader"):
         first, second = (list(getattr(one, name)()) for one in (plain, copied))
         assert len(first) == len(second) > 0

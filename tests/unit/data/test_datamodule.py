@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.datamodule import LLPDataModule
+from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FeatureKey
 from llp.data.minibatches import Minibatches, gather_bags
 from llp.data.overlap import split_bags
@@ -21,19 +21,8 @@ def table(tmp_path_factory):
 
 
 def module(table, *, fold=0, seed=0, num_workers=0, instance_labels=False, protocol="paper", held_out=0.0, bags=8):
-    return LLPDataModule(
-        table=table,
-        key=KEY,
-        fold_bags=KEY.fold_bags(table, fold),
-        protocol=protocol,
-        held_out=held_out,
-        bags_per_batch=bags,
-        instances_per_batch=100,
-        evaluate_every=1.0,
-        instance_labels=instance_labels,
-        seed=seed,
-        num_workers=num_workers,
-    )
+    batching = Batching(bags, 100, instance_labels, seed, num_workers)
+    return LLPDataModule(table, KEY, KEY.fold_bags(table, fold), HeldOut(protocol, held_out, 1.0), batching)
 
 
 def epoch(data, number=0):

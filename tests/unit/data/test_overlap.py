@@ -7,7 +7,7 @@ import pytest
 
 from llp.data.bag_order import BagOrder
 from llp.data.bags import Bags
-from llp.data.datamodule import LLPDataModule
+from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FoldBags, GivenKey
 from llp.data.overlap import hold_out, overlap, sharing, split_bags
 from llp.errors import InputError
@@ -89,11 +89,9 @@ def test_a_copy_in_the_bags_order_is_split_as_the_table(tmp_path):
     table, bags = make_table(tmp_path / "t", n=400), by_two(n_regions=10, n_days=40)
     key, fold_bags = GivenKey(n_folds=1), FoldBags(bags, np.empty(0, np.int64))
     order = BagOrder.of(table, fold_bags, "given")
-    options = {"table": table, "key": key, "protocol": "holdout", "held_out": 0.1, "bags_per_batch": 3,
-               "instances_per_batch": 10, "evaluate_every": 1.0, "seed": 0, "num_workers": 0,
-               "instance_labels": False}  # fmt: skip
-    plain = LLPDataModule(fold_bags=fold_bags, **options)
-    copied = LLPDataModule(fold_bags=order.fold_bags, bag_order=order, **options)
+    given = table, key, fold_bags, HeldOut("holdout", 0.1, 1.0), Batching(3, 10, False, seed=0, num_workers=0)
+    plain = LLPDataModule(*given)
+    copied = LLPDataModule(*given, bag_order=order)
     assert plain.bags_overlap
     assert copied.bags_overlap
     assert plain.n_left_out_bags == copied.n_left_out_bags > 0

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from llp.data.datamodule import LLPDataModule
+from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import RandomKey
 from llp.data.table import InstanceTable
 from tests.helpers.tables import make_table
@@ -16,10 +16,8 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("split") / "t"
     make_table(folder, n=900, n_numeric=2)
     table, key = InstanceTable.open(folder), RandomKey(bag_size=16, seed=0)
-    return LLPDataModule(
-        table=table, key=key, fold_bags=key.fold_bags(table, 0), protocol="holdout", held_out=0.2, bags_per_batch=8,
-        instances_per_batch=64, evaluate_every=1.0, instance_labels=False, seed=0, num_workers=0,
-    )  # fmt: skip
+    batching = Batching(8, 64, False, seed=0, num_workers=0)
+    return LLPDataModule(table, key, key.fold_bags(table, 0), HeldOut("holdout", 0.2, 1.0), batching)
 
 
 def reachable(value):

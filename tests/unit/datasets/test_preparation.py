@@ -170,7 +170,7 @@ def test_a_failed_preparation_leaves_the_old_table_and_nothing_else(tmp_path):
     raw = tmp_path / "raw" / "train.txt"
     raw.parent.mkdir()
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
-    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(raw, rows=400, **options)
     data = tmp_path / "data"
     folder = prepare_table(RAW, data, raw=str(raw))
     label = np.array(InstanceTable.open(folder).label)
@@ -184,7 +184,7 @@ def test_a_failed_preparation_leaves_the_old_table_and_nothing_else(tmp_path):
 def test_raw_files_for_a_table_that_is_there_are_not_taken_silently(tmp_path, caplog):
     raw = tmp_path / "train.txt"
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
-    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(raw, rows=400, **options)
     folder = prepare_table(RAW, tmp_path / "data", raw=str(raw))
     before = contents(folder)
     prepare_table(RAW, tmp_path / "data", raw="other.txt")
@@ -195,7 +195,7 @@ def test_raw_files_for_a_table_that_is_there_are_not_taken_silently(tmp_path, ca
 def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeypatch):
     raw = tmp_path / "train.txt"
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
-    raw_synthetic.write_ctr(raw, rows=400, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(raw, rows=400, **options)
 
     def full_disk(*args, **kwargs):
         raise OSError(28, os.strerror(28))

@@ -22,7 +22,7 @@ CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tai
 @pytest.fixture(scope="module")
 def train(tmp_path_factory):
     path = tmp_path_factory.mktemp("raw") / "train.txt"
-    raw_synthetic.write_ctr(path, **CTR, separator="\t", header=False)
+    raw_synthetic.write_ctr(path, **CTR)
     return path
 
 

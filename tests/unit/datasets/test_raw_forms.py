@@ -239,7 +239,7 @@ READ = {
 @pytest.fixture(scope="module")
 def content(tmp_path_factory):
     path = tmp_path_factory.mktemp("raw") / "train.txt"
-    raw_synthetic.write_ctr(path, **CTR, separator="\t", header=False)
+    raw_synthetic.write_ctr(path, **CTR)
     return path.read_bytes()
 
 

@@ -60,7 +60,7 @@ def check(table, columns, every=1):
 
 def test_criteo_ctr(tmp_path):
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 1000}
-    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=2000, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=2000, **options)
     criteo_ctr.prepare(
         folder=tmp_path / "t", made_by={}, raw=[str(tmp_path / "train.txt")], errors="stop", rare_at_most=10
     )

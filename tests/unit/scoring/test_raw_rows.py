@@ -49,7 +49,7 @@ class Scored:
         self.raw = folder / "raw.txt"
         if dataset == "criteo_ctr":
             options = {"vocab_fraction": 0.01, "tail_share": 0.25, "tail_values": 1000}
-            raw_synthetic.write_ctr(self.raw, rows=2500, seed=0, **options, separator="\t", header=False)
+            raw_synthetic.write_ctr(self.raw, rows=2500, seed=0, **options)
         else:
             raw_synthetic.write_sscl(self.raw, rows=2500, seed=0, vocab_fraction=0.01, sale_share=0.6)
         self.rows = [line.split("\t") for line in self.raw.read_text().splitlines()]

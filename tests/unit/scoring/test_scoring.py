@@ -387,7 +387,7 @@ def test_exported_model_and_preprocessing_score_as_the_run_does(home, new, model
 
 def test_preprocessing_of_a_table_that_was_not_made_from_own_files_codes_its_raw_values(tmp_path):
     options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 1000}
-    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=500, **options, separator="\t", header=False)
+    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=500, **options)
     place = {"folder": tmp_path / "ctr", "raw": [str(tmp_path / "train.txt")]}
     criteo_ctr.prepare(**place, made_by={}, errors="stop", rare_at_most=10)
     table = InstanceTable.open(tmp_path / "ctr")
