@@ -158,7 +158,7 @@ def test_what_was_left_beside_a_table_in_place_is_removed_unless_its_process_is_
 
 def test_a_wrong_option_is_told_by_the_name_under_which_it_is_given(tmp_path):
     dataset = MADE | {"rows": -1, "prepare": MADE["prepare"] | {"rows": -1}}
-    with pytest.raises(InputError, match=r"Invalid dataset\.rows=-1: expected a number > 0"):
+    with pytest.raises(InputError, match=r"Invalid dataset\.rows=-1: expected an integer > 0"):
         prepare_table(dataset, tmp_path)
     dataset = MADE | {"prepare": MADE["prepare"] | {"rate": 2.0}}
     with pytest.raises(InputError, match=r"Invalid dataset\.prepare\.rate=2.0: expected a number < 1"):
