@@ -18,13 +18,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from llp.command import command
-from llp.config.checks import check_config
 from llp.config.command_line import make_parsable, parse_words
-from llp.config.commands import TrainConfig
 from llp.config.complaints import nearest
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
@@ -32,19 +29,14 @@ from llp.config.points import Multirun
 from llp.errors import InputError, choice, invalid
 from llp.results.collect import collect_records
 from llp.results.rates import at_held_out_rates
+from llp.runs.book import PointState
 from llp.runs.grid import asked_points
-from llp.runs.record import RunRecord
 
 EXPERIMENTS = ("suite", "suite_real")
 RATES = ("1e-4", "3e-4", "1e-3", "3e-3")
 OF_PART = ("bag_dataset", "method")
 SECONDS_TO_STOP = 20.0
 """That a multirun is given to stop its runs."""
-
-SuitePart = Mapping[str, Sequence[str]]
-"""The bag datasets and the methods of an experiment that are trained."""
-SuitePoint = tuple[str, str, str]
-"""Dataset, grouping key and method."""
 
 
 def swept(experiment: str) -> dict[str, list[str]]:
@@ -53,95 +45,74 @@ def swept(experiment: str) -> dict[str, list[str]]:
     return {str(name): str(values).split(",") for name, values in params.items()}
 
 
-def parts_of(asked: SuitePart) -> dict[str, SuitePart]:
-    """By experiment, what is asked for of its bag datasets and methods; all by default.
+def searches(arguments: Sequence[str]) -> list[list[str]]:
+    """Arguments of the multiruns that search for the rates, of each experiment that has what is asked for.
 
     Raises
     ------
     InputError
-        No experiment has one that is asked for, on or with one of the others.
-    """
-    whole = {experiment: {option: swept(experiment)[option] for option in OF_PART} for experiment in EXPERIMENTS}
-    parts = {
-        experiment: {option: [one for one in names if one in asked.get(option, names)] for option, names in own.items()}
-        for experiment, own in whole.items()
-    }
-    for option, names in asked.items():
-        others = [other for other in asked if other != option]
-        fit = [one for one, own in parts.items() if all(own[other] for other in others)]
-        known = list(dict.fromkeys(name for experiment in fit for name in whole[experiment][option]))
-        for name in names:
-            if name not in known:
-                raise invalid(option, name, choice(known), nearest(name, known))
-    return {experiment: part for experiment, part in parts.items() if all(part.values())}
-
-
-def read_arguments(arguments: Sequence[str]) -> tuple[dict[str, SuitePart], list[str]]:
-    """What is asked for of each experiment, and the overrides that go to every multirun.
-
-    Raises
-    ------
-    InputError
-        An argument is wrong, is given twice, or has several values and is neither a part's option, nor fold nor seed.
+        An argument is wrong, no experiment has it beside the others, or it has several values that rates depend on.
     """
     asked, overrides = dict[str, list[str]](), list[str]()
-    for override in parse_words(arguments):
-        option, values = override.key_or_group, str(override.input_line).partition("=")[2]
+    for one in parse_words(arguments):
+        option, values = one.key_or_group, str(one.input_line).partition("=")[2]
+        if option in asked:
+            raise invalid(option, values, "the option once", f"{option}={','.join([*asked[option], values])}")
         if option in OF_PART:
-            if option in asked:
-                raise invalid(option, values, "the option once", f"{option}={','.join([*asked[option], values])}")
             asked[option] = values.split(",")
-            continue
-        if override.is_sweep_override() and option not in ("fold", "seed"):
+        elif one.is_sweep_override() and option not in ("fold", "seed"):
             raise invalid(option, values, "one value, as the rates of several are not told apart")
-        overrides.append(str(override.input_line))
-    parts = parts_of(asked)
-    for experiment, part in parts.items():
-        Multirun.of([*searching(experiment, part), *overrides])  # says what is wrong before anything is trained
-    return parts, overrides
+        else:
+            overrides.append(str(one.input_line))
+    parts = {experiment: _part(experiment, asked) for experiment in EXPERIMENTS}
+    fit = {experiment: part for experiment, part in parts.items() if all(part.values())} or parts
+    for option, names in asked.items():
+        known = list(dict.fromkeys(name for experiment in fit for name in swept(experiment)[option]))
+        for name in names:
+            if not any(name in part[option] and all(part.values()) for part in fit.values()):
+                raise invalid(option, name, f"of the rest that is asked for {choice(known)}", nearest(name, known))
+    found = []
+    for experiment, part in fit.items():
+        own = [f"{option}={','.join(names)}" for option, names in part.items()]
+        rates = f"optimizer.lr={','.join(RATES)}"
+        found.append([f"experiment={experiment}", *own, rates, "fold=0", "seed=0", *overrides])
+        asked_points(found[-1])  # says what is wrong before anything is trained
+    return found
 
 
-def searching(experiment: str, part: SuitePart) -> list[str]:
-    """Arguments of the multirun that searches for the rates."""
-    own = [f"{option}={','.join(names)}" for option, names in part.items()]
-    return [f"experiment={experiment}", *own, f"optimizer.lr={','.join(RATES)}", "fold=0", "seed=0"]
+def _part(experiment: str, asked: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Those of an experiment's bag datasets and methods that are asked for; all by default."""
+    own = swept(experiment)
+    return {option: [name for name in own[option] if name in asked.get(option, own[option])] for option in OF_PART}
 
 
-def chosen_rates(records: Iterable[RunRecord]) -> dict[SuitePoint, str]:
-    """The rates that a report chooses among a search's runs: of what trains, that with the least held-out loss."""
-    found = collect_records((record, Path(str(number))) for number, record in enumerate(records))
-    return {(one.dataset, one.grouping_key, one.method): one.rate for one in at_held_out_rates(found)[1]}
-
-
-def at_chosen_rates(experiment: str, part: SuitePart, rate_of: Mapping[SuitePoint, str]) -> list[list[str]]:
+def at_chosen_rates(
+    search: Sequence[str], points: Iterable[Sequence[str]], states: Sequence[PointState]
+) -> list[list[str]]:
     """Arguments of the multiruns that train all folds and seeds, one for each bag dataset and rate.
+
+    Of what trains, a report's choice among the search's runs: the rate with the least held-out loss. A method that
+    trains nothing has the first rate.
 
     Parameters
     ----------
-    experiment : str
-        Its name.
-    part : mapping
-        Those of its bag datasets and methods that are trained.
-    rate_of : mapping
-        The chosen rate of each dataset, grouping key and method; a method without one, as it trains nothing, has the
-        first.
+    search : sequence of str
+        The search's arguments.
+    points, states
+        The overrides of its points, and what became of each.
     """
-    multiruns = []
-    for bag_dataset in part["bag_dataset"]:
-        config = _composed(f"bag_dataset={bag_dataset}", f"method={part['method'][0]}")
-        methods: dict[str, list[str]] = defaultdict(list)
-        for method in part["method"]:
-            place = (str(config.dataset.name), config.grouping_key.name, method)
-            methods[rate_of.get(place, RATES[0])].append(method)
-        for rate, names in methods.items():
-            own = [f"bag_dataset={bag_dataset}", f"method={','.join(names)}", f"optimizer.lr={rate}"]
-            multiruns.append([f"experiment={experiment}", *own])
-    return multiruns
-
-
-def _composed(*overrides: str) -> TrainConfig:
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return check_config(compose("train", [*overrides]), TrainConfig)
+    records = [one.record for one in states if one.record is not None]
+    found = collect_records((record, Path(str(number))) for number, record in enumerate(records))
+    rate_of = {(one.dataset, one.grouping_key, one.method): one.rate for one in at_held_out_rates(found)[1]}
+    methods: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for overrides, state in zip(points, states, strict=True):
+        options = dict(one.split("=", 1) for one in overrides)
+        methods[options["bag_dataset"], rate_of.get(state.point[:3], RATES[0])][options["method"]] = None
+    others = search[len(OF_PART) + 4 :]
+    return [
+        [search[0], f"bag_dataset={bag_dataset}", f"method={','.join(names)}", f"optimizer.lr={rate}", *others]
+        for (bag_dataset, rate), names in methods.items()
+    ]
 
 
 def _train(arguments: Sequence[str]) -> None:
@@ -175,15 +146,13 @@ def main() -> None:
     register()
     make_parsable()
     try:
-        parts, overrides = read_arguments(sys.argv[1:])
+        found = searches(sys.argv[1:])
     except InputError as error:
         sys.exit(str(error))
-    for experiment, part in parts.items():
-        search = [*searching(experiment, part), *overrides]
+    for search in found:
         _train(search)
-        rates = chosen_rates(one.record for one in asked_points(search) if one.record is not None)
-        for multirun in at_chosen_rates(experiment, part, rates):
-            _train([*multirun, *overrides])
+        for multirun in at_chosen_rates(search, Multirun.of(search).points(), asked_points(search)):
+            _train(multirun)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 class GridSweeper(BasicSweeper):
     """Hydra's basic sweeper, which checks all points before the first one and launches those that are not finished.
 
-    A point that fails leaves the others; at the end all that failed are told, and the command's exit code is 1.
+    A point that fails leaves the others; at the end all that failed are reported, and the command's exit code is 1.
     """
 
     def sweep(self, arguments: list[str]) -> Any:

@@ -28,7 +28,7 @@ class SlurmLauncher(BatchLauncher):
     points_per_job : int
         How many points a task of the array runs, one after the other: what takes seconds to import is imported once.
     max_num_timeout : int
-        How often a job goes on after its time is up.
+        How often a job resumes after its time is up.
     **parameters
         Of `submitit`'s executor for Slurm, see conf/hydra/launcher/submitit_slurm.yaml; those that are null are left
         to the cluster.
@@ -88,7 +88,7 @@ class _Batch:
         return outcome
 
     def checkpoint(self, points: Any) -> Any:
-        """The same batch again: finished points are skipped, the one under way goes on from its checkpoint."""
+        """The same batch again: finished points are skipped, the one under way resumes from its checkpoint."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, points)

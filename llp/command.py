@@ -33,7 +33,7 @@ def command(main: Callable[..., Any], *, resumes: bool = True) -> Callable[..., 
             return main(*args, **kwargs)
         except signals.Stopped as end:
             if not end.told:
-                again = "goes on" if resumes else "starts over"
+                again = "resumes" if resumes else "starts over"
                 print(f"stopped by {end.number.name}; the same command {again}", file=sys.stderr)
             sys.exit(end.code)
 
@@ -48,7 +48,7 @@ def _check_surroundings() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        sys.exit(f"The current folder cannot be told ({error.strerror}): expected one that is there, such as cd FOLDER")
+        sys.exit(f"The current folder is not known ({error.strerror}): expected one that is there, such as cd FOLDER")
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def launched() -> Iterator[None]:
 def told_in_a_line() -> Iterator[None]:
     """Around a command's work: wrong input ends the command with its message, one line, without a traceback.
 
-    A point of a multirun gives it to Hydra, which goes on with the other points.
+    A point of a multirun gives it to Hydra, which continues with the other points.
     """
     try:
         yield
@@ -90,7 +90,7 @@ def told_in_a_line() -> Iterator[None]:
 def outlive_readers() -> None:
     """Let output go nowhere once it cannot be written: what is under way is still worth its end.
 
-    Its reader has left, as `head` does; its disk is full, which is told on standard error; its terminal is gone.
+    Its reader has left, as `head` does; its disk is full, which is reported on standard error; its terminal is gone.
     """
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)

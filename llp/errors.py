@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-LONGEST = 300  # signs of a given value that are shown
+LONGEST = 300  # characters of a given value that are shown
 LONGEST_MESSAGE = 2000
 
 
@@ -59,7 +59,7 @@ def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputEr
 
 def shortened(text: str) -> str:
     """What is shown of something that was given."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} signs)"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
 
 
 def missing(name: str, expected: str, example: Any) -> InputError:

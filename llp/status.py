@@ -28,7 +28,7 @@ LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
 
 
 class GridProgress(NamedTuple):
-    """What became of each point, and the grids of which that cannot be told, with the reason."""
+    """What became of each point, and the grids of which that is not known, with the reason."""
 
     points: list[PointState]
     problems: list[str]
@@ -79,8 +79,8 @@ def show_progress(progress: GridProgress, console: Console) -> None:
     points = progress.points
     show(_table(points), console)
     counts = Counter(one.state for one in points)
-    told = [f"{counts[state]:,} {state}" for state in RunState if counts[state] or state == RunState.DONE]
-    lines = [f"Points: {len(points):,}, of which {', '.join(told)}"]
+    shown = [f"{counts[state]:,} {state}" for state in RunState if counts[state] or state == RunState.DONE]
+    lines = [f"Points: {len(points):,}, of which {', '.join(shown)}"]
     if (measured := rate(points)) is not None:
         lines.append(f"Lately {measured.per_hour:,.0f} runs ended per hour, {measured.at_once:.2g} at once on average")
         left = seconds_left(points, measured.at_once)

@@ -43,7 +43,7 @@ class GridCell:
         Raises
         ------
         InputError
-            One cannot be told.
+            One cannot be known.
         """
         if "${hydra:" in self.written:
             return None

@@ -1,4 +1,4 @@
-"""Checks of a composed config: what is wrong is told before any work."""
+"""Checks of a composed config: what is wrong is refused before any work."""
 
 import os
 from pathlib import Path

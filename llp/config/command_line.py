@@ -134,7 +134,7 @@ def _parsed(word: str) -> Override:
         check_depth(one.key_or_group, None if one.is_sweep_override() else one.value())
     except OverrideParseException as error:
         raise InputError(
-            f"Invalid {shortened(word)}: expected NAME=VALUE, and quotes around other signs than letters, "
+            f"Invalid {shortened(word)}: expected NAME=VALUE, and quotes around other characters than letters, "
             f"digits and -_. ({shortened(' '.join(error.message.split()))}), such as fold=0,1"
         ) from None
     except InputError:

@@ -1,6 +1,6 @@
 """Checks of the options that a config gives to a class or a function: by the type hints of what is called.
 
-A hint says what is expected: `PositiveInt`, `Literal["soft", "hard"]`, `Share`. So a wrong value is told before any
+A hint says what is expected: `PositiveInt`, `Literal["soft", "hard"]`, `Share`. So a wrong value is refused before any
 work, and a user's own method or model has its options checked by the hints that it carries.
 """
 

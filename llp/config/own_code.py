@@ -1,4 +1,4 @@
-"""Errors in the classes and functions of a user's own packages, told with their place: it is what is to be mended."""
+"""Errors in a user's own classes and functions, reported with their place: it is what is to be mended."""
 
 import inspect
 import sys
@@ -22,7 +22,7 @@ class OwnCodeError(InputError):
 def placed_errors(groups: Collection[TargetConfig], *, debug: bool) -> Iterator[None]:
     """Turn exceptions that arise in own code that groups name, or in the use of it, into an `OwnCodeError`.
 
-    With debug=true they stay as they are. Where memory is short, that is told whosever code asked for it.
+    With debug=true they stay as they are. Where memory is short, that is reported whosever code asked for it.
     """
     try:
         yield

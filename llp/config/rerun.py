@@ -57,7 +57,7 @@ def run_config(folder: str) -> dict[str, Any]:
 
 
 def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> None:
-    """Replace a composed config's groups by those of a run, unless they are chosen anew.
+    """Replace a composed config's groups by those of a run, unless they are chosen again.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def instantiate(group: str, node: Mapping[str, Any], **given: Any) -> Any:
 def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
     """Check what a dataset's `prepare` is given; returns the function.
 
-    An option that the dataset has under its own name, as dataset.label, is told by that one.
+    An option that the dataset has under its own name, as dataset.label, is named by that one.
     """
     options, path = dataset.prepare.options, dataset.prepare.target
     function = find_target("dataset.prepare", path)

@@ -2,7 +2,7 @@
 
 What a grid asks for is a small record beside its runs, `<outputs_dir>/grids/<experiment or grid>_<digest>.json`. It is
 written when a multirun starts, and names its points, finished ones among them, and how it was started; the same points
-have the same file. What became of a point is told by its run's folder. Who leaves out finished points, shows progress
+have the same file. What became of a point follows from its run's folder. Who leaves out finished points, shows progress
 or reports on what is there reads both here.
 """
 

@@ -1,4 +1,4 @@
-"""How a grid ends: the points that failed are told one by one, and the command's exit code says that there are some."""
+"""The end of a grid: points that failed are reported one by one, and the command's exit code is 1."""
 
 import os
 import sys
@@ -55,5 +55,5 @@ def end_of_grid(points: Sequence[Sequence[str]], jobs: Sequence[JobReturn]) -> s
     lines = [f"  failed: {name}: {reason(error)}" for name, error in failed]
     count = f"{len(failed):,} of {len(jobs):,} points failed"
     return "\n".join(
-        [f"{count}; the same command tries them again, and python -m llp.status tells what is left", *lines]
+        [f"{count}; the same command tries them again, and python -m llp.status shows what is left", *lines]
     )

@@ -96,7 +96,7 @@ class MetricRecord(_Part):
     name, mode : str
         Such as auc; whether larger ('max') or smaller ('min') is better.
     best : float or None
-        At the chosen epoch, or of the model that was trained anew as long as up to it.
+        At the chosen epoch, or of the model that was trained again as long as up to it.
     best_epoch : int
         The chosen epoch, -1 where nothing is trained.
     last, untrained : float or None
@@ -120,7 +120,7 @@ class MetricRecord(_Part):
 
 
 class RefitRecord(_Part):
-    """How the final model was trained anew once the epoch was chosen.
+    """How the final model was trained again once the epoch was chosen.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class RunRecord(_File):
     config_hash, table : str
         Digest of `config` and `table`, name of the run's folder; fingerprint of the prepared table.
     refit : RefitRecord or None
-        Of the kept model, where it was trained anew on all train bags.
+        Of the kept model, where it was trained again on all train bags.
     measures : dict
         Every measure on the test rows of the kept model, or on bags; held-out bags measure that of the chosen epoch.
     stages : list of StageRecord

@@ -221,7 +221,7 @@ def test_slurm_jobs_of_a_grid_that_is_stopped_are_cancelled(data_dir, tmp_path, 
     process.terminate()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert err == "stopped by SIGTERM; the same command goes on\n"
+    assert err == "stopped by SIGTERM; the same command resumes\n"
     grid.slurm.wait_for(lambda: not grid.slurm.jobs(), 30)
     [log] = grid.outputs_dir.rglob("run.log")
     assert log.read_text().endswith("stopped by SIGTERM; the same command resumes the run\n")

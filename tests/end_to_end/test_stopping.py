@@ -97,7 +97,7 @@ def test_while_a_table_is_made(stop, number, module, tmp_path):
     big = ("dataset=synthetic", "dataset.rows=20000000", f"data_dir={made}")
     ended = stop(number, lambda: list(made.glob("*")), *big, module=module)
     assert_stopped(ended, number)
-    again = "starts over" if module == "llp.prepare" else "goes on"
+    again = "starts over" if module == "llp.prepare" else "resumes"
     assert ended.err == f"stopped by {number.name}; the same command {again}\n"
 
 
@@ -106,7 +106,7 @@ def test_analysis(command, stop, number):
     stored = command.outputs_dir / "analysis" / "synthetic" / "keys" / "bags"
     ended = stop(number, lambda: list(stored.glob("*.json")), *KEYS, module="llp.analyze")
     assert_stopped(ended, number)
-    assert ended.err == f"stopped by {number.name}; the same command goes on\n"
+    assert ended.err == f"stopped by {number.name}; the same command resumes\n"
 
 
 @pytest.mark.parametrize(

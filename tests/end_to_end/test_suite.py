@@ -52,7 +52,7 @@ def test_suite_that_is_told_to_end_ends_its_training(command):
         process.terminate()
         _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert said.splitlines()[-1] == "stopped by SIGTERM; the same command goes on"
+    assert said.splitlines()[-1] == "stopped by SIGTERM; the same command resumes"
     ended = finished(command.outputs_dir)
     time.sleep(10)  # in which a training that was left behind would finish runs
     assert finished(command.outputs_dir) == ended

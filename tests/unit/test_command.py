@@ -34,7 +34,7 @@ def test_current_folder_that_was_removed_is_told_in_a_line(main, monkeypatch, tm
     place.mkdir()
     monkeypatch.chdir(place)
     place.rmdir()
-    with pytest.raises(SystemExit, match=r"^The current folder cannot be told \(No such file or directory\): expected"):
+    with pytest.raises(SystemExit, match=r"^The current folder is not known \(No such file or directory\): expected"):
         main()
 
 
@@ -55,7 +55,7 @@ def test_output_that_cannot_be_written_goes_nowhere_from_then_on(full):
 
 @pytest.mark.parametrize(
     ("name", "again"),
-    [("train", "goes on"), ("predict", "starts over"), ("export", "starts over")],
+    [("train", "resumes"), ("predict", "starts over"), ("export", "starts over")],
 )
 def test_a_stopped_command_says_whether_it_goes_on(monkeypatch, capsys, name, again):
     def stopped():

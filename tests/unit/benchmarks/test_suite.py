@@ -7,10 +7,12 @@ import re
 import pytest
 from hydra import compose, initialize_config_dir
 
-from benchmarks.suite import RATES, at_chosen_rates, chosen_rates, parts_of, read_arguments, searching, swept
+from benchmarks.suite import RATES, at_chosen_rates, searches, swept
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.errors import InputError
+from llp.runs.book import PointState, RunState
+from llp.runs.point import Point
 from tests.helpers.composed import check_config, grouping_key
 from tests.helpers.records import record
 
@@ -89,62 +91,50 @@ def test_grouping_key_beside_a_bag_dataset_wins():
     assert grouping_key(config).name == "random_128"
 
 
-def whole(experiment):
-    return {option: swept(experiment)[option] for option in ("bag_dataset", "method")}
-
-
-def test_suite_trains_all_folds_at_the_chosen_rates():
-    register()
-    parts = parts_of({})
-    assert parts == {name: whole(name) for name in ("suite", "suite_real")}
-    rates = f"optimizer.lr={','.join(RATES)}"
-    part = {"bag_dataset": ["made_c1_c11", "flights_month_day"], "method": ["upm", "dsq"]}
-    own = ["experiment=suite", "bag_dataset=made_c1_c11,flights_month_day", "method=upm,dsq", rates, "fold=0", "seed=0"]
-    assert searching("suite", part) == own
-    multiruns = at_chosen_rates("suite_real", parts["suite_real"], {("diamonds", "random_64", "genbags"): "3e-3"})
-    assert len(multiruns) == len(swept("suite_real")["bag_dataset"]) + 1
-    own = [one for one in multiruns if "bag_dataset=diamonds_random_64" in one]
-    assert {tuple(one[-2:]) for one in own} == {
-        ("method=group_prior,instance_mse,dllp_mse,dllp_mae,sim_llp", "optimizer.lr=1e-4"),
-        ("method=genbags", "optimizer.lr=3e-3"),
-    }
-
-
-def test_a_part_of_the_suite_is_trained_by_its_bag_datasets_and_methods():
-    real, binary = (dict(whole(name)) for name in ("suite_real", "suite"))
-    assert parts_of({"bag_dataset": ["diamonds_random_64"]}) == {
-        "suite_real": real | {"bag_dataset": ["diamonds_random_64"]}
-    }
-    assert parts_of({"bag_dataset": ["flights_random_64", "delay_random_64"], "method": ["upm", "dllp_mse"]}) == {
-        "suite": {"bag_dataset": ["flights_random_64"], "method": ["dllp_mse", "upm"]},
-        "suite_real": {"bag_dataset": ["delay_random_64"], "method": ["dllp_mse"]},
-    }
-    assert parts_of({"method": ["upm"]}) == {"suite": binary | {"method": ["upm"]}}
-
-
-def test_rates_are_chosen_by_the_searchs_own_runs():
-    found = [
-        record("auc", auc, held_out=held_out, method=method, fold=fold, config={"optimizer": {"lr": rate}})
-        for method, rate, fold, auc, held_out in (
-            ("upm", 1e-4, 0, 0.9, 0.5),
-            ("upm", 3e-3, 0, 0.6, 0.4),
-            ("dsq", 1e-4, 0, 0.6, 0.5),
-            ("dsq", 1e-4, 1, 0.6, 0.9),
-            ("dsq", 1e-3, 0, 0.6, 0.6),
-            ("dsq", 1e-3, 1, 0.6, 0.6),
-            ("group_prior", 1e-4, 0, 0.7, None),
-        )
+def test_suite_trains_all_folds_at_the_rates_that_the_searchs_own_runs_chose():
+    search = ["experiment=suite", "bag_dataset=flights_month_dest", "method=upm,dsq", "lr", "fold=0", "seed=0",
+              "trainer.threads=2"]  # fmt: skip
+    runs = (
+        ("upm", 1e-4, 0, 0.9, 0.5),
+        ("upm", 3e-3, 0, 0.6, 0.4),
+        ("dsq", 1e-4, 0, 0.6, 0.5),
+        ("dsq", 1e-4, 1, 0.6, 0.9),
+        ("dsq", 1e-3, 0, 0.6, 0.6),
+        ("dsq", 1e-3, 1, 0.6, 0.6),
+        ("group_prior", 1e-4, 0, 0.7, None),
+    )
+    points, states = [], []
+    for method, rate, fold, auc, held_out in runs:
+        point = Point("flights", "month_dest", method, fold, 0)
+        kept = record("auc", auc, held_out=held_out, method=method, fold=fold, config={"optimizer": {"lr": rate}})
+        points.append(["bag_dataset=flights_month_dest", f"method={method}", f"optimizer.lr={rate}"])
+        states.append(PointState(point, RunState.DONE, None, kept))
+    own = ["experiment=suite", "bag_dataset=flights_month_dest"]
+    assert at_chosen_rates(search, points, states) == [
+        [*own, "method=upm", "optimizer.lr=0.003", "trainer.threads=2"],
+        [*own, "method=dsq", "optimizer.lr=0.001", "trainer.threads=2"],
+        [*own, "method=group_prior", f"optimizer.lr={RATES[0]}", "trainer.threads=2"],
     ]
-    assert chosen_rates(found) == {
-        ("flights", "month_dest", "upm"): "0.003", ("flights", "month_dest", "dsq"): "0.001",
-    }  # fmt: skip
 
 
-def test_other_arguments_go_to_every_multirun():
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (["bag_dataset=diamonds_random_64", "method=dllp_mse"], {"suite_real": ("diamonds_random_64", "dllp_mse")}),
+        (
+            ["bag_dataset=flights_random_64,delay_random_64", "method=upm,dllp_mse"],
+            {"suite": ("flights_random_64", "dllp_mse,upm"), "suite_real": ("delay_random_64", "dllp_mse")},
+        ),
+    ],
+)
+def test_a_part_of_the_suite_is_trained_by_its_bag_datasets_and_methods(asked, found):
     register()
-    parts, overrides = read_arguments(["method=upm", "seed=0,1", "++outputs_dir=/tmp/a", "bag_dataset=made_c1_c11"])
-    assert parts == {"suite": {"bag_dataset": ["made_c1_c11"], "method": ["upm"]}}
-    assert overrides == ["seed=0,1", "++outputs_dir=/tmp/a"]
+    others = ["seed=0,1", "++outputs_dir=/tmp/a"]
+    assert searches([*asked, *others]) == [
+        [f"experiment={experiment}", f"bag_dataset={bags}", f"method={methods}", f"optimizer.lr={','.join(RATES)}",
+         "fold=0", "seed=0", *others]
+        for experiment, (bags, methods) in found.items()
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -152,31 +142,18 @@ def test_other_arguments_go_to_every_multirun():
     [
         (["method=upm", "method=dsq"], "Invalid method='dsq': expected the option once, such as method=upm,dsq"),
         (["outputs_dir=/tmp/a,/tmp/b"], "Invalid outputs_dir='/tmp/a,/tmp/b': expected one value, as the rates of"),
-        (["trainer.max_epoch=3"], "trainer.max_epoch"),
+        (["method=upm", "trainer.max_epoch=3"], "trainer.max_epoch"),
         (["--fast"], "--fast"),
+        (["bag_dataset=flight_random_64"], "such as bag_dataset=flights_random_64"),
+        (["method=upn"], "such as method=upm"),
+        (
+            ["bag_dataset=diamonds_random_64", "method=dllp_mse,upm"],
+            "Invalid method='upm': expected of the rest that is",
+        ),
+        (["bag_dataset=made_c1_c11", "method=instance_mse"], "Invalid bag_dataset='made_c1_c11': expected of the rest"),
     ],
 )
-def test_wrong_arguments_are_told_before_anything_is_trained(arguments, said):
+def test_wrong_arguments_are_reported_before_anything_is_trained(arguments, said):
     register()
     with pytest.raises(InputError, match=re.escape(said)):
-        read_arguments(arguments)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"bag_dataset": ["flight_random_64"]}, r"bag_dataset='flight_random_64': .*, such as .*=flights_random_64"),
-        ({"method": ["upn"]}, r"method='upn': .*, such as method=upm"),
-        (
-            {"bag_dataset": ["diamonds_random_64"], "method": ["dllp_mse", "upm"]},
-            "method='upm': expected group_prior, ",
-        ),
-        (
-            {"bag_dataset": ["made_c1_c11"], "method": ["instance_mse"]},
-            "bag_dataset='made_c1_c11': expected delay_random",
-        ),
-    ],
-)
-def test_what_the_suite_does_not_have_is_refused(asked, said):
-    with pytest.raises(InputError, match=f"^Invalid {said}"):
-        parts_of(asked)
+        searches(arguments)
