@@ -1,4 +1,4 @@
-"""`python -m llp.analyze` as real processes: its files and table, resuming after a kill, errors."""
+"""`llp.analyze`: its files and table, resuming after a kill, errors."""
 
 import importlib.util
 import re
@@ -25,7 +25,7 @@ FIGURES = {
 
 
 def run(command, *arguments):
-    done = command(*arguments, module="llp.analyze")
+    (done,) = command.many(arguments, module="llp.analyze")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -72,7 +72,7 @@ def test_goes_on_after_a_kill(command, tmp_path):
 
 
 def test_a_wrong_space_is_refused_in_one_line_whatever_signs_its_name_has(command):
-    done = command(*MADE, "space=outputs/fold=0/1a2b3c4d", module="llp.analyze")
+    (done,) = command.many([*MADE, "space=outputs/fold=0/1a2b3c4d"], module="llp.analyze")
     assert_refused(
         done, re.escape("Invalid space='outputs/fold=0/1a2b3c4d': expected multi_hot, none or the folder of")
     )

@@ -26,7 +26,7 @@ TINY = {
 
 def test_a_benchmark_is_swept_over_the_keys_of_an_analysis_that_is_run_first(command):
     tiny = ["dataset=synthetic", "dataset.rows=2000", "dataset.vocab_fraction=1e-4", "dataset.key_columns=[C1,C23]"]
-    done = command("-m", *tiny, "grouping_key=benchmark", "method=group_prior", "fold=0")
+    (done,) = command.many(["-m", *tiny, "grouping_key=benchmark", "method=group_prior", "fold=0"])
     assert done.returncode == 0, done.stderr
     keys = {record["grouping_key"] for record in command.results().values()}
     rows = (command.outputs_dir / "analysis" / "synthetic" / "analysis.csv").read_text().splitlines()

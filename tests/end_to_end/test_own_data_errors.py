@@ -1,4 +1,4 @@
-"""Fifty-odd ways to hand over wrong files, bags, runs and arrays: one clear line each, and nothing is left behind."""
+"""Sixty ways to hand over wrong files, bags and arrays: one clear line each, and nothing is left behind."""
 
 import gzip
 import re
@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 from llp import BagKFold, LLPClassifier, LLPRegressor
+from llp.errors import InputError
 from tests.helpers.commands import Command, assert_refused
+from tests.helpers.own_files import prepare
 
 PREPARE = ("dataset=files", "name=mine")
 ROWS = "shop,price,bag,bought\n" + "\n".join(f"s{i % 3},{i / 10},b{i % 6},{i % 2}" for i in range(60)) + "\n"
@@ -21,8 +23,6 @@ FILES = {
     "bare.csv": ROWS.split("\n", 1)[1],
     "empty.csv": "",
     "quote.csv": 'shop,bought\n"open,1\n' + "a,0\n" * 50,
-    "latin.csv": None,
-    "cut.csv.gz": None,
     "one_class.csv": re.sub(r",[01]\n", ",1\n", ROWS),
     "words.csv": re.sub(r",0\n", ",no\n", ROWS),
     "several.csv": ROWS.replace(",b1,", ",b1|b2,"),
@@ -174,28 +174,39 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
-    """The answers of all commands, and what they left."""
+def home(tmp_path_factory):
+    """The folder of the files."""
     home = tmp_path_factory.mktemp("home")
     for name, text in FILES.items():
-        if text is not None:
-            (home / name).write_text(text)
+        (home / name).write_text(text)
     (home / "latin.csv").write_bytes(ROWS.replace("s0", "sé").encode("latin-1"))
     (home / "cut.csv.gz").write_bytes(gzip.compress(ROWS.encode())[:-20])
-    command = Command(home / "data", home / "outputs", home)
-    jobs = ([*PREPARE[: 1 if words[-1].startswith("name=") else 2], *words] for words, _ in COMMANDS.values())
-    found = command.many(*jobs, module="llp.prepare")
-    return dict(zip(COMMANDS, found, strict=True)), home
+    return home
+
+
+def assert_nothing_is_left(home):
+    assert [path for path in (home / "data").rglob("*") if not path.name.endswith(".lock")] == []
 
 
 @pytest.mark.parametrize("case", COMMANDS)
-def test_command_says_in_one_line_what_is_wrong(answers, case):
-    assert_refused(answers[0][case], COMMANDS[case][1])
+def test_own_files_are_refused_in_one_line(home, monkeypatch, case):
+    monkeypatch.chdir(home)
+    (first, *options), message = COMMANDS[case]
+    named = [] if options and options[-1].startswith("name=") else ["name=mine"]
+    with pytest.raises(InputError, match=message) as error:
+        prepare(home / "data", first, *named, *options)
+    assert "\n" not in str(error.value)
+    assert_nothing_is_left(home)
 
 
-def test_nothing_is_left(answers):
-    data = answers[1] / "data"
-    assert [path for path in data.rglob("*") if not path.name.endswith(".lock")] == []
+def test_command_says_it_without_a_traceback(home):
+    """One of each stage: options, files, rows, bags."""
+    command = Command(home / "data", home / "outputs", home)
+    cases = ("an option of the wrong kind", "a file that is cut off", "too many fields", "sizes that differ")
+    jobs = ([*PREPARE, *COMMANDS[case][0]] for case in cases)
+    for case, answer in zip(cases, command.many(*jobs, module="llp.prepare"), strict=True):
+        assert_refused(answer, COMMANDS[case][1])
+    assert_nothing_is_left(home)
 
 
 X = pl.DataFrame({"a": [f"v{i % 4}" for i in range(40)], "b": np.arange(40.0)})

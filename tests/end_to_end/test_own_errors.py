@@ -179,7 +179,7 @@ prepare:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory, data_dir):
-    """Each class's and function's answer, and those of the first ones with debug=true."""
+    """The answers of a grid of the classes, of each function, and those of the first ones with debug=true."""
     place = tmp_path_factory.mktemp("own")
     for group in ("method", "model", "dataset"):
         (place / "mylab" / group).mkdir(parents=True)
@@ -194,7 +194,7 @@ def answers(tmp_path_factory, data_dir):
     command = Command(data_dir, place / "outputs", place, timeout=600)
     command.env["PYTHONPATH"] += f":{place}"
     own = ("--config-dir", "mylab")
-    jobs = {name: ("llp.train", [*own, *TINY, f"method={name}"]) for name in SAID}
+    jobs = {"grid": ("llp.train", ["-m", *own, *TINY, f"method={','.join(SAID)}", "fold=0"])}
     jobs |= {name: ("llp.train", [*own, *TINY, name]) for name in REFUSED}
     jobs |= {name: ("llp.prepare", [*own, f"dataset={name}"]) for name in PREPARED}
     jobs["debug"] = ("llp.train", [*own, *TINY, "method=RaisesLate", "debug=true", "seed=1"])
@@ -214,10 +214,11 @@ def line_of(text, code):
 @pytest.mark.parametrize("name", SAID)
 def test_point_of_own_code_is_told_in_a_line(answers, name):
     command, folder, done = answers
-    answer, (said, where) = done[name], SAID[name]
+    answer, (said, where) = done["grid"], SAID[name]
     assert answer.returncode == 1
     assert "Traceback" not in answer.stdout + answer.stderr
-    [line] = [line for line in answer.stderr.splitlines() if said in line]
+    [line] = [line for line in answer.stderr.splitlines() if line.startswith(f"  failed: method={name}: ")]
+    assert said in line
     assert re.search(rf"\({re.escape(str(folder / 'methods.py'))}, line {line_of(where, METHODS)}\)", line)
     [error] = command.outputs_dir.glob(f"synthetic/random_64/{name}/fold=0/seed=0/*/error.json")
     content = json.loads(error.read_text())

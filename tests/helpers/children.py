@@ -1,8 +1,8 @@
 """Runs many commands, each in a process of its own, for the price of one import.
 
-`python children.py` reads a JSON list of `{"code", "arguments", "env", "cwd"}` from its input, `code` being a command's
-module or the path of a script, imports what takes seconds once, forks a child for each and writes a list of
-`{"code", "out", "err"}`.
+`python children.py` imports what takes seconds once; then it reads JSON lists of `{"code", "arguments", "env", "cwd"}` from
+its input, one a line, `code` being a command's module or the path of a script, forks a child for each and writes a list of
+`{"code", "out", "err"}` on a line.
 """
 
 import contextlib
@@ -28,7 +28,10 @@ def run(code, arguments, env, cwd):
             os.setpgid(0, 0)
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.environ.clear()
             os.environ.update(env)
+            sys.path[:0] = [place for place in env["PYTHONPATH"].split(os.pathsep) if place not in sys.path]
             os.chdir(cwd)
             if code.endswith(".py"):
                 os._exit(end_of(lambda: runpy.run_path(code, run_name="__main__")))
@@ -64,7 +67,7 @@ def end_of(main):
 
 if __name__ == "__main__":
     sys.path.remove(str(Path(__file__).parent))  # only what a user's process has
-    jobs = json.load(sys.stdin)
     for name in SLOW_IMPORTS:
         importlib.import_module(name)
-    json.dump([run(**job) for job in jobs], sys.stdout)
+    for jobs in sys.stdin:
+        print(json.dumps([run(**job) for job in json.loads(jobs)]), flush=True)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from llp.config.grouping_keys import CONF_DIR
@@ -18,6 +19,19 @@ TINY = (
     "hardware.accelerator=cpu",
     "trainer.max_epochs=4",
 )
+FOREIGN = ("WANDB", "LLP_", "SLURM")  # environment of the machine that a command would obey
+
+
+@cache
+def _children():
+    """The process that forks the children of all tests that run in this one; it ends with its input."""
+    place = Path(__file__).parent
+    env = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    env |= {"PYTHONPATH": str(CONF_DIR.parent), "OMP_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, place / "children.py"], cwd=place, env=env, stdin=pipe, stdout=pipe, text=True
+    )
 
 
 class Command:
@@ -27,9 +41,7 @@ class Command:
         self.outputs_dir = outputs_dir
         self.cwd = cwd
         self.timeout = timeout
-        self.env = {
-            name: value for name, value in os.environ.items() if not name.startswith(("WANDB", "LLP_", "SLURM"))
-        }
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         self.env |= {
             "PYTHONPATH": str(CONF_DIR.parent),
             "LLP_DATA_DIR": str(data_dir),
@@ -68,17 +80,10 @@ class Command:
             {"code": code, "arguments": [*map(str, job)], "env": self.env | env, "cwd": str(self.cwd)}
             for code, job in jobs
         ]
-        done = subprocess.run(
-            [sys.executable, Path(__file__).parent / "children.py"],
-            cwd=self.cwd,
-            env=self.env | env,
-            input=json.dumps(given),
-            capture_output=True,
-            text=True,
-            timeout=self.timeout,
-            check=True,
-        )
-        answers = json.loads(done.stdout)
+        server = _children()
+        server.stdin.write(json.dumps(given) + "\n")
+        server.stdin.flush()
+        answers = json.loads(server.stdout.readline())
         return [
             (job, subprocess.CompletedProcess(job[1], answer["code"], answer["out"], answer["err"]))
             for job, answer in zip(jobs, answers, strict=True)

@@ -15,10 +15,15 @@ from llp.datasets.reading.options import Reading
 
 def prepare_files(data_dir, files, *options, name="mine", **given):
     """Prepare `dataset=files name=NAME files=...` with options as on the command line; returns the table."""
-    register()
     words = [f"{key}={value}" for key, value in {"name": name, "files": f"'{files}'", **given}.items()]
+    return prepare(data_dir, *words, *options)
+
+
+def prepare(data_dir, *options):
+    """Prepare `dataset=files` with options as on the command line; returns the table."""
+    register()
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("prepare", ["dataset=files", *words, *options])
+        config = compose("prepare", ["dataset=files", *options])
     return InstanceTable.open(prepare_table(check_config(config, PrepareConfig).dataset, data_dir))
 
 
