@@ -1,4 +1,4 @@
-"""Atomic writes, locks and integrity checks of files, and bounds on what is read back."""
+"""Atomic writes, locks, and names of files."""
 
 import errno
 import fcntl
@@ -8,13 +8,10 @@ import logging
 import os
 import re
 import secrets
-import stat
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
 
@@ -23,26 +20,10 @@ from llp.errors import invalid
 
 log = logging.getLogger(__name__)
 
-SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kilobytes
-YAML_DEPTH = 50
 LEASE_SECONDS = 60.0
 NAME_BYTES = 150  # of a folder: file systems take 255, and endings and digests are added
 YOUNG = 10.0  # seconds for which a file without a lock may be one that is just being made
 _OF_OURS = re.compile(r"\..+\.[0-9a-f]{16}\.llp-part(\..*)?", re.DOTALL)  # what `write_atomically` fills
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a file that torch saved is there and not cut short: the index of a zip archive is its end."""
-    return zipfile.is_zipfile(path)
-
-
-def is_intact(path: Path) -> bool:
-    """Whether a file that torch saved has the content that was written: each part against its checksum."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError):  # whatever flipped bytes in its index cause
-        return False
 
 
 def lock_of(path: Path) -> BaseFileLock:
@@ -248,42 +229,3 @@ def folder_name(name: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     return "%" + "%".join(f"{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
-
-
-def read_small(path: Path) -> bytes:
-    """Read a record, a configuration or a counter; never waits for a pipe, never fills the memory.
-
-    Raises
-    ------
-    OSError
-        It is not there, is no regular file, or is larger than `SMALL_FILE`.
-    """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "Not a regular file", str(path))
-    if status.st_size > SMALL_FILE:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
-    return path.read_bytes()
-
-
-def read_yaml(path: Path) -> Any:
-    """Read plain YAML as the program writes it: without anchors and aliases, which can stand for any amount of data.
-
-    Raises
-    ------
-    OSError
-        See `read_small`.
-    ValueError
-        It is no such YAML; says why.
-    """
-    import yaml  # type: ignore[import-untyped]
-
-    content, depth = read_small(path), 0
-    try:
-        for event in yaml.parse(content, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if isinstance(event, yaml.AliasEvent) or depth > YAML_DEPTH:
-                raise ValueError(f"{path} holds an alias or is nested too deeply")
-        return yaml.load(content, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from None

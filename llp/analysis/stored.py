@@ -7,7 +7,8 @@ import math
 from pathlib import Path
 
 from llp.analysis.hardness import Measures
-from llp.files import read_small, write_atomically
+from llp.files import write_atomically
+from llp.read_back import read_small
 
 log = logging.getLogger(__name__)
 

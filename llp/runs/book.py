@@ -17,7 +17,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from llp.errors import InputError
-from llp.files import folder_name, is_locked, is_whole, write_atomically
+from llp.files import folder_name, is_locked, write_atomically
+from llp.read_back import is_whole
 from llp.runs.point import Point
 from llp.runs.record import FailureRecord, RecordError, RunRecord
 

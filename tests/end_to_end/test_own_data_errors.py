@@ -86,7 +86,7 @@ COMMANDS = {
     ),
     "an option of the wrong kind": (
         ["files=good.csv", "label=bought", "numeric_as=log"],
-        r"^Invalid numeric_as='log': expected 'standardised', 'bins' or 'both', such as numeric_as=both$",
+        r"^Invalid numeric_as='log': expected standardised, bins or both, such as numeric_as=standardised$",
     ),
     "bags without their column": (
         ["files=good.csv", "bags=bags.csv"],

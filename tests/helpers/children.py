@@ -1,8 +1,8 @@
 """Runs many commands, each in a process of its own, for the price of one import.
 
-`python children.py` imports what takes seconds once; then it reads JSON lists of `{"code", "arguments", "env", "cwd"}` from
-its input, one a line, `code` being a command's module or the path of a script, forks a child for each and writes a list of
-`{"code", "out", "err"}` on a line.
+`python children.py` imports what takes seconds once. Then each line of its input is a JSON list of
+`{"code", "arguments", "env", "cwd"}`, `code` being a command's module or the path of a script: it forks a child for
+each, one after another, and writes a line with the list of `{"code", "out", "err"}`.
 """
 
 import contextlib

@@ -1,11 +1,12 @@
 """The options of own files: how they are read, what their columns are for, how values become codes and numbers."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import Field as Constraint
 from pydantic import NonNegativeInt, ValidationError
 
+from llp.config.complaints import complaint
 from llp.datasets.reading.options import SEPARATORS, Names, Options, Reading, Text
 from llp.errors import InputError
 
@@ -82,45 +83,7 @@ class Coding(Options):
     bins: Annotated[int, Constraint(ge=2, le=10_000)]
     missing_as: Literal["indicator", "mean"]
     date_parts: tuple[DatePart, ...]
-    date_format: str
-
-
-EXAMPLES: Mapping[str, str] = {
-    "columns": "columns=[age,income]",
-    "header": "header=false",
-    "separator": "separator=semicolon",
-    "quote": "quote=none",
-    "decimal": "decimal=comma",
-    "thousands": "thousands=comma",
-    "encoding": "encoding=latin-1",
-    "comment": "comment=#",
-    "missing": "missing=[?,NA]",
-    "label": "label=clicked",
-    "positive": "positive=yes",
-    "label_kind": "label_kind=real",
-    "categorical": "categorical=[shop,town]",
-    "numeric": "numeric=[age,price]",
-    "dates": "dates=[day]",
-    "ignore": "ignore=[comment]",
-    "id_column": "id_column=id",
-    "weight_column": "weight_column=weight",
-    "bag_column": "bag_column=campaign",
-    "overlap": "overlap=true",
-    "rare_threshold": "rare_threshold=10",
-    "numeric_as": "numeric_as=both",
-    "bins": "bins=32",
-    "missing_as": "missing_as=indicator",
-    "date_parts": f"date_parts=[{','.join(get_args(DatePart))}]",
-    "date_format": "date_format=iso",
-}
-
-
-EXPECTED: Mapping[str, str] = {  # where a pattern says it
-    "separator": "one character of ASCII, or auto, comma, semicolon, tab, pipe or space",
-    "quote": "one character of ASCII, or none",
-    "encoding": "a text encoding",
-    "bins": "an integer from 2 to 10000",
-}
+    date_format: Annotated[str, Constraint(examples=["iso"])]
 
 
 class FilesOptions(Options):
@@ -139,14 +102,13 @@ def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
     InputError
         Says what was given, what is expected, and how to write it.
     """
-    try:
-        options = FilesOptions.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][1]) if len(first["loc"]) > 1 else str(first["loc"][0])
-        expected = EXPECTED.get(name, first["msg"].replace("Input should be ", ""))
-        example = f", such as {EXAMPLES[name]}" if name in EXAMPLES else ""
-        raise InputError(f"Invalid {name}={first['input']!r}: expected {expected}{example}") from None
+    checked = {}
+    for group, model in (("reading", Reading), ("roles", Roles), ("coding", Coding)):
+        try:
+            checked[group] = model.model_validate(given[group])
+        except ValidationError as error:
+            raise complaint(error, given[group], model.model_json_schema()) from None
+    options = FilesOptions.model_validate(checked)
     _check_together(options.reading, options.roles)
     return options
 

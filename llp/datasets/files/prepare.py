@@ -28,7 +28,7 @@ from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.stage import stage_files
 from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.weights import check_weights
-from llp.datasets.files.write import BAG_NUMBERS, LABEL, Part, write_table
+from llp.datasets.files.write import BAG_NUMBERS, LABEL, Found, Part, write_table
 from llp.datasets.reading.find import check_each_once, find_files
 from llp.datasets.reading.stage import Staged, in_order
 from llp.datasets.staging import progress_bars, scratch
@@ -55,7 +55,7 @@ def prepare(
     roles: Mapping[str, Any],
     coding: Mapping[str, Any],
 ) -> None:
-    """Write the instance table of own files.
+    """Write the instance table of own files; the parameters are what `conf/dataset/files.yaml` hands over by name.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def prepare(
             )
             for option, one in staged.items()
         }
-        write_table(folder, made_by, written, kind, of_bags, raw_columns, noise, progress)
+        write_table(folder, made_by, Found(written, kind, of_bags, raw_columns, noise), progress)
 
 
 def _listed(files: FilesGiven) -> list[str]:

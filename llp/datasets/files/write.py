@@ -111,33 +111,40 @@ class _Encoded(NamedTuple):
     bag: NDArray[np.int32]
 
 
-def write_table(
-    folder: Path,
-    made_by: Mapping[str, Any],
-    parts: Mapping[str, Part],
-    label_kind: LabelKind,
-    bags: pl.DataFrame | None,
-    raw_columns: Sequence[RawColumn],
-    noise: dict[str, float],
-    progress: Progress,
-) -> None:
-    """Code the rows of the files, and of the test files behind them, and write the table.
+@dataclass(frozen=True)
+class Found:
+    """What is known of own files before their rows are coded.
 
-    Parameters
+    Attributes
     ----------
     parts : Mapping
         By option: `files`, and perhaps `test_files`.
+    label_kind : {'binary', 'real'}
+        Kind of the labels.
     bags : pl.DataFrame or None
-        `id`, `size` and `label_sum` of the given bags; `label_sum` is null where the rows have the labels.
+        `id`, `size` and `label_sum` of the given bags.
+    raw_columns : sequence of RawColumn
+        The feature columns of `files`.
     noise : dict
         What is known of the noise in the sums.
     """
+
+    parts: Mapping[str, Part]
+    label_kind: LabelKind
+    bags: pl.DataFrame | None
+    raw_columns: Sequence[RawColumn]
+    noise: dict[str, float]
+
+
+def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress: Progress) -> None:
+    """Code the rows of the files, and of the test files behind them, and write the table."""
+    parts, bags = found.parts, found.bags
     counted = {option: part.count(option) for option, part in parts.items()}
     recipe, rows = parts["files"].recipe, sum(counted.values())
     overlap = recipe.options.roles.overlap
     bag_of_row, label_sum = np.full(0 if bags is None or overlap else rows, NO_BAG, np.int32), 0.0
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []  # of row and bag, where a row may have several
-    with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=rows) as writer:
+    with TableWriter(folder, recipe.table_columns, label_kind=found.label_kind, rows=rows) as writer:
         task = progress.add_task("code", total=rows, detail="")
         start = 0
         groups = [(part, group) for part in parts.values() for group in part.staged.groups()]
@@ -164,7 +171,7 @@ def write_table(
         writer.finish(
             made_by=made_by,
             source={option: part.staged.source for option, part in parts.items()},
-            facts=_facts(parts, raw_columns, bags, rows=rows) | noise | _label_mean(label_sum, rows, aggregates_only),
+            facts=_facts(found, rows) | found.noise | ({} if aggregates_only else {"label_mean": label_sum / rows}),
             test_rows=counted.get("test_files", 0),
             given_bags=0 if bags is None else bags.height,
             aggregates_only=aggregates_only,
@@ -186,17 +193,11 @@ def _encoded(coder: RowCoder, what: tuple[Part, list[Path]]) -> _Encoded:
     return _Encoded(codes, numbers, frame[LABEL].to_numpy(), weight, row, bag)
 
 
-def _label_mean(label_sum: float, rows: int, aggregates_only: bool) -> dict[str, float]:
-    return {} if aggregates_only else {"label_mean": label_sum / rows}
-
-
-def _facts(
-    parts: Mapping[str, Part], raw_columns: Sequence[RawColumn], bags: pl.DataFrame | None, *, rows: int
-) -> dict[str, Any]:
-    staged = [part.staged for part in parts.values()]
+def _facts(found: Found, rows: int) -> dict[str, Any]:
+    staged, bags = [part.staged for part in found.parts.values()], found.bags
     facts = {
         "coding_version": FORMAT_VERSION,  # the same rows coded in another way are another table
-        "missing_share": {one.name: one.missing / staged[0].rows for one in raw_columns},
+        "missing_share": {one.name: one.missing / staged[0].rows for one in found.raw_columns},
         "lines_left_out": sum(one.bad_lines.count for one in staged),
         "rows_left_out": sum(one.rows for one in staged) - rows,
         "repeated_headers": sum(one.repeated_headers for one in staged),

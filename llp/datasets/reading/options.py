@@ -5,6 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic import Field as Constraint
+from pydantic_core import PydanticCustomError
+
+from llp.config.complaints import like
+from llp.errors import choice
 
 DECIMALS = {"point": r"\.", "comma": ","}  # patterns
 THOUSANDS = {"comma": ",", "point": r"\.", "space": "[ \u00a0\u202f]", "apostrophe": "['\u2019]"}
@@ -32,7 +36,11 @@ def _text_encoding(name: str) -> str:
             return name
     except (LookupError, ValueError):
         pass
-    raise ValueError("expected a text encoding")
+    raise PydanticCustomError("value_error", "a text encoding, such as encoding=latin-1")
+
+
+_NAMED = "auto|comma|semicolon|tab|pipe|space"
+_CHARACTER = r"[\x01-\x09\x0b-\x7f]"
 
 
 class Options(BaseModel):
@@ -68,10 +76,12 @@ class Reading(Options):
 
     columns: Names | None
     header: bool | Literal["auto"]
-    separator: Annotated[str, Constraint(pattern=r"^(auto|comma|semicolon|tab|pipe|space|[\x01-\x09\x0b-\x7f]|\\t)$")]
-    quote: Annotated[str, Constraint(pattern=r"^(none|[\x01-\x09\x0b-\x7f])$")]
+    separator: Annotated[
+        str, like(rf"{_NAMED}|{_CHARACTER}|\\t", f"one character of ASCII, or {choice(_NAMED.split('|'))}", "semicolon")
+    ]
+    quote: Annotated[str, like(f"none|{_CHARACTER}", "one character of ASCII, or none", "none")]
     decimal: Literal["point", "comma"]
     thousands: Literal["none", "comma", "point", "space", "apostrophe"]
-    encoding: Annotated[str, AfterValidator(_text_encoding)]
-    comment: Annotated[str, Constraint(min_length=1)] | None
+    encoding: Annotated[str, AfterValidator(_text_encoding), Constraint(examples=["latin-1"])]
+    comment: Annotated[str, Constraint(min_length=1, examples=["#"])] | None
     missing: Names
