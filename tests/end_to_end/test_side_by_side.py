@@ -10,7 +10,7 @@ from tests.helpers.commands import TINY, Command
 from tests.helpers.cutting import untimed_curves, untimed_records
 
 METHODS = ("ot_llp", "soft_erot_llp", "dllp_mae")  # the first two start from the same run of dllp_bce
-THREE = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=3")
+TWO = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 GRID = ("-m", *TINY, f"method={','.join(METHODS)}", "fold=0")
 FAILING = ("-m", "--config-dir", "mine", *TINY, "method=refusing,broken,dllp_mse", "fold=0")
 
@@ -38,7 +38,7 @@ def commands(tmp_path, data_dir):
 
 def run_both(commands, grid):
     serial, processes = commands
-    own = [[f"outputs_dir={serial.outputs_dir}"], [f"outputs_dir={processes.outputs_dir}", *THREE]]
+    own = [[f"outputs_dir={serial.outputs_dir}"], [f"outputs_dir={processes.outputs_dir}", *TWO]]
     return serial.many(*([*grid, *options] for options in own))
 
 

@@ -72,7 +72,7 @@ def test_a_decimal_comma_is_a_point():
     assert found["x"].to_list() == ["1.5", "7", "a"]
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6).map(float), min_size=1))
 def test_the_text_of_a_number_is_the_number_and_canonical(x):
     shown = texts_of(pl.Series("x", x, dtype=pl.Float64))
@@ -150,7 +150,7 @@ def frames_of(path, options, raw):
     return FilesReader(files, options.reading, BadLines("stop"), lambda name, columns: columns, raw=raw).frames()
 
 
-@settings(max_examples=12, deadline=None, phases=[Phase.generate])
+@settings(max_examples=6, deadline=None, phases=[Phase.generate])
 @given(frame=frames(), categorical=st.booleans())
 def test_rows_are_coded_alike_whatever_the_form_of_their_file(frame, categorical, tmp_path_factory):
     """The form of training may differ from that of scoring, and the table from either is the same."""
