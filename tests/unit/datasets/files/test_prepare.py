@@ -386,9 +386,7 @@ def test_names_of_files_and_folders_are_no_patterns(tmp_path):
 
 def test_bins_are_bounded(tmp_path):
     (tmp_path / "mine.csv").write_bytes(as_csv())
-    with pytest.raises(
-        InputError, match=r"^Invalid bins=100000000: expected an integer >= 2 and <= 10000, such as bins=2$"
-    ):
+    with pytest.raises(InputError, match=r"^Invalid bins=100000000: expected an integer >= 2 and <= 10000, such as"):
         prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", bins=100000000)
 
 
