@@ -1,7 +1,6 @@
-"""The open suite and the study with a known truth: every point of their grids can run, and there are so many."""
+"""The open suite and the study with a known truth: every point of their grids can run."""
 
 import itertools
-import math
 import re
 
 import pytest
@@ -18,7 +17,7 @@ from tests.helpers.records import record
 
 pytestmark = pytest.mark.run  # composes every point of the grids
 
-POINTS = {"suite": 8 * 22 * 5 * 2, "suite_real": 3 * 6 * 5 * 2, "study": 3 * 3 * 8 * 2}
+EXPERIMENTS = ("suite", "suite_real", "study")
 
 
 def checked(experiment, *overrides):
@@ -39,12 +38,7 @@ def choices_of(experiment):
     ]
 
 
-@pytest.mark.parametrize("experiment", POINTS)
-def test_number_of_points(experiment):
-    assert math.prod(map(len, swept(experiment).values())) == POINTS[experiment]
-
-
-@pytest.mark.parametrize("experiment", POINTS)
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_each_value_of_each_option_passes_the_checks(experiment):
     register()
     left = {override for point in choices_of(experiment) for override in point}
@@ -56,7 +50,7 @@ def test_each_value_of_each_option_passes_the_checks(experiment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("experiment", POINTS)
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_every_point_passes_the_checks(experiment):
     register()
     for point in choices_of(experiment):
