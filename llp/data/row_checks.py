@@ -39,8 +39,7 @@ def checked_numbers(numbers: NDArray[Any], start: int, shape: tuple[int, int]) -
     InputError
         They have another shape, or one is not finite as float32.
     """
-    _check_shape("numbers", numbers, shape)
-    small = _as_float32(numbers)
+    small = _as_float32("numbers", numbers, shape)
     if not np.isfinite(small).all():
         row, column = np.argwhere(~np.isfinite(small))[0]
         raise InputError(
@@ -58,12 +57,9 @@ def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind) -> NDArray
     InputError
         They have another shape, or one is not 0 or 1, or not finite as float32.
     """
-    _check_shape("labels", labels, (len(labels),))
-    small = _as_float32(labels)
-    if np.isnan(small).all():
-        return small
+    small = _as_float32("labels", labels, (len(labels),))
     wanted, fits = ("0 or 1", np.isin(labels, (0, 1))) if kind == "binary" else ("a finite number", np.isfinite(small))
-    if not fits.all():
+    if not (fits.all() or np.isnan(small).all()):
         row = int(np.argmin(fits))
         raise InputError(f"row {start + row} (from 0) has the label {labels[row]}: a label is {wanted}.")
     return small
@@ -77,8 +73,7 @@ def checked_weights(weights: NDArray[Any], start: int, m: int) -> NDArray[np.flo
     InputError
         They have another shape, or one is below 0 or not finite as float32.
     """
-    _check_shape("weights", weights, (m,))
-    small = _as_float32(weights)
+    small = _as_float32("weights", weights, (m,))
     fits = np.isfinite(small) & (small >= 0)
     if not fits.all():
         row = int(np.argmin(fits))
@@ -91,6 +86,7 @@ def _check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None
         raise InputError(f"{name} have the shape {array.shape}, expected {shape}")
 
 
-def _as_float32(numbers: NDArray[Any]) -> NDArray[np.float32]:
+def _as_float32(name: str, numbers: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    _check_shape(name, numbers, shape)
     with np.errstate(over="ignore"):
         return numbers.astype(np.float32, copy=False)

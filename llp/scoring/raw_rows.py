@@ -1,5 +1,6 @@
 """Raw lines scored by runs on Criteo's tables: coded as the table's own lines were, with their label or without."""
 
+import importlib.util
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -9,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.encode import CodedLines
 from llp.datasets.reading.files import Block, Files
 from llp.datasets.reading.find import find_files
@@ -33,17 +33,18 @@ class RawCoder(Protocol):
 
 
 def raw_coder(table: InstanceTable) -> RawCoder | None:
-    """What coded the lines of a table's raw files; None for a table that was made of something else.
+    """What coded the lines of a table's raw files, `CODER` of its dataset's module; None where it has none.
 
     Raises
     ------
     InputError
         The table does not say how they were coded.
     """
-    for module, coder in ((criteo_ctr, criteo_ctr.CtrCoder), (criteo_sscl, criteo_sscl.SsclCoder)):
-        if table.schema.made_by.get("_target_") == f"{module.__name__}.prepare":
-            return coder.of_table(table)
-    return None
+    module = str(table.schema.made_by.get("_target_")).rpartition(".")[0]
+    if not module.startswith("llp.datasets.") or importlib.util.find_spec(module) is None:
+        return None
+    coder = getattr(importlib.import_module(module), "CODER", None)
+    return coder and coder.of_table(table)
 
 
 class RawRows:

@@ -161,7 +161,7 @@ def test_a_wrong_option_is_told_by_the_name_under_which_it_is_given(tmp_path):
     with pytest.raises(InputError, match=r"Invalid dataset\.rows=-1: expected an integer > 0"):
         prepare_table(dataset, tmp_path)
     dataset = MADE | {"prepare": MADE["prepare"] | {"rate": 2.0}}
-    with pytest.raises(InputError, match=r"Invalid dataset\.prepare\.rate=2.0: expected a number < 1"):
+    with pytest.raises(InputError, match=r"Invalid dataset\.prepare\.rate=2.0: expected a number > 0 and < 1"):
         prepare_table(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
