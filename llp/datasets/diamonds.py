@@ -37,20 +37,9 @@ def prepare(*, folder: Path, made_by: Mapping[str, Any], bins: PositiveInt) -> N
     InputError
         The package `plotnine` is not installed.
     """
-    path = data_file()
+    path = package_folder("plotnine", dataset="diamonds", extra="suite") / "data" / "diamonds.csv"
     diamonds = pl.read_csv(path)
     label = np.log2(diamonds["price"].to_numpy() / 1000).astype(np.float32)
     columns = FrameColumns(label_kind="real", categories=CATEGORICAL, binned=NUMERIC, rare_at_most=0, bins=bins)
     source = {"package": "plotnine", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     write_frame(folder, made_by, diamonds, label, columns, source)
-
-
-def data_file() -> Path:
-    """The file inside the installed package.
-
-    Raises
-    ------
-    InputError
-        The package is not installed.
-    """
-    return package_folder("plotnine", dataset="diamonds", extra="suite") / "data" / "diamonds.csv"

