@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
@@ -98,12 +97,7 @@ def assign(clustering: Clustering, datasets: Sequence[Mapping[str, float]]) -> l
     kmeans = KMeans(n_clusters, n_init=10, random_state=KMEANS_SEED)
     cluster = kmeans.fit_predict(StandardScaler().fit_transform(values[defined]))
     by = np.array([datasets[i][clustering.named_by] for i in defined.tolist()])
-    rank = _ranks(np.array([by[cluster == c].mean() for c in range(n_clusters)]))
+    rank = np.argsort(np.argsort([by[cluster == c].mean() for c in range(n_clusters)]))  # 0 for the smallest mean
     for i, c in zip(defined.tolist(), cluster, strict=True):
         names[i] = clustering.names[rank[c]]
     return names
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """0 for the smallest value, 1 for the next, ..."""
-    return np.argsort(np.argsort(values))

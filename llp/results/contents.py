@@ -48,7 +48,7 @@ class Dataset:
     ----------
     name : str
         Its name.
-    cells : pl.DataFrame or None
+    cells : pl.DataFrame
         Its cells under every protocol.
     analysis : pl.DataFrame or None
         Its analysis.
@@ -59,7 +59,7 @@ class Dataset:
     """
 
     name: str
-    cells: pl.DataFrame | None
+    cells: pl.DataFrame
     analysis: pl.DataFrame | None
     progress: Progress
     matrices: Mapping[str, pl.DataFrame] = field(default_factory=dict)

@@ -121,7 +121,7 @@ def make_report(config: ReportConfig, datasets: Collection[str], collected: Coll
                 table.notes.extend(differences)
             report.sections.append(section)
         drawn = {key: one for key, one in matrices.items() if config.grouping_key is None or key in config.grouping_key}
-        part = contents.Dataset(dataset, own if len(own) else None, analysis, report.grids[-1], drawn)
+        part = contents.Dataset(dataset, own, analysis, report.grids[-1], drawn)
         section = Section(folder_name(dataset), f"{dataset}: bag datasets and completeness", subject=f"{dataset}:")
         _fill(section, part, contents.DATASET_TABLES, contents.DATASET_FIGURES, config)
         report.sections.append(section)

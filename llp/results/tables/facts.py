@@ -16,7 +16,7 @@ from llp.results.tables.published import comparable
 from llp.results.tables.scores import on_several_keys
 
 
-def facts(cells: pl.DataFrame | None, analysis: pl.DataFrame | None, dataset: str) -> Table:
+def facts(cells: pl.DataFrame, analysis: pl.DataFrame | None, dataset: str) -> Table:
     """Published facts, and our answers where there are any."""
     own, rows = comparable(cells, dataset), []
     for fact, value, where, question in published.facts(dataset).iter_rows():

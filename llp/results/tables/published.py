@@ -22,24 +22,19 @@ _MEASURE_TITLES = {
 }
 
 
-def comparable(cells: pl.DataFrame | None, dataset: str) -> pl.DataFrame:
-    """Choose our cells that compare, in the published unit.
-
-    Columns: `method`, `grouping_key`, `bag_kind`, `bag_size`, `cell`, `mean`, `std`; `upwards`, where larger is better;
-    `row`, `column` and `setting`; what `llp.results.summary.mark_best` reads.
+def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:
+    """Choose our cells that compare, with `mean`, `std` and `upwards` in the published unit.
 
     Parameters
     ----------
-    cells : pl.DataFrame or None
-        Cells of the dataset under any protocol; None where there are none.
+    cells : pl.DataFrame
+        Cells of the dataset under any protocol.
     dataset : str
         One of `published.DATASETS`.
     """
     measure, scale = {published.CTR: ("auc_200_thresholds", 100.0), published.SSCL: ("mse", 1.0)}[dataset]
-    columns = ["method", "grouping_key", "bag_kind", "bag_size", "cell", "mean", "std", "upwards"]
-    columns += ["row", "column", "setting", "instance_labels", "n_undefined", "n_runs", "points"]
-    if cells is None or f"measures.{measure}" not in cells.columns:
-        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
+    if f"measures.{measure}" not in cells.columns:
+        return cells.clear()
     chosen = cells.filter(
         (pl.col("protocol") == "paper")
         & (pl.col("start") == "authors")
@@ -50,10 +45,10 @@ def comparable(cells: pl.DataFrame | None, dataset: str) -> pl.DataFrame:
         (pl.col(f"measures.{measure}") * scale).alias("mean"),
         (pl.col(f"measures_std.{measure}") * scale).alias("std"),
         (pl.col(f"measures.{measure}") * (1 if measure != "mse" else -1)).alias("upwards"),
-    ).select(columns)
+    )
 
 
-def random_bags(cells: pl.DataFrame | None, dataset: str) -> Table:
+def random_bags(cells: pl.DataFrame, dataset: str) -> Table:
     """Published and our scores on random bags, and the difference."""
     ours = {
         (cell["method"], cell["bag_size"]): cell
@@ -67,7 +62,7 @@ def random_bags(cells: pl.DataFrame | None, dataset: str) -> Table:
     return Table(f"{dataset}: random bags, published and ours", columns, rows, _notes(dataset))
 
 
-def ranges(cells: pl.DataFrame | None, dataset: str) -> Table:
+def ranges(cells: pl.DataFrame, dataset: str) -> Table:
     """Published and our ranges of each method over the feature bag datasets, and the differences."""
     own = comparable(cells, dataset).filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
     rows = []
