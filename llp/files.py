@@ -119,9 +119,9 @@ def naming(place: Path) -> Iterator[None]:
 
 def _number(error: Exception) -> int | None:
     """The operating system's number of an error, which polars tells in words."""
-    told = re.search(r"\(os error (\d+)\)", str(error))
+    said = re.search(r"\(os error (\d+)\)", str(error))
     number = error.errno if isinstance(error, OSError) else None
-    return number or (int(told[1]) if told else None)
+    return number or (int(said[1]) if said else None)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

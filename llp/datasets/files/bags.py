@@ -31,7 +31,7 @@ Unmatched = Literal["stop", "drop"]
 
 @dataclass(frozen=True)
 class StatedBags:
-    """What a file says of bags.
+    """The bags that a file states.
 
     Attributes
     ----------

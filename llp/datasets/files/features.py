@@ -131,7 +131,7 @@ def _counts(value: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _text_counts(value: pl.LazyFrame, kind: pl.DataType, reading: Reading) -> tuple[pl.DataFrame, bool]:
-    """How often each text is seen, and whether all are numbers, which are counted as such."""
+    """Counts of each text, and whether all are numbers, which are counted as such."""
     counts = _counts(value)
     if kind != pl.String:
         return counts, kind.is_numeric()
@@ -172,7 +172,7 @@ def _means(numbers: pl.LazyFrame) -> dict[str, float]:
 
 
 def value_of(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.Expr:
-    """What of its raw column a feature is made of: text, or Float64."""
+    """The expression of its raw column that a feature is made of: text, or Float64."""
     name, reading = feature.column, options.reading
     if feature.value == "text":
         found = text(name, kind, reading)

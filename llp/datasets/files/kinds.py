@@ -1,4 +1,4 @@
-"""What kind each column of own files is: given by the user, or inferred from all of its values.
+"""The kind of each column of own files: given by the user, or inferred from all of its values.
 
 Numbers are numeric, dates dates, everything else is categorical. A text column whose numbers begin with zeros (postal
 codes) is categorical.
@@ -20,7 +20,7 @@ from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
 from llp.errors import InputError
 
 ColumnKind = Literal["categorical", "numeric", "date"]
-MANY = 1000  # different values from which on a column in which nearly all differ is told
+MANY = 1000  # different values from which on a column in which nearly all differ is pointed out
 SHOWN = 3
 OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*")
 FIRST_ROWS = 1000  # that show which columns cannot be of dates, or of numbers

@@ -18,7 +18,7 @@ FEW = 20  # different whole numbers up to which a label may be a class instead o
 
 
 class Label(NamedTuple):
-    """How a raw column becomes a label.
+    """A raw column as a label.
 
     Attributes
     ----------

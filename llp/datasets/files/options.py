@@ -14,7 +14,7 @@ DatePart = Literal["year", "month", "day", "weekday", "hour"]
 
 
 class Roles(Options):
-    """What the columns are for.
+    """The roles of the columns.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Roles(Options):
 
 
 class Coding(Options):
-    """How values become codes and numbers.
+    """The coding of values as codes and numbers.
 
     Attributes
     ----------

@@ -218,7 +218,7 @@ def _bags(
         return summed.filter(pl.col("size") > 0), kind, "label_sum"
     stated = read_bags(_listed(bags), column, reading)
     if kind is None:
-        found = "binary" if noisy else stated.label_kind  # noise is told of labels of 0 and 1 alone
+        found = "binary" if noisy else stated.label_kind  # noise can be stated of labels of 0 and 1 alone
         kind = found if roles.label_kind == "auto" else roles.label_kind
         percent = "; percentages of 0 and 1 have to be divided by 100" if stated.may_be_percentages else ""
         log.info("the labels are taken as %s; label_kind=binary or real says otherwise%s", kind, percent)

@@ -1,4 +1,4 @@
-"""How the rows of own files become codes, numbers and labels: kept with the table, and used again for new rows."""
+"""The recipe of own files' rows: kept with the table, and used again for new rows."""
 
 import json
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Recipe:
         return table_columns(self.features, self.vocabularies)
 
     def coder(self) -> RowCoder:
-        """What codes raw rows, and remembers the codes of their values."""
+        """A coder of raw rows that remembers the codes of their values."""
         return RowCoder(self.features, self.vocabularies, self.options)
 
     def save(self, writer: TableWriter) -> None:

@@ -30,7 +30,7 @@ class RememberedCodes:
     code : callable
         Codes (m,) int32 of distinct values (m,).
     most : int
-        How many values are remembered: later ones are coded anew in each block.
+        How many values are remembered: later ones are coded again in each block.
     """
 
     def __init__(self, code: Callable[[pl.Series], NDArray[np.int32]], most: int) -> None:

@@ -144,7 +144,7 @@ def date(column: str, kind: pl.DataType, *, date_format: str) -> pl.Expr:
 
 
 def whole_format(date_format: str) -> tuple[str, str]:
-    """What a pattern without minutes, a day or a month lacks, as text to be added and as a pattern that reads it.
+    """The text that a date without minutes, a day or a month lacks, and the pattern with what reads it.
 
     >>> whole_format("%y%m%d%H"), whole_format("%Y"), whole_format("%d.%m.%Y")
     ((' 00', '%y%m%d%H %M'), (' 01 01', '%Y %d %m'), ('', '%d.%m.%Y'))

@@ -75,7 +75,7 @@ class Part:
         return frame.with_columns(label.alias(LABEL), bags.alias(BAG_NUMBERS)).filter(kept)
 
     def count(self, option: str) -> int:
-        """How many rows are kept.
+        """The number of rows that are kept.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class _Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of own files before their rows are coded.
+    """Everything that is known of own files before their rows are coded.
 
     Attributes
     ----------

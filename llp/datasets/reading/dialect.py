@@ -1,4 +1,4 @@
-"""How one text is written: its separator, its quotes, its columns in their order."""
+"""The dialect of one text: its separator, its quotes, its columns in their order."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one text is written.
+    """The way in which one text is written.
 
     Attributes
     ----------

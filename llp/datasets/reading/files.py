@@ -61,7 +61,7 @@ class Files:
     files : sequence of DataFile
         The files, in order.
     on_read : callable
-        Is told how many bytes were read from disk.
+        Is given the number of bytes that were read from disk.
     other : callable
         Given a text's first lines, says what known other file this is, or None.
     known : dict

@@ -1,4 +1,4 @@
-"""Which files an option such as raw= or files= names, and which of them are no data by their names."""
+"""The files that an option such as raw= or files= names, and those of them that are no data by their names."""
 
 import glob
 import logging

@@ -1,4 +1,4 @@
-"""How a raw file is written: its separator, and the order of its columns, from its first lines.
+"""The layout of a raw file: its separator, and the order of its columns, from its first lines.
 
 A header may name the columns in any order, in the spellings of the formats' documentation and of the copies that are
 around, and may have a column of row numbers. Names that are not known are refused: reading by position would make a
@@ -78,7 +78,7 @@ class Layout:
 
     @property
     def widths(self) -> str:
-        """How many columns a file has, in words."""
+        """The number of columns of a file, in words."""
         with_all, *fewer = self.orders
         without = "".join(f", or {n} without {' and '.join(self.label)}" for n in fewer)
         return f"{with_all} ({self.in_order}){without}"
@@ -127,7 +127,7 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
 
 
 def other_file(text: bytes, layout: Layout) -> str | None:
-    """What known other file this is, by its first line: one with fewer columns, or with a header without the label."""
+    """Name the other file that this is, by its first line: one with fewer columns, or with a header without the label."""
     line = text.partition(b"\n")[0]
     if line.lower().startswith(b"id,predicted"):
         return "an example of Kaggle's submissions"

@@ -28,7 +28,7 @@ HEX_BYTES = b"0123456789abcdef\t,\n.-"  # in a text of these alone, what polars 
 
 
 class Fit(NamedTuple):
-    """What fits in a column of numbers: in words, of a value in Python, and of a parsed column in polars."""
+    """A check of a column of numbers: in words, of a value in Python, and of a parsed column in polars."""
 
     words: str
     value: Callable[[float], bool]
@@ -161,7 +161,7 @@ def _flaw(line: bytes, dialect: Dialect) -> str | None:
 
 @lru_cache(2**16)  # columns repeat their values
 def _unfit(value: bytes, kind: Kind) -> str | None:
-    """What a value is not; None for one that fits."""
+    """The kind, in words, that a value is not of; None for one that fits."""
     if kind == "text":
         return None if b"\r" not in value and _is_utf8(value) else "text in UTF-8 without line ends"
     if kind in TEXTS:

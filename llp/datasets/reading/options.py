@@ -1,4 +1,4 @@
-"""How text files are written, as the user says it."""
+"""The options that say how text files are written."""
 
 import codecs
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ SEPARATORS = {"tab": "\t", "semicolon": ";", "pipe": "|", "comma": ",", "space":
 
 
 def _as_text(value: Any) -> Any:
-    """What YAML reads as a number or a truth value is a text here: positive=1, columns=[1,2]."""
+    """Take as a text what YAML reads as a number or a truth value: positive=1, columns=[1,2]."""
     return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | float) else value
 
 
@@ -50,7 +50,7 @@ class Options(BaseModel):
 
 
 class Reading(Options):
-    """How text files are written; Parquet, Arrow and ARFF files say it themselves.
+    """The way in which text files are written; Parquet, Arrow and ARFF files say it themselves.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 @dataclass
 class BadLines:
-    """What to do about wrong lines, and how many there were.
+    """Wrong lines: what to do about them, and how many there were.
 
     Attributes
     ----------

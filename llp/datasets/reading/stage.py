@@ -1,4 +1,4 @@
-"""What was read, in Arrow files: parsed and written in threads, in order, and read again column by column."""
+"""Records in Arrow files: parsed and written in threads, in order, and read again column by column."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

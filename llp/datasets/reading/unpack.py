@@ -31,7 +31,7 @@ UNPACK = "unpack it"
 
 
 class Content(NamedTuple):
-    """What a file holds: its name (a path, and behind a colon the name inside an archive), its bytes in pieces."""
+    """The content of a file: its name (a path, and behind a colon the name inside an archive), its bytes in pieces."""
 
     name: str
     pieces: Iterator[bytes]
@@ -46,7 +46,7 @@ class Codec(NamedTuple):
 
 
 def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
-    """What a file holds, unpacked: itself, or an archive's files one after another; each is read before the next.
+    """The contents of a file, unpacked: itself, or an archive's files one after another; each is read before the next.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _piece(file: BinaryIO) -> bytes:
 
 
 def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Content]:
-    """What is in a stream that may be compressed, or an archive, or both."""
+    """The contents of a stream that may be compressed, or an archive, or both."""
     head = b""
     while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
         head += piece
