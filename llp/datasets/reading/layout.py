@@ -127,7 +127,7 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
 
 
 def other_file(text: bytes, layout: Layout) -> str | None:
-    """Name the other file that this is, by its first line: one with fewer columns, or with a header without the label."""
+    """Name the other file that this is, by its first line: one with fewer columns, or a header without the label."""
     line = text.partition(b"\n")[0]
     if line.lower().startswith(b"id,predicted"):
         return "an example of Kaggle's submissions"

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from llp.config.own_datasets import dataset_node
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.features import Feature
+from llp.datasets.files.kinds import find_kinds
+from llp.datasets.files.options import check_files_options
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.reading import texts
 from llp.datasets.reading.dialect import Dialect, Field
@@ -23,7 +25,7 @@ from llp.datasets.reading.files import Block
 from llp.datasets.reading.records import parse
 from llp.datasets.reading.unpack import Content
 from llp.errors import InputError
-from tests.helpers.own_files import prepare_files, values_of
+from tests.helpers.own_files import default_options, prepare_files, values_of
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -198,6 +200,27 @@ def test_kinds_are_inferred_and_can_be_corrected(tmp_path):
     assert values_of(iso, recipe, "at.weekday") == [
         str(datetime.date(2024, 2, 1 + i % 9).isoweekday()) for i in range(n)
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "kind"),
+    [
+        ("2024-01-05", "2024-01-05 10:20", "date"),
+        (None, "2024-01-05T10:20:30", "date"),
+        ("2024-01-05", "soon", "categorical"),
+        ("soon", "2024-01-05", "categorical"),
+        ("5", "2.5", "numeric"),
+        (None, "5", "numeric"),
+        ("5", "007", "categorical"),
+        ("5", "many", "categorical"),
+        ("many", "5", "categorical"),
+    ],
+)
+def test_kind_is_of_all_rows_whatever_the_first_ones_are(first, later, kind):
+    lazy = pl.LazyFrame({"x": [first] * 2000 + [later] * 3000}, schema={"x": pl.String})
+    found = find_kinds(lazy, check_files_options(default_options()))[0]
+    assert (found.kind, found.missing) == (kind, 2000 if first is None else 0)
+    assert found.note == ("mostly numbers; not 'many'" if (first, later) == ("many", "5") else found.note)
 
 
 def test_date_format_that_no_column_is_written_in_is_told(tmp_path, caplog):
