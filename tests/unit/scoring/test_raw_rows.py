@@ -24,7 +24,6 @@ from llp.scoring.predict import write_scores
 from llp.scoring.raw_rows import RawRows, raw_coder
 from llp.scoring.rows import TableRows
 from llp.scoring.trained import TrainedRuns
-from tests.helpers.commands import Command
 from tests.helpers.composed import checked, run_one
 from tests.helpers.tables import make_table
 
@@ -279,13 +278,16 @@ def test_a_table_that_does_not_say_how_it_was_coded_is_told(scored, kind):
         raw_coder(table)
 
 
-def test_command_scores_raw_lines(ctr, write, tmp_path):
-    command = Command(ctr.folder / "data", ctr.folder / "outputs", tmp_path)
+def test_command_scores_raw_lines(ctr, write, tmp_path, monkeypatch, capsys, caplog):
     path = write([row[1:] for row in [*ctr.rows, ["0", "9" * 18, *ctr.rows[0][2:]]]])
-    done = command(f"run={ctr.run}", f"files={path}", "out=s.parquet", module="llp.predict")
-    assert done.returncode == 0, done.stderr
-    assert "s.parquet: 2,501 rows" in done.stdout
-    assert "1 number(s) lie below or above" in done.stdout + done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("llp.command.outlive_readers", lambda: None)
+    given = (f"run={ctr.run}", f"files={path}", "out=s.parquet", f"data_dir={ctr.folder / 'data'}")
+    monkeypatch.setattr("sys.argv", ["predict", *given])
+    predict.main()
+    printed = "".join(capsys.readouterr())
+    assert "s.parquet: 2,501 rows" in printed
+    assert "1 number(s) lie below or above" in printed + caplog.text
     assert pl.read_parquet(tmp_path / "s.parquet")[:-1].equals(ctr.of_table)
 
 
