@@ -1,7 +1,7 @@
 """Measures of a method: of an epoch, on what the protocol selects by, and of its final weights, on the test rows."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import lightning as L
@@ -40,13 +40,7 @@ class EpochMeasures(Callback):
         self._labels: list[Tensor] = []
 
     def on_validation_batch_end(
-        self,
-        trainer: L.Trainer,
-        pl_module: L.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, *args: Any
     ) -> None:
         """Collect scores and labels of test rows, or losses of held-out bags (or instances)."""
         assert isinstance(pl_module, LLPMethod)
@@ -110,16 +104,11 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
 @torch.inference_mode()
 def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[NDArray[np.float64], ...]:
     """Label sum, predicted sum, its variance if labels are drawn from the predictions, and size of bags: (K,) each."""
-    method.eval()
     found = []
-    batches: Iterable[Any] = data.bag_dataloader(bags)
-    for batch in batches:
-        signals.exit_if_received()
-        raw = method.score(batch.categorical.to(method.device), batch.numeric.to(method.device))
+    for batch, raw in _scored(method, data.bag_dataloader(bags)):
         h, segment = method.predict(raw).double(), batch.segment.to(method.device)
         sums = [segment_sum(values, segment, len(batch.size)).cpu() for values in (h, h * (1 - h))]
         found.append(torch.stack([batch.label_sum.double().cpu(), *sums, batch.size.double().cpu()]))
-    method.train()
     return tuple(torch.cat(found, dim=1).numpy())
 
 
@@ -132,27 +121,30 @@ def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Ten
     FloatingPointError
         A score is not finite.
     """
-    device = method.device
-    method.eval()
     scores, labels = [], []
-    batches: Iterable[Any] = data.test_dataloader()
-    with signals.deferred():
-        for batch in batches:
-            signals.exit_if_received()
-            raw = method.score(batch.categorical.to(device), batch.numeric.to(device))
-            scores.append(method.log_odds(raw).float())
-            labels.append(batch.label.to(device))
-    method.train()
+    for batch, raw in _scored(method, data.test_dataloader()):
+        scores.append(method.log_odds(raw).float())
+        labels.append(batch.label.to(method.device))
     return finite(torch.cat(scores)), torch.cat(labels)
 
 
+def _scored(method: LLPMethod, batches: Iterable[Any]) -> Iterator[tuple[Any, Tensor]]:
+    """Batches with the raw scores (n,) of their instances; a signal ends the process between two of them."""
+    method.eval()
+    with signals.deferred():
+        for batch in batches:
+            signals.exit_if_received()
+            yield batch, method.score(batch.categorical.to(method.device), batch.numeric.to(method.device))
+    method.train()
+
+
 def finite(scores: Tensor) -> Tensor:
-    """Give the scores of test rows back.
+    """Give the scores of test rows back, unless one of them is not finite.
 
     Raises
     ------
     FloatingPointError
-        One of them is not finite.
+        One of them is not.
     """
     if not all_finite(scores):
         raise FloatingPointError("the scores of the test rows are not finite")
