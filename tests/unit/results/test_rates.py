@@ -88,11 +88,11 @@ def test_methods_of_other_rates_share_a_row(outputs):
 
 
 def test_report_shows_the_chosen_rates_runs_alone(outputs, capsys):
-    report(outputs, learning_rate="held_out", figures=["cost"], tables=["scores"])
+    report(outputs, learning_rate="held_out", figures=[], tables=["scores"])
     printed = capsys.readouterr().out
     assert "learning rate 0.001, of 2, by the held-out loss: upm on flights, random_64 (0.55 over 1 run)" in printed
     assert "0.70" not in printed
-    report(outputs, learning_rate="held_out", method=["dllp_mse"], figures=["cost"], tables=["scores"])
+    report(outputs, learning_rate="held_out", method=["dllp_mse"], figures=[], tables=["scores"])
     assert "learning rates: none to choose among" in capsys.readouterr().out
 
 

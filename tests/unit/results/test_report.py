@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ import pytest
 from rich.console import Console
 
 from llp.errors import InputError
+from llp.results import contents
 from llp.results.figures.scores import limits_of
 from llp.results.output import ReportFiles
 from llp.results.table import Table, as_markdown, show
@@ -30,9 +32,10 @@ from tests.helpers.records import record, run_folder, stage, write_folds, write_
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
 
 
-def shown(outputs_dir: Path, width: int = 400, **filters: list[str]) -> tuple[ReportFiles, str]:
+def shown(outputs_dir: Path, figures: Sequence[str] = (), **filters: list[str]) -> tuple[ReportFiles, str]:
+    """A report with few figures, which take their time."""
     text = io.StringIO()
-    files = report(outputs_dir, console=Console(file=text, width=width), **filters)
+    files = report(outputs_dir, console=Console(file=text, width=400), figures=figures, **filters)
     return files, text.getvalue()
 
 
@@ -107,7 +110,7 @@ def test_methods_compete_on_the_same_folds_and_seeds(tmp_path: Path) -> None:
 def test_nan_runs_are_counted_and_left_out_of_the_mean(tmp_path: Path) -> None:
     write_folds(tmp_path, [0.6, 0.7, float("nan"), 0.6, 0.7])
     write_folds(tmp_path, [float("nan")] * 5, method="dsq")
-    files, text = shown(tmp_path)
+    files, text = shown(tmp_path, ["scores"])
     table = texts(scores(contents_of(tmp_path).cells))
     assert table["month_dest", "dllp_bce"] == "0.6500 ± 0.0577 (1 of 5 NaN)"
     assert table["month_dest", "dsq"] == "NaN (5 of 5 NaN)"
@@ -199,7 +202,7 @@ def test_rows_are_in_natural_order_by_kind(tmp_path: Path) -> None:
 def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> None:
     write_folds(tmp_path, FIVE, config_hash="paper")
     write_folds(tmp_path, FIVE, protocol="holdout", config_hash="holdout")
-    files, _ = shown(tmp_path)
+    files, _ = shown(tmp_path, ["scores"])
     paper, holdout = (
         scores(part) for part in contents_of(tmp_path).cells.sort("protocol", descending=True).partition_by("protocol")
     )
@@ -230,7 +233,7 @@ def test_markdown_shows_tables_figures_and_failures(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "error.json").write_text(json.dumps({"error": "no [bags] left", "type": "InputError", "traceback": ""}))
     (tmp_path / "result.json").write_text("{}")
-    files, text = shown(tmp_path)
+    files, text = shown(tmp_path, ["scores"])
     page = files.markdown.read_text()
     assert "| month_dest | **0.6240 ± 0.0230** | 0.5000 ± 0.0000 |" in page
     for said in ("Runs: 10 finished, 1 failed", "upm fold=0 seed=0", "InputError: no [bags] left", "left out: "):
@@ -270,7 +273,7 @@ def test_an_unknown_name_is_told_which_there_are(tmp_path: Path) -> None:
 def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no such folder; train some runs: python -m llp\.train -m dataset="):
         report(tmp_path / "none")
-    alone = report(tmp_path / "none", dataset=["criteo_sscl"], console=Console(quiet=True))
+    alone, _ = shown(tmp_path / "none", dataset=["criteo_sscl"])
     assert {path.name.split("_published")[0] for path in alone.tables if "published" in path.name} == {"criteo_sscl"}
     folder = run_folder(tmp_path, record("auc", 0.5))
     folder.mkdir(parents=True)
@@ -322,10 +325,10 @@ def test_a_value_far_off_does_not_squeeze_the_others(tmp_path: Path) -> None:
 
 def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
     write_folds(tmp_path, FIVE)
-    files, _ = shown(tmp_path)
+    files, _ = shown(tmp_path, list(contents.SCORE_FIGURES))
     paths = [files.markdown, files.results, *files.tables, *files.figures]
     before = [path.read_bytes() for path in paths]
-    shown(tmp_path)
+    shown(tmp_path, list(contents.SCORE_FIGURES))
     assert [path.read_bytes() for path in paths] == before
 
 

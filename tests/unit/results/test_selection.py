@@ -75,7 +75,7 @@ def test_lost_auc_of_a_curve(curve, expected):
 
 def test_report_shows_the_table(tmp_path, capsys):
     write(tmp_path, 0, {"test_auc": AUC, "held_out_loss": BAG_LOSS})
-    report(tmp_path, tables=["selection"], figures=["cost"])
+    report(tmp_path, tables=["selection"], figures=[])
     assert "0 of 1 (0.0500)" in capsys.readouterr().out
 
 
