@@ -40,7 +40,7 @@ class Watch(Callback):
         assert isinstance(pl_module, LLPMethod)
         if pl_module.steps_taken - self._checked_at >= STEPS_BETWEEN_CHECKS:
             self._checked_at = pl_module.steps_taken
-            _require_finite_loss(pl_module)
+            require_finite(pl_module, weights=False)
         signals.exit_if_received()
 
     def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
@@ -61,24 +61,20 @@ class Watch(Callback):
         require_finite(pl_module)
 
 
-def require_finite(method: LLPMethod) -> None:
-    """Check the epoch's loss and the weights.
+def require_finite(method: LLPMethod, *, weights: bool = True) -> None:
+    """Check the epoch's loss and, where they are asked for, the weights.
 
     Raises
     ------
     FloatingPointError
         One of them is not finite.
     """
-    _require_finite_loss(method)
-    for name, weight in method.model.named_parameters():
-        if not all_finite(weight):
-            raise FloatingPointError(f"the weights {name} are not finite")
-
-
-def _require_finite_loss(method: LLPMethod) -> None:
     loss = float(method.epoch_means.sums[0, 0])
     if not math.isfinite(loss):
         raise FloatingPointError(f"the train loss is {loss}")
+    for name, weight in method.model.named_parameters() if weights else ():
+        if not all_finite(weight):
+            raise FloatingPointError(f"the weights {name} are not finite")
 
 
 @contextmanager
