@@ -31,6 +31,7 @@ STYLE: dict[Any, Any] = {  # matplotlib types each key
     "svg.hashsalt": "llp",
 }
 DPI = 150
+MOST_NAMES = 60  # of more things than that none is named: nobody could read them
 
 
 def new_figure(width: float, height: float) -> "Figure":

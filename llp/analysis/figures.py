@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import COLOURS, GREY, STYLE, in_space, log_scale, new_figure, new_panels, save_figure
+from llp.analysis.drawing import (
+    COLOURS,
+    GREY,
+    MOST_NAMES,
+    STYLE,
+    in_space,
+    log_scale,
+    new_figure,
+    new_panels,
+    save_figure,
+)
 from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
@@ -32,7 +42,6 @@ ORDER = {  # the measure in whose rising order the clusters' colours stand
     "cluster_separation": "inter_intra_ratio",
 }
 SCATTERED = ("mean_bag_size", "std_label_proportion", "inter_intra_ratio")
-MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
 
 
 def draw(name: str, rows: pl.DataFrame, dataset: str) -> "Figure | None":

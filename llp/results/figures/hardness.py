@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import in_space, name_lines, new_figure
+from llp.analysis.drawing import MOST_NAMES, in_space, name_lines, new_figure
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
 from llp.results.figures.runs import direction, looks_of
 from llp.results.formats import heading
@@ -13,8 +13,6 @@ from llp.results.formats import heading
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_MOST_NAMES = 60  # more datasets than that go unnamed: nobody could read them
 
 
 def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | None":
@@ -58,7 +56,7 @@ def _name_outliers(axes: "Axes", joined: pl.DataFrame, place: dict[str, int], tr
 
 
 def _name_datasets(axes: "Axes", keys: pl.DataFrame, measure: str) -> None:
-    if len(keys) > _MOST_NAMES:
+    if len(keys) > MOST_NAMES:
         axes.set_xlabel(f"{len(keys)} bag datasets, rising {HARDNESS[measure]}")
         return
     names = [f"{key}  {value:,.4g}" for key, value in keys.iter_rows()]
@@ -82,7 +80,7 @@ def scatter(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | Non
         axes = figure.add_subplot(2, 2, panel)
         axes.set(xlabel=titles[x], ylabel=titles[y])
         _points(axes, joined, look, values[x], values[y])
-        if len(joined) <= _MOST_NAMES:
+        if len(joined) <= MOST_NAMES:
             for key, *at in zip(joined["grouping_key"], values[x], values[y], strict=True):
                 axes.annotate(key, (at[0], at[1]), (3, 3), textcoords="offset points", fontsize=5.5, color="#555555")
     axes = figure.add_subplot(2, 2, 4, projection="3d")

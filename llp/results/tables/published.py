@@ -13,13 +13,9 @@ import polars as pl
 from llp.results import published
 from llp.results.bag_measures import HARDNESS
 from llp.results.table import MISSING, Cell, Table
-from llp.results.tables.bag_datasets import LARGE_BAG_SKEW
+from llp.results.tables.bag_datasets import LARGE_BAG_SKEW, SKEW
 
-_MEASURE_TITLES = {
-    **HARDNESS,
-    "percent_in_large_skewed_0.1": "ε = 0.1",
-    "percent_in_large_skewed_0.05": "ε = 0.05",
-}
+_MEASURE_TITLES = HARDNESS | {name: title for name, (title, _) in SKEW.items()}
 
 
 def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:

@@ -2,12 +2,11 @@
 
 import polars as pl
 
-from llp.results.bag_measures import HARDNESS, against_hardness, trends
+from llp.results.bag_measures import FAR, HARDNESS, against_hardness, trends
 from llp.results.formats import BAG_KINDS, columns_of, decimals_of, heading
 from llp.results.table import MISSING, Cell, Table
+from llp.results.tables.bag_datasets import CLUSTERS
 from llp.results.tables.scores import on_several_keys
-
-_CLUSTERS = ("cluster_tail", "cluster_label_variation", "cluster_separation")
 
 
 def wins(cells: pl.DataFrame) -> Table | None:
@@ -56,7 +55,7 @@ def best_and_worst(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table 
 def _clusters(analysis: pl.DataFrame | None) -> dict[str, str]:
     if analysis is None:
         return {}
-    named = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *_CLUSTERS)
+    named = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *CLUSTERS)
     return {key: "; ".join(name or MISSING for name in names) for key, *names in named.iter_rows()}
 
 
@@ -80,6 +79,6 @@ def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table 
     columns = ["measure, method", "Spearman", "better than the trend", "worse than the trend"]
     notes = [
         "Trend: Theil's and Sen's line over the feature bag datasets in rising order of the measure. Apart: more than "
-        "2.5 robust standard deviations off it."
+        f"{FAR} robust standard deviations off it."
     ]
     return Table(f"{heading(cells)}: trends with hardness, and outliers", columns, rows, notes)
