@@ -1,6 +1,7 @@
 """Hydra's sweeper of this project for Optuna: it searches for the options with the lowest held-out loss."""
 
 import logging
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,7 +126,7 @@ class OptunaSweeper(Sweeper):
 
         from llp.config.points import Multirun
         from llp.runs.grid import points_to_launch
-        from llp.runs.search import mean_value, written_params
+        from llp.runs.search import written_params
 
         values: dict[int, list[float]] = {trial.number: [] for trial in trials}
         alive = list(trials)
@@ -136,8 +137,8 @@ class OptunaSweeper(Sweeper):
             jobs = self._launcher.launch(points, initial_job_idx=len(self._ended)) if points else []
             self._ended += zip(points, jobs, strict=True)
             for trial, job in zip(list(alive), jobs, strict=True):
-                value = mean_value([job.return_value]) if job.status == JobStatus.COMPLETED else None
-                if value is None:
+                value = job.return_value if job.status == JobStatus.COMPLETED else None
+                if not (isinstance(value, float) and math.isfinite(value)):
                     trial.set_user_attr("failed", " ".join(search.repeats[repeat]))
                     study.tell(trial, state=TrialState.FAIL)
                     alive.remove(trial)

@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -106,7 +105,8 @@ def _distribution(override: Override) -> "BaseDistribution":
     log = "log" in getattr(sweep, "tags", ())
     try:
         if isinstance(sweep, IntervalSweep):
-            low, high = _ends(sweep)
+            low: Any = sweep.start
+            high: Any = sweep.end
             whole = isinstance(low, int) and isinstance(high, int)
             return IntDistribution(low, high, log=log) if whole else FloatDistribution(low, high, log=log)
         steps: Any = sweep.range() if isinstance(sweep, RangeSweep) else None
@@ -117,13 +117,3 @@ def _distribution(override: Override) -> "BaseDistribution":
     except (ValueError, IndexError) as error:
         raise InputError(f"Invalid {override.input_line}: {error}") from None
     raise InputError(f"Invalid {override.input_line}: expected an interval, a range or values with commas")
-
-
-def _ends(sweep: IntervalSweep) -> tuple[Any, Any]:
-    return sweep.start, sweep.end
-
-
-def mean_value(values: Sequence[Any]) -> float | None:
-    """The mean of what a trial's runs reached; None where one of them failed or is undefined."""
-    numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
-    return sum(numbers) / len(numbers) if values and len(numbers) == len(values) else None

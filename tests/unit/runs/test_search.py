@@ -1,10 +1,10 @@
-"""A search for options: its space from overrides, its trials on held-out bags, and that it goes on where it was."""
+"""A search for options: its space from overrides, its trials' runs, and its name."""
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from llp.errors import InputError
-from llp.runs.search import Search, mean_value
+from llp.runs.search import Search
 
 optuna = pytest.importorskip("optuna")
 
@@ -66,10 +66,3 @@ def test_name_tells_searches_apart():
 def test_what_cannot_be_searched_is_refused(given, told):
     with pytest.raises(InputError, match=told):
         search_of(*given.split())
-
-
-def test_a_trial_counts_by_the_mean_of_its_runs():
-    assert mean_value([1.0, 3.0]) == 2.0
-    assert mean_value([1.0, float("nan")]) is None
-    assert mean_value([1.0, None]) is None
-    assert mean_value([]) is None
