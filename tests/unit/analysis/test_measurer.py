@@ -23,6 +23,7 @@ from llp.results.table import show
 from llp.results.tables.bag_datasets import overview
 from tests.helpers.commands import TINY
 from tests.helpers.composed import check_config, open_table, run_of, run_one
+from tests.helpers.tables import make_table
 
 N = 900
 VOCAB = {"A": 6, "B": 40, "C": 300}
@@ -173,6 +174,15 @@ def test_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage)
     assert said.endswith("): the key is measured again")
     np.testing.assert_equal(list(measurer.count_all(keys)), first)
     assert len(caplog.messages) == 1
+
+
+def test_measures_are_stored_under_the_names_they_had(tmp_path):
+    """Whatever options other kinds of bags get: else every analysis is measured again."""
+    measurer = Measurer(make_table(tmp_path / "t"), tmp_path / "store", 1)
+    list(measurer.count_all(feature_keys(["a"], 1, 5, 200)))
+    list(measurer.bag_all(run_keys(["a"], [16], 0), Distances(None, "sqeuclidean", 10)))
+    names = {path.stem for path in (tmp_path / "store").rglob("*.json")}
+    assert names == {"a_8b2b4c8826df", "random_16_4aa739ec7048", "fixed_a_16_1ea3c7c2e16f"}
 
 
 def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
