@@ -24,6 +24,7 @@ ENUMERATE = (
     "tests/unit/config/test_grouping_keys.py", "tests/unit/config/test_experiments.py", "tests/end_to_end/test_docs.py",
     "tests/robustness/test_page.py", "tests/unit/runs/test_identities.py",
     "tests/unit/results/test_paper_items.py::test_every_item_names_what_the_report_makes",
+    "tests/unit/results/test_tables.py", "tests/unit/metrics/test_evaluation.py", "tests/unit/benchmarks/test_suite.py",
 )  # fmt: skip
 BY_NAME = (
     "tests/unit/methods/test_every_method.py", "tests/unit/training/test_chunks.py",

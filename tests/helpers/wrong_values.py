@@ -102,7 +102,7 @@ VALUES = [
     ("grouping_key=1_2", "Invalid grouping_key='1_2': expected key columns of dataset synthetic, which has no 1, 2 "),
     (
         "grouping_key=random_64 grouping_key.kind=x",
-        "Invalid grouping_key.kind='x': expected feature, fixed",
+        "Invalid grouping_key.kind='x': expected ",
     ),
     ("noise=laplace noise.epsilon=0", "Invalid noise.epsilon=0.0: expected a number > 0"),
     ("noise=laplace noise.delta=0.1", "Invalid noise.delta=0.1: expected 0 under noise=laplace, such as noise=gaussia"),

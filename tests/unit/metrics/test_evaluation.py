@@ -33,19 +33,20 @@ def test_binary_measures():
     }
     for name, value in expected.items():
         assert measures[name] == pytest.approx(value, rel=1e-6), name
-    assert set(measures) == {*expected, "auc_200_thresholds"}
     assert measures["auc_200_thresholds"] == pytest.approx(measures["auc"], abs=0.01)
 
 
 def test_real_measures():
     labels = RNG.normal(size=400).astype(np.float32)
-    assert all_measures(SCORES, labels, "real") == {
+    measures = all_measures(SCORES, labels, "real")
+    expected = {
         "mse": pytest.approx(metrics.mean_squared_error(labels, SCORES), rel=1e-6),
         "mae": pytest.approx(metrics.mean_absolute_error(labels, SCORES), rel=1e-6),
         "r2": pytest.approx(metrics.r2_score(labels, SCORES), rel=1e-6),
         "spearman": pytest.approx(stats.spearmanr(labels, SCORES).statistic, rel=1e-5),
         "mean_prediction_over_mean_label": pytest.approx(SCORES.mean() / labels.mean(), rel=1e-4),
     }
+    assert {name: measures[name] for name in expected} == expected
 
 
 def test_ties_share_their_rank():

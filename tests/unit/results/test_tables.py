@@ -48,15 +48,14 @@ def test_wins_count_the_marked_rows(grid):
 
 
 def test_every_kind_of_bags_has_its_wins_its_place_and_its_words(tmp_path):
-    for key in ("given", "prior_64", "random_64", "month_dest", "fixed_month_64"):
+    for kind in reversed(BAG_KINDS):
         for method, auc in (("upm", 0.7), ("dllp_bce", 0.6)):
-            write_run(tmp_path, auc, grouping_key=key, method=method)
+            write_run(tmp_path, auc, grouping_key=f"key_of_{kind}", bag_kind=kind, method=method)
     cells = contents_of(tmp_path).cells
-    keys = ["month_dest", "fixed_month_64", "random_64", "prior_64", "given"]
-    assert cells["row"].unique(maintain_order=True).to_list() == keys
+    assert cells["row"].unique(maintain_order=True).to_list() == [f"key_of_{kind}" for kind in BAG_KINDS]
     table = winners.wins(cells)
     assert table.columns == ["method", *(f"{kind} (of 1)" for kind in BAG_KINDS)]
-    assert texts(table) == {"upm": ["1"] * 5}
+    assert texts(table) == {"upm": ["1"] * len(BAG_KINDS)}
     assert {sentence.split(" of 1 dataset of ")[-1] for sentence in findings(cells, cells)} >= {
         f"{words}." for words in BAG_KINDS.values()
     }
