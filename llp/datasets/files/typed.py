@@ -1,6 +1,6 @@
 """Parquet and Arrow files: which they are, and one type for a column of all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -58,19 +58,12 @@ def common_types(files: Sequence[DataFile], ignored: Sequence[str]) -> dict[str,
 
 def _common(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     """A type that holds the values of both; None where they are of different families."""
-    families: list[Callable[[pl.DataType], bool]] = [
-        lambda kind: kind.is_numeric(),
-        lambda kind: kind in (pl.Date, pl.Datetime),
-        lambda kind: kind in (pl.String, pl.Categorical, pl.Enum),
-    ]
-    if one == other or other == pl.Null:
-        return one
-    if one == pl.Null:
-        return other
-    if not any(family(one) and family(other) for family in families):
-        return None
-    if families[2](one):
+    if one == other or pl.Null in (one, other):
+        return other if one == pl.Null else one
+    if all(kind in (pl.String, pl.Categorical, pl.Enum) for kind in (one, other)):
         return pl.String()
+    if not ((one.is_numeric() and other.is_numeric()) or all(kind in (pl.Date, pl.Datetime) for kind in (one, other))):
+        return None
     try:
         both = [pl.DataFrame(schema={"x": kind}) for kind in (one, other)]
         return pl.concat(both, how="vertical_relaxed").schema["x"]
