@@ -151,7 +151,8 @@ class GroupingKeySource(ConfigSource):
             columns = list(read_option(f"dataset/{dataset}").get("key_columns", []))
             chosen = [(), *itertools.combinations(columns, 1), *itertools.combinations(columns, 2)]
             for key in KINDS.values():
-                names.update(key.named(columns=some, bag_size=size) for some in chosen for size in BAG_SIZES)
+                of = key.integers()
+                names.update(key.named(columns=some, **dict.fromkeys(of, n)) for some in chosen for n in BAG_SIZES)
         return sorted(names)
 
 

@@ -203,7 +203,8 @@ def _line(override: Override) -> str:
 
 def _probe(name: str) -> str:
     """The name of a key of the same kind that nobody has: what a composition changes in its node shows."""
-    return KINDS[read_name(name)[0]].named(columns=("probe",), bag_size=999983)
+    kind = KINDS[read_name(name)[0]]
+    return kind.named(columns=("probe",), **dict.fromkeys(kind.integers(), 999983))
 
 
 def _n_values(override: Override) -> float:

@@ -105,9 +105,11 @@ def _interpolation_error(written: Plain, error: OmegaConfBaseException) -> Input
         known = dataset.get("key_columns") if isinstance(dataset, dict) else None
         if of_columns and key.get("columns") in (None, [], "???") and isinstance(known, list):
             return no_columns(known)
-        if key.get("bag_size") == "???":
-            short = "grouping_key.bag_size=256" if of_columns else f"grouping_key={kind.named(bag_size=256)}"
-            return InputError(f"Missing grouping_key.bag_size: expected the size of its bags, such as {short}")
+        for option in (one for one in kind.integers() if key.get(one) == "???"):
+            whole = kind.named(columns=(), **dict.fromkeys(kind.integers(), 256))
+            short = f"grouping_key.{option}=256" if of_columns else f"grouping_key={whole}"
+            what = "the size of its bags" if option == "bag_size" else "an integer"
+            return InputError(f"Missing grouping_key.{option}: expected {what}, such as {short}")
     return InputError(" ".join(str(error).split()))
 
 

@@ -73,7 +73,8 @@ def write_frame(
     coded = {name: encode_column(frame[name], rare_at_most=columns.rare_at_most) for name in columns.categories}
     binned = {name: quantile_bins(frame[name], bins=columns.bins) for name in columns.binned}
     scales = {name: _scale(frame[name]) for name in columns.numbers}
-    codes = np.stack([values for values, _ in (*coded.values(), *binned.values())], axis=1)
+    columns_of_codes = [values for values, _ in (*coded.values(), *binned.values())]
+    codes = np.array(columns_of_codes, np.int32).reshape(-1, len(label)).T
     numbers = frame.select(
         (pl.col(name).fill_null(mean) - mean) / std for name, (mean, std) in scales.items()
     ).to_numpy()

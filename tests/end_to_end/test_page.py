@@ -105,12 +105,13 @@ def test_what_has_no_number_stays_last_either_way(browser, tmp_path):
     assert orders == [["a", "c", "b"], ["c", "a", "b"]]
 
 
-def test_a_page_that_loads_itself_again_keeps_what_its_reader_chose(browser, tmp_path):
+def test_a_page_that_loads_itself_again_keeps_what_its_reader_chose(browser, tmp_path, monkeypatch):
     from selenium.webdriver.support.ui import WebDriverWait
 
+    monkeypatch.setattr("llp.report.WATCH_SECONDS", 2)
     write_run(tmp_path, 0.6)
     write_run(tmp_path, 0.7, grouping_key="random_64")
-    browser.get(report(tmp_path, figures=[], refresh_seconds=2).page.as_uri())
+    browser.get(report(tmp_path, figures=[], watch=True).page.as_uri())
     table = "flights_paper_auc-scores"
     dark = browser.execute_script("return document.documentElement.dataset.theme") == "dark"
     browser.find_element("id", "theme").click()
@@ -120,7 +121,7 @@ def test_a_page_that_loads_itself_again_keeps_what_its_reader_chose(browser, tmp
     browser.find_element("css selector", f"input[data-table='{table}']").send_keys("random")
     browser.execute_script("window.old = true")
     write_run(tmp_path, 0.8, grouping_key="random_256")
-    report(tmp_path, figures=[], refresh_seconds=2)
+    report(tmp_path, figures=[], watch=True)
     WebDriverWait(browser, 60).until(lambda found: not found.execute_script("return window.old"))
     WebDriverWait(browser, 60).until(
         lambda found: found.execute_script(

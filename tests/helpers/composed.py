@@ -33,6 +33,7 @@ def _report_config() -> ReportConfig:
 
 def report(outputs_dir: Path, console: Console | None = None, **asked: Any) -> ReportFiles:
     """The report of a folder, with some options."""
+    assert asked.keys() <= ReportConfig.model_fields.keys()  # a copy takes any name
     return llp_report.report(_report_config().model_copy(update={"outputs_dir": outputs_dir, **asked}), console)
 
 

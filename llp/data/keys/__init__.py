@@ -10,7 +10,14 @@ from llp.data.keys.prior import PriorKey
 from llp.data.keys.random import RandomKey
 
 KINDS: dict[str, type[GroupingKey]] = {
-    kind.model_fields["kind"].default: kind for kind in (FeatureKey, FixedKey, RandomKey, PriorKey, GivenKey)
+    kind.model_fields["kind"].default: kind
+    for kind in (
+        FeatureKey,
+        FixedKey,
+        RandomKey,
+        PriorKey,
+        GivenKey,
+    )
 }
 """By name, in the order of rows, columns and sentences of a report."""
 

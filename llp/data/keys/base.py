@@ -76,6 +76,11 @@ class GroupingKey(BaseModel):
         return {option: text.split("_") if option == "columns" else int(text) for option, text in said}
 
     @classmethod
+    def integers(cls) -> list[str]:
+        """The integers of its name, such as bag_size."""
+        return [option for option in re.findall(r"\{(\w+)\}", cls.pattern) if option != "columns"]
+
+    @classmethod
     def named(cls, *, columns: Columns = (), **sizes: int) -> str:
         """Name of the key with these options."""
         return cls.pattern.format(columns="_".join(columns), **sizes)

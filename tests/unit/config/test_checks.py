@@ -406,7 +406,7 @@ def test_what_cannot_be_imported_is_told_by_one_line_alone(tiny, caplog):
 def test_name_that_no_file_can_have():
     message = refused(lambda: composed("train", ["dataset=" + "a" * 3000]))
     assert message.startswith("Invalid dataset='aaa")
-    assert "aaa … (3002 characters): expected criteo_ctr, criteo_sscl, " in message
+    assert "aaa … (3002 characters): expected " in message
     assert len(message) < 600
 
 

@@ -11,6 +11,8 @@ from llp.config.grouping_keys import (
     grouping_key_node,
     read_columns,
 )
+from llp.config.points import _probe
+from llp.data.keys import KINDS, GroupingKey, read_name
 from tests.helpers.composed import grouping_key
 
 
@@ -89,3 +91,15 @@ def test_completion_lists_the_keys_of_the_shipped_datasets():
     names = GroupingKeySource("llp", "llp-keys://").list("grouping_key", ObjectType.CONFIG)
     assert {"month_dest", "C3_C11", "C7", "random_64", "random_512", "fixed_C3_C11_128"} <= set(names)
     assert "C11_C3" not in names
+
+
+def test_integers_of_a_name_may_be_called_anything(monkeypatch):
+    class StripesKey(GroupingKey):
+        pattern = "stripes_{stripes}_{width}"
+        stripes: int
+        width: int
+
+    monkeypatch.setitem(KINDS, "stripes", StripesKey)
+    assert read_name("stripes_3_16") == ("stripes", {"stripes": 3, "width": 16})
+    assert _probe("stripes_3_16") == "stripes_999983_999983"
+    assert "stripes_64_64" in GroupingKeySource("llp", "llp-keys://").list("grouping_key", ObjectType.CONFIG)

@@ -25,6 +25,7 @@ def key_of(kind, columns=("a", "c"), bag_size=16, low=5, high=40, seed=0):
     given = {"columns": columns, "bag_size": bag_size, "seed": seed}
     given |= {"low_thresh": low, "high_thresh": high, "column": "x0"}
     options = OmegaConf.to_container(read_option(f"grouping_key/{kind}"))
+    given |= dict.fromkeys(set(KINDS[kind].integers()) - set(given), bag_size)
     return KINDS[kind](**{name: given.get(name, value) for name, value in options.items()})
 
 
