@@ -24,10 +24,12 @@ _NOT_RUNS = frozenset({"checkpoints", "wandb"})
 Config = dict[str, str]
 
 
-def _setting(record: RunRecord, group: str, name: str, before: Any) -> Any:
-    """A setting of a run; `before` in records of before there was one."""
+def _setting(record: RunRecord, group: str, name: str, before: float | str) -> float | str:
+    """A setting of a run, of the type of `before`: that in records of before there was one, or with anything else."""
     options: Any = record.config.get(group)
-    return options.get(name, before) if isinstance(options, dict) else before
+    value: Any = options.get(name) if isinstance(options, dict) else None
+    fits = (str,) if isinstance(before, str) else (int, float)
+    return value if type(value) in fits else before
 
 
 # the columns of `Collected.runs` that every run has, and what they are of its record

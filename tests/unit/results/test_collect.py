@@ -51,6 +51,14 @@ def test_stages_before_the_last_are_counted_apart(tmp_path: Path) -> None:
     assert (row["first_stage_epochs"], row["epochs"]) == (4, 7)
 
 
+@pytest.mark.parametrize("value", [None, [], {}, True, "x"])
+def test_a_setting_that_is_none_counts_as_of_before_there_was_one(tmp_path: Path, value: Any) -> None:
+    start = [] if value == "x" else value
+    write_run(tmp_path, 0.6, config={"trainer": {"evaluate_every": value}, "protocol": {"start": start}})
+    row = collect(tmp_path).runs.row(0, named=True)
+    assert (row["evaluate_every"], row["start"]) == (1.0, "authors")
+
+
 def test_an_undefined_metric_is_null(tmp_path: Path) -> None:
     folder = write_run(tmp_path, float("nan"))
     assert "NaN" not in (folder / "result.json").read_text()
