@@ -19,7 +19,7 @@ from llp.runs.book import RunState, read_asked
 from llp.runs.grid import asked_points, crowding, points_to_launch
 from llp.runs.point import Point
 from tests.helpers.commands import TINY
-from tests.helpers.composed import run_one
+from tests.helpers.composed import open_table, run_one
 
 
 @pytest.fixture
@@ -135,7 +135,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("given", WRONG)
-def test_no_point_is_launched_where_one_cannot_run(launched, tmp_path, given):
+def test_no_point_is_launched_where_one_cannot_run(launched, tiny, tmp_path, given):
+    open_table(tiny())  # what a model takes is checked where there is a table
     with pytest.raises(InputError) as error:
         launched(*given.split())
     assert re.search(WRONG[given], str(error.value)), error.value
@@ -144,7 +145,7 @@ def test_no_point_is_launched_where_one_cannot_run(launched, tmp_path, given):
 
 
 def test_point_without_a_table_leaves_the_others(launched):
-    launched("dataset=synthetic,criteo_ctr", "method=dllp_bce", tiny=["grouping_key=random_64"])
+    assert len(launched("dataset=synthetic,criteo_ctr", "method=dllp_bce", tiny=["grouping_key=random_64"])) == 2
 
 
 def test_points_that_a_grid_asks_for_are_known_with_their_places_and_records(tiny, tmp_path, data_dir):
