@@ -1,18 +1,31 @@
 """Learning from label proportions on tabular data: data, bags, methods, grids, reports."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llp.api import (
+        BagKFold,
+        BagShuffleSplit,
+        LLPClassifier,
+        LLPRegressor,
+        bag_log_loss,
+        bag_log_loss_scorer,
+        bag_mse,
+        bag_mse_scorer,
+        unbiased_risk_scorer,
+    )  # fmt: skip
 
 __version__ = "0.1.0"
 
-API = (
+__all__ = [
     "BagKFold", "BagShuffleSplit", "LLPClassifier", "LLPRegressor", "bag_log_loss", "bag_log_loss_scorer", "bag_mse",
     "bag_mse_scorer", "unbiased_risk_scorer",
-)  # fmt: skip
-"""Names of `llp.api` that the package has too; they are imported when they are asked for, which takes seconds."""
+]  # fmt: skip
+"""Names of `llp.api`; they are imported when they are asked for, which takes seconds."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in API:
+    if name in __all__:
         from llp import api
 
         return getattr(api, name)
@@ -20,4 +33,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *API])
+    return sorted([*globals(), *__all__])

@@ -28,7 +28,7 @@ def test_configuration_and_published_numbers_are_inside(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     shipped = {f"llp/conf/{path.relative_to(CONF_DIR)}" for path in CONF_DIR.rglob("*.yaml")}
     tables = {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "llp").rglob("*.csv")}
-    assert shipped | tables <= names
+    assert shipped | tables | {"llp/py.typed"} <= names
     assert tables
     assert not [name for name in names if name.startswith(("tests", "outputs", "data", "conf", "benchmarks"))]
 

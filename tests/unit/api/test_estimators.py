@@ -322,7 +322,9 @@ def test_a_training_leaves_the_process_as_it_was(frame):
 
 
 def test_the_package_is_light_until_an_estimator_is_asked_for():
-    script = "import sys, llp; assert not {'torch', 'sklearn', 'polars'} & set(sys.modules); print(sorted(llp.API)[2])"
+    script = (
+        "import sys, llp; assert not {'torch', 'sklearn', 'polars'} & set(sys.modules); print(sorted(llp.__all__)[2])"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=CONF_DIR.parent)
     assert (done.stdout, done.stderr) == ("LLPClassifier\n", "")
 

@@ -1,0 +1,45 @@
+"""What CONTRIBUTING.md calls public is there, and the pages import nothing else."""
+
+import ast
+import importlib
+import re
+
+import pytest
+
+import llp
+import llp.api
+from tests.helpers.pages import CHECKOUT, PAGES, blocks_of
+
+pytestmark = pytest.mark.skipif(not (CHECKOUT / "CONTRIBUTING.md").is_file(), reason="needs the checkout")
+
+
+@pytest.fixture(scope="module")
+def public():
+    """Names of each public module."""
+    section = (CHECKOUT / "CONTRIBUTING.md").read_text().split("\n## What is public\n")[1]
+    rows = re.findall(r"^\| `(llp\.[\w.]+)`.*? \| (.+) \|$", section, re.M)
+    assert len(rows) > 20
+    return {module: re.findall(r"`(\w+)`", names) for module, names in rows}
+
+
+def test_public_names_can_be_imported_and_are_documented(public):
+    for module, names in public.items():
+        home = importlib.import_module(module)
+        assert set(names) <= set(getattr(home, "__all__", names)), module
+        for name in names:
+            assert getattr(home, name).__doc__, f"{module}.{name}"
+
+
+def test_the_package_offers_what_is_listed(public):
+    assert sorted(public["llp.api"]) == sorted(llp.api.__all__) == sorted(llp.__all__)
+    assert all(getattr(llp, name) is getattr(llp.api, name) for name in llp.__all__)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_import_public_names_only(page, public):
+    for block in blocks_of(page):
+        if block.language == "python":
+            for node in ast.walk(ast.parse(block.text)):
+                if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "llp":
+                    known = public["llp.api"] if node.module == "llp" else public.get(node.module, [])
+                    assert {alias.name for alias in node.names} <= set(known), f"{page}: {node.module}"
