@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llp.api.bags import BagLabels, bag_labels
-from llp.api.frames import as_frame
+from llp.api.frames import as_frame, as_reports
 from llp.data.label_sums import check_sums
 from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
@@ -90,6 +90,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         bags: Any = None,
         proportions: Any = None,
         bag_sizes: Any = None,
+        reports: Any = None,
         **unknown: Any,
     ) -> Self:
         """Train on bags.
@@ -111,6 +112,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             where `epsilon` tells the noise.
         bag_sizes : as `proportions`, optional
             Stated sizes, which are checked.
+        reports : mapping, optional
+            Label sums over the cells of several queries, in place of all the above: by a column or a tuple of columns
+            of X a data frame that has them, `label_sum`, perhaps `count`, and where the sums are noisy `noise_sd` or
+            `noise_scale` (of Laplace noise). A cell that is not there is not published. For `cell_glm`.
 
         Raises
         ------
@@ -119,6 +124,9 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         """
         name = type(self).__name__
         _refuse(unknown, name)
+        if reports is not None:
+            self._train_on_reports(X, reports, others=[y, bags, proportions, bag_sizes])
+            return self
         if y is None and proportions is None:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None; or give bags= and "
@@ -132,15 +140,39 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         """The labels of instances as numbers (n,), checked; None where there are none."""
 
     def _train(self, X: Any, y: NDArray[np.float64] | None, bags: Any, proportions: Any, bag_sizes: Any) -> None:
-        from llp.api.training import Sample, files_options, train
+        from llp.api.training import Sample
 
         frame = as_frame(X)
         validate_data(self, X, skip_check_array=True)
         labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
-        sample = Sample(frame, labels, y, self._label_kind, self._facts(labels))
-        coding = {"rare_threshold": self.rare_threshold, "numeric_as": self.numeric_as}
+        self._train_on(Sample(frame, labels, y, self._label_kind, self._facts(labels)), self.categorical)
+
+    def _train_on_reports(self, X: Any, reports: Any, others: list[Any]) -> None:
+        from llp.api.training import Sample
+
+        if any(one is not None for one in others):
+            raise InputError(
+                "reports= holds all label sums; expected no y=, bags=, proportions= or bag_sizes= beside it"
+            )
+        if self.epsilon is not None:
+            raise invalid("epsilon", self.epsilon, "None, as a report states its noise in noise_sd or noise_scale")
+        frame, tables = as_frame(X), as_reports(reports)
+        validate_data(self, X, skip_check_array=True)
+        columns = {name for query in tables for name in query}
+        if unknown := sorted(columns - {*frame.columns}):
+            known = ", ".join(frame.columns)
+            raise InputError(f"Invalid reports: {unknown[0]!r} is no column of X; expected some of {known}")
+        self._train_on(Sample(frame, tables, None, self._label_kind, {}), [*{*self.categorical} | columns])
+
+    def _train_on(self, sample: Any, categorical: Sequence[str]) -> None:
+        from llp.api.training import files_options, train
+
+        frame, rare = sample.frame, self.rare_threshold
+        if rare is None and not isinstance(sample.labels, BagLabels):
+            rare = 0  # a report says which values have cells
+        coding = {"rare_threshold": rare, "numeric_as": self.numeric_as}
         try:
-            options = files_options(coding, self.categorical)
+            options = files_options(coding, categorical)
             trained = train(sample, options, self._overrides(), verbose=self.verbose)
         except InputError as error:
             raise InputError(_by_parameter(str(error))) from None

@@ -1,5 +1,6 @@
 """Tables of instances in any common form as polars frames."""
 
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from numbers import Integral, Real
@@ -90,3 +91,21 @@ def is_missing(value: Any) -> bool:
     return (
         value is None or type(differs).__name__ == "NAType" or (isinstance(differs, bool | np.bool_) and bool(differs))
     )
+
+
+def as_reports(reports: Any) -> dict[tuple[str, ...], pl.DataFrame]:
+    """Give a mapping of queries to tables as one of tuples of columns to polars frames.
+
+    Raises
+    ------
+    InputError
+        It is no such mapping, or empty.
+    """
+    if not isinstance(reports, Mapping) or not reports:
+        example = "reports={('month', 'carrier'): frame, 'month': another}"
+        raise InputError(f"Invalid reports: it is a {type(reports).__name__}; expected a mapping such as {example}")
+    found: dict[tuple[str, ...], pl.DataFrame] = {}
+    for query, table in reports.items():
+        columns = (query,) if isinstance(query, str) else tuple(map(str, query))
+        found[columns] = as_frame(table, least_rows=1)
+    return found

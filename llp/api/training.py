@@ -29,6 +29,7 @@ from llp.datasets.files.kinds import check_names, find_kinds
 from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.datasets.files.read import normalised
 from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.reports import publish
 from llp.methods.base import LLPMethod
 from llp.runs.identity import Run
 from llp.runs.load import load_method
@@ -54,8 +55,8 @@ class Sample(NamedTuple):
     ----------
     frame : pl.DataFrame
         The n instances' features.
-    labels : BagLabels
-        Their bags.
+    labels : BagLabels or Mapping
+        Their bags; or, by its columns, the table of each query of a report.
     y : ndarray or None
         (n,) labels of the instances, where they are known: only the methods that are meant to see them do.
     label_kind : {'binary', 'real'}
@@ -65,7 +66,7 @@ class Sample(NamedTuple):
     """
 
     frame: pl.DataFrame
-    labels: BagLabels
+    labels: BagLabels | Mapping[tuple[str, ...], pl.DataFrame]
     y: NDArray[np.float64] | None
     label_kind: LabelKind
     facts: Mapping[str, float]
@@ -122,18 +123,22 @@ def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
     recipe = Recipe(options, None, features, vocabularies)
     with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
         coder = recipe.coder()
+        coded = []
         for start in range(0, frame.height, CHUNK_ROWS):
             codes, numbers, _ = coder.encode(frame.slice(start, CHUNK_ROWS))
             label = np.full(codes.shape[1], np.nan) if y is None else y[start : start + CHUNK_ROWS]
+            coded.append(codes.T)
             writer.write(start, codes.T, numbers, label)
         recipe.save(writer)
-        ids = [str(number) for number in range(len(labels.size))]
-        bags = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum})
-        write_given_bags(writer.temporary, labels.number, bags, row=labels.instance)
+        if isinstance(labels, BagLabels):
+            ids = [str(number) for number in range(len(labels.size))]
+            bags, row = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum}), labels.instance
+            number = labels.number
+        else:
+            bags, number, row = publish(recipe, np.concatenate(coded), labels, binary=label_kind == "binary")
+        write_given_bags(writer.temporary, number, bags, row=row)
         made_by = {"_target_": "llp.api.training.train"}
-        writer.finish(
-            made_by=made_by, source={}, facts=dict(facts), given_bags=len(labels.size), aggregates_only=y is None
-        )
+        writer.finish(made_by=made_by, source={}, facts=dict(facts), given_bags=len(bags), aggregates_only=y is None)
     return recipe
 
 

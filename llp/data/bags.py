@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from llp.data.cells import Cells
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
@@ -24,19 +25,25 @@ class Bags:
     Attributes
     ----------
     rows : ndarray
-        int64 row numbers, bag after bag; each row at most once, but in given bags that overlap.
+        int64 row numbers, bag after bag; each row at most once, but in given bags that overlap and in a report.
     offsets : ndarray
         int64 (K + 1): bag b holds `rows[offsets[b]:offsets[b + 1]]`.
     label_sum : ndarray
         float64 (K): sum of the labels of each bag.
     number : ndarray or None
-        int64 (K): which of the table's given bags each of them is; None for bags that a key makes.
+        int64 (K): which of the table's given bags, or of a report's cells, each of them is; None for others.
+    noise_variance : ndarray or None
+        float64 (K): of the noise in each sum, where it is known.
+    cells : Cells or None
+        Of feature bags and a report: which cell each bag is, in the same order.
     """
 
     rows: Rows
     offsets: NDArray[np.int64]
     label_sum: NDArray[np.float64]
     number: NDArray[np.int64] | None = None
+    noise_variance: NDArray[np.float64] | None = None
+    cells: Cells | None = None
 
     def __len__(self) -> int:
         return len(self.label_sum)
@@ -55,11 +62,11 @@ class Bags:
     def select(self, bags: NDArray[np.int64]) -> "Bags":
         """Only the given bags, in the given order."""
         sizes = self.sizes[bags]
-        rows, number = (
-            self.rows[positions_of(self.offsets[bags], sizes)],
-            None if self.number is None else self.number[bags],
-        )
-        return Bags(rows, _offsets(sizes), self.label_sum[bags], number)
+        rows = self.rows[positions_of(self.offsets[bags], sizes)]
+        number = None if self.number is None else self.number[bags]
+        variance = None if self.noise_variance is None else self.noise_variance[bags]
+        cells = None if self.cells is None else self.cells.select(bags)
+        return Bags(rows, _offsets(sizes), self.label_sum[bags], number, variance, cells)
 
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

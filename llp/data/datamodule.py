@@ -141,7 +141,8 @@ class LLPDataModule(L.LightningDataModule):
         train = fold_bags.train
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
         self.bags_overlap = overlap(in_rows)
-        kept, held = split_bags(in_rows, held_out.share, batching.seed)
+        report = train.cells is not None and self.bags_overlap  # each of its cells shares rows with cells of each query
+        kept, held = split_bags(in_rows, 0.0 if report else held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
         self.n_left_out_bags = fold_bags.n_left_out + len(train) - len(kept) - len(held)
         binary = table.label_kind == "binary"
@@ -150,8 +151,9 @@ class LLPDataModule(L.LightningDataModule):
             expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
             raise invalid("protocol.held_out", held_out.share, expected, *([0.1] if held_out.share > 0.1 else []))
         # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
-        self.held_out_bags_measure = not len(self.test_rows) and fold_bags.test_bags is None
-        of_bags = self.held_out_bags if fold_bags.test_bags is None else fold_bags.test_bags
+        self.held_out_bags_measure = not report and not len(self.test_rows) and fold_bags.test_bags is None
+        measuring = self.train_bags if report else self.held_out_bags
+        of_bags = measuring if fold_bags.test_bags is None else fold_bags.test_bags
         self.test_bags = None if len(self.test_rows) else of_bags
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(self.source.label[self.test_rows]).all()):
             raise InputError(f"The table {table.folder} holds a label that is not a finite number: prepare it again")
@@ -163,6 +165,17 @@ class LLPDataModule(L.LightningDataModule):
         )
         self._pin = False
         self._resident: ResidentTable | None = None
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether bags are set aside for the choice of the epoch."""
+        return len(self.held_out_bags) > 0
+
+    @property
+    def n_train_instances(self) -> int:
+        """Rows that are in a train bag, each once."""
+        rows = self.train_bags.rows
+        return len(np.unique(rows)) if self.bags_overlap else len(rows)
 
     def pin(self) -> None:
         """Gather minibatches into memory from which a GPU copies while it computes."""

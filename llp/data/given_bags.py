@@ -57,6 +57,14 @@ def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32],
     return row, bag[row], label_sum
 
 
+def read_report(folder: Path) -> tuple[list[tuple[str, ...]], NDArray[np.float64]] | None:
+    """The query of each of a table's given bags (K,), the variance of the noise in each sum; where they are cells."""
+    frame = pl.read_parquet(folder / BAGS, glob=False)
+    if "query" not in frame.columns:
+        return None
+    return [tuple(query) for query in frame["query"]], frame["noise_variance"].to_numpy()
+
+
 def most_bags_of_a_row(folder: Path) -> int:
     """In how many of a table's given bags a row is at most: 1 unless they overlap."""
     path = folder / BAG_ROW

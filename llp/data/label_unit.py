@@ -45,7 +45,9 @@ class LabelUnit:
         """The same bags with the sums of the labels in this unit."""
         if self == AS_GIVEN:
             return bags
-        return replace(bags, label_sum=(bags.label_sum - self.mean * bags.sizes) / self.scale)
+        variance = None if bags.noise_variance is None else bags.noise_variance / self.scale**2
+        label_sum = (bags.label_sum - self.mean * bags.sizes) / self.scale
+        return replace(bags, label_sum=label_sum, noise_variance=variance)
 
     def of_labels(self, labels: torch.Tensor) -> torch.Tensor:
         """Labels (n,) float32 in this unit; as precise as they are where their mean is large."""

@@ -64,6 +64,11 @@ class Noise:
         scale = self.sensitivity_of_all / self.epsilon
         return scale if self.mechanism == "laplace" else scale * math.sqrt(2 * math.log(1.25 / self.delta))
 
+    @property
+    def variance(self) -> float:
+        """Of the noise on each sum."""
+        return float(self.scale**2 * (2 if self.mechanism == "laplace" else 1))
+
     def __str__(self) -> str:
         delta = f" and delta={self.delta:g}" if self.delta else ""
         promised = f"promises epsilon={self.epsilon:g}{delta} of all sums together"
@@ -129,7 +134,8 @@ def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey) -> Noi
 
 def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
     """The same bags with noisy label sums, used as they come: below 0 or above the bag's size too."""
-    return replace(bags, label_sum=bags.label_sum + noise.draw(len(bags), fold))
+    variance = np.full(len(bags), noise.variance)
+    return replace(bags, label_sum=bags.label_sum + noise.draw(len(bags), fold), noise_variance=variance)
 
 
 def check_sensitivity(table: InstanceTable, noise: Noise) -> None:

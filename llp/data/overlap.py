@@ -26,7 +26,7 @@ def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Ids, Ids]:
 
 
 def overlap(bags: Bags) -> bool:
-    """Whether a row is in several of the bags; only given ones can overlap."""
+    """Whether a row is in several of the bags; only given ones, and cells of a report, can."""
     return bags.number is not None and int(np.bincount(bags.rows).max(initial=0)) > 1
 
 

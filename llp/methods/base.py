@@ -57,12 +57,15 @@ class LLPMethod(L.LightningModule):
         Names of what a method adds to `self.epoch_means` beside the loss: their means over an epoch are in its curve.
     labels_as_given : bool
         Whether training sees real labels in their own unit, and scores start where the model has them.
+    trains, solves : bool
+        Whether steps on minibatches find the model's weights; whether `take_train_split` does, at once.
     """
 
     own_means: ClassVar[tuple[str, ...]] = ()
     labels_as_given: ClassVar[bool] = False
     sees_instance_labels: ClassVar[bool] = False
     trains: ClassVar[bool] = True
+    solves: ClassVar[bool] = False
 
     def __init__(self, *, model: nn.Module, optimizer: OptimizerFactory, label_kind: LabelKind, seed: int) -> None:
         super().__init__()
@@ -78,6 +81,7 @@ class LLPMethod(L.LightningModule):
         self.label_mean = float("nan")
         self.label_scale = 1.0  # of the unit in which training sees real labels
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
+        self.facts: dict[str, Any] = {}  # for the record: what the method chose by itself
         self.steps_taken = 0  # since training began; part of a checkpoint
 
     @classmethod
@@ -123,6 +127,9 @@ class LLPMethod(L.LightningModule):
     def start_from(self, trained: nn.Module) -> None:
         """Take over the model that the method's first stage trained, with its weights."""
         self.model.load_state_dict(trained.state_dict())
+
+    def check_columns(self, names: list[str]) -> None:
+        """Refuse an option that names other columns than the table's categorical ones; called before any work."""
 
     def take_train_split(self, split: TrainSplit) -> None:
         """Take what the loss needs of the whole train split; called once, before training and on the CPU."""

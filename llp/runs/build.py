@@ -209,6 +209,7 @@ class Parts:
         """Refuse bags that the protocol or the method cannot be measured by, or learn from."""
         config, table = self.config, self.table
         config.grouping_key.check_table(table)
+        method.check_columns(table.categorical_names)
         if config.protocol.name == "paper" and config.grouping_key.measured_by_bags(table):
             raise InputError(
                 f"Invalid protocol=paper: it picks the epoch on labelled test rows, {config.dataset.name} has none "

@@ -122,7 +122,7 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
 
     node = _own_node(folder, "method")
     kind: Any = check_target("method", node, GIVEN["method"])
-    if not kind.trains:
+    if not (kind.trains or kind.solves):
         raise InputError(f"{folder} is a run of {kind.__name__}, which trains no model that could score other rows")
     given = {"model": load_model(folder, table), "optimizer": Adam, "label_kind": table.label_kind, "seed": 0}
     method: LLPMethod = instantiate("method", node, **given)

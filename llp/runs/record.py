@@ -184,6 +184,8 @@ class RunRecord(_File):
         records of before it was kept.
     noise : Promise or None
         What the noise in the sums promises; None where there is none, and in records of before it was kept.
+    facts : dict
+        What the method chose by itself, such as the penalties of `cell_glm`; empty in records of before it was kept.
     instance_labels : bool
         Whether the method was given instance labels.
     attempt, started, seconds
@@ -212,6 +214,7 @@ class RunRecord(_File):
     n_held_out_bags: NaturalNumber | None = None
     n_left_out_bags: NaturalNumber | None = None
     noise: Promise | None = None
+    facts: dict[str, JsonValue] = {}
     n_train_instances: NaturalNumber
     n_test_instances: NaturalNumber
     instance_labels: bool

@@ -109,7 +109,9 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             log.info("%s: %s", describe(run), _row_line(row))
             tracker.log_epoch(row)
 
-        again = partial(parts.start, first, refit=True) if refits(config.protocol, data.key) else None
+        again = (
+            partial(parts.start, first, refit=True) if data.holds_out and refits(config.protocol, data.key) else None
+        )
         plan = Plan(
             name=describe(run),
             trainer=config.trainer,
@@ -139,7 +141,9 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: Selec
     from llp.training.selection import monitor_of
 
     name, bags = describe(run), data.train_bags
-    log.info("%s: %d bags, %d train and %d test instances", name, len(bags), len(bags.rows), len(data.test_rows))
+    log.info(
+        "%s: %d bags, %d train and %d test instances", name, len(bags), data.n_train_instances, len(data.test_rows)
+    )
     if method.trains and data.protocol == "holdout":
         picking = monitor_of(method, select_by).name
         log.info("%s: %s over %d held-out bags picks the epoch", name, picking, len(data.held_out_bags))

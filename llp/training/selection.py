@@ -15,7 +15,7 @@ from lightning.pytorch.callbacks import Callback, EarlyStopping
 from llp.config.schema import ProtocolConfig, SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.data.keys import GroupingKey
-from llp.errors import invalid
+from llp.errors import InputError, invalid
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import main_metric
@@ -57,6 +57,11 @@ def check_estimated(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataMo
         They are too few.
     """
     found = len(data.held_out_bags)
+    if protocol.name == "holdout" and not found and method.trains:
+        raise InputError(
+            "Invalid protocol=holdout: the cells of a report share rows, so none can be held out; expected "
+            "method=cell_glm, which needs none, or protocol=paper where test rows have labels"
+        )
     estimated = protocol.select_by not in ("test", "auto", "bag_loss") and not method.sees_instance_labels
     if estimated and found < LEAST_BAGS:
         expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {found}"

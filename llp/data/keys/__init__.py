@@ -8,6 +8,7 @@ from llp.data.keys.fixed import FixedKey
 from llp.data.keys.given import GivenKey
 from llp.data.keys.prior import PriorKey
 from llp.data.keys.random import RandomKey
+from llp.data.keys.report import ReportKey
 
 KINDS: dict[str, type[GroupingKey]] = {
     kind.model_fields["kind"].default: kind
@@ -17,11 +18,22 @@ KINDS: dict[str, type[GroupingKey]] = {
         RandomKey,
         PriorKey,
         GivenKey,
+        ReportKey,
     )
 }
 """By name, in the order of rows, columns and sentences of a report."""
 
-__all__ = ["KINDS", "FeatureKey", "FixedKey", "FoldBags", "GivenKey", "GroupingKey", "PriorKey", "RandomKey"]
+__all__ = [
+    "KINDS",
+    "FeatureKey",
+    "FixedKey",
+    "FoldBags",
+    "GivenKey",
+    "GroupingKey",
+    "PriorKey",
+    "RandomKey",
+    "ReportKey",
+]
 
 
 def read_name(name: str) -> tuple[str, dict[str, Any]]:

@@ -147,6 +147,10 @@ class GroupingKey(BaseModel):
         """Bring rows (m,) with these values (m,) together: the rows bag after bag, and where each begins (K + 1)."""
         raise NotImplementedError
 
+    def bags(self, table: InstanceTable, rows: Rows, values: NDArray[Any], rng: np.random.Generator) -> Bags:
+        """The bags of rows (m,) with these values (m,)."""
+        return make_bags(*self.group(rows, values, rng), table.label)
+
     def generator(self, *fold: int) -> np.random.Generator:
         """The source of a fold's draws; they are the dataset's, not the run's."""
         return np.random.default_rng([self.options.get("seed", 0), *fold])
@@ -174,13 +178,13 @@ class GroupingKey(BaseModel):
             raise InputError(f"{table.folder} has {table.n_rows} rows, five folds need at least {MIN_ROWS}")
         else:
             train, test = (rows[part] for part in fold_positions(len(rows), fold))
-        return FoldBags(make_bags(*self.group(train, values[train], self.generator(fold)), table.label), test)
+        return FoldBags(self.bags(table, train, values[train], self.generator(fold)), test)
 
     def all_bags(self, table: InstanceTable) -> Bags:
         """Build the bags of the whole table, without folds: what an analysis looks at."""
         values = self.values(table)
         rows = self.kept(values, 0)
-        return make_bags(*self.group(rows, values[rows], self.generator()), table.label)
+        return self.bags(table, rows, values[rows], self.generator())
 
     def measured_by_bags(self, table: InstanceTable) -> bool:
         """Whether no row with a label is left to measure a run, so that bags do."""

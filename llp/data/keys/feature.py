@@ -1,12 +1,14 @@
 """Feature bags: instances that agree on the key's columns."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import PositiveInt
 
-from llp.data.bags import Rows, group_rows, key_codes
+from llp.data.bags import Bags, Rows, group_rows, key_codes
+from llp.data.cells import Cells
 from llp.data.keys.base import Columns, GroupingKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError, invalid
@@ -57,6 +59,13 @@ class FeatureKey(GroupingKey):
     def group(self, rows: Rows, values: NDArray[Any], rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
         """A bag for each value."""
         return group_rows(values, rows)
+
+    def bags(self, table: InstanceTable, rows: Rows, values: NDArray[Any], rng: np.random.Generator) -> Bags:
+        """The bags, which are the cells of one query."""
+        bags = super().bags(table, rows, values, rng)
+        query = tuple(table.categorical_names.index(name) for name in self.columns)
+        first = table.categorical[bags.rows[bags.offsets[:-1]]]
+        return replace(bags, cells=Cells.holding(first, table.vocab_sizes, [query], np.zeros(len(bags), np.int64)))
 
 
 def check_thresholds(prefix: str, low: int, high: int) -> None:

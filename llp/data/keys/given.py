@@ -1,13 +1,16 @@
 """Given bags: the user's own. `llp.data.given_bags` keeps them with a table."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from llp.data import given_bags
 from llp.data.bags import Bags, group_rows
+from llp.data.cells import Cells, queries_of
 from llp.data.folds import fold_positions
 from llp.data.keys.base import MIN_ROWS, FoldBags, GroupingKey
 from llp.data.overlap import overlap, sharing
@@ -50,7 +53,9 @@ class GivenKey(GroupingKey):
         """All of them, in the order of `bags.parquet`."""
         self.check_table(table)
         row, bag, label_sum = given_bags.read_given_bags(table.folder)
-        return Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
+        bags = Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
+        report = given_bags.read_report(table.folder)
+        return bags if report is None else _as_cells(table, bags, *report)
 
     def fold_bags(self, table: InstanceTable, fold: int) -> FoldBags:
         """Whole bags are train or test bags; those of the train part that share rows with a test bag are left out."""
@@ -104,3 +109,12 @@ class GivenKey(GroupingKey):
     def stated_epsilon(self, table: InstanceTable) -> float | None:
         """What `epsilon=` said when the table was prepared."""
         return table.schema.facts.get("epsilon")
+
+
+def _as_cells(table: InstanceTable, bags: Bags, names: list[tuple[str, ...]], variance: NDArray[np.float64]) -> Bags:
+    """Bags as the cells of a report, each of a query of these columns and with noise of this variance."""
+    place = {name: q for q, name in enumerate(dict.fromkeys(names))}
+    queries = queries_of(table.categorical_names, (), list(place))
+    first = table.categorical[bags.rows[bags.offsets[:-1]]]
+    cells = Cells.holding(first, table.vocab_sizes, queries, np.array([place[name] for name in names]))
+    return replace(bags, noise_variance=variance, cells=cells)

@@ -1,0 +1,182 @@
+"""Cells of a report: the groups of rows that agree on the columns of a query.
+
+A query is a set of categorical columns; its cells are the combinations of their values, and a row is in one of each
+query. Cells of few rows are not published.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.errors import InputError, invalid
+
+Query = tuple[int, ...]
+"""Positions of its columns among the categorical ones, rising."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The P published cells of Q queries, query after query, by value within each.
+
+    Attributes
+    ----------
+    queries : tuple of tuple of int
+        The columns of each query.
+    radix : ndarray
+        (Q, Fc) int64 and
+    base : ndarray
+        (Q,) int64: a row x is in the cell of code base + radix·x of each query; no two cells of all have one code.
+    code : ndarray
+        (P,) int64, rising: the published ones'.
+    query_of : ndarray
+        (P,) int64: the query of each.
+    """
+
+    queries: tuple[Query, ...]
+    radix: NDArray[np.int64]
+    base: NDArray[np.int64]
+    code: NDArray[np.int64]
+    query_of: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @classmethod
+    def holding(
+        cls,
+        categorical: NDArray[np.int32],
+        vocab_sizes: Sequence[int],
+        queries: Sequence[Query],
+        query_of: NDArray[np.int64],
+    ) -> "Cells":
+        """The cells of P rows (P, Fc), each in its query (P,); they are to be in the cells' order."""
+        radix, base = layout(vocab_sizes, queries)
+        code = base[query_of] + (radix[query_of] * categorical).sum(1)
+        return cls(tuple(queries), radix, base, code, query_of)
+
+    def select(self, cells: NDArray[np.int64]) -> "Cells":
+        """Only these of them, at rising positions."""
+        return replace(self, code=self.code[cells], query_of=self.query_of[cells])
+
+    def values(self, q: int) -> NDArray[np.int64]:
+        """The values of a query's columns in its cells: (cells of the query, its columns)."""
+        rest = self.code[self.query_of == q] - self.base[q]
+        found = np.empty((len(rest), len(self.queries[q])), np.int64)
+        for i, column in enumerate(self.queries[q]):
+            found[:, i], rest = np.divmod(rest, self.radix[q, column])
+        return found
+
+    def of_rows(self, categorical: NDArray[np.int32]) -> NDArray[np.int32]:
+        """(n, Q) int32: the cell, 1 … P, of each row (n, Fc) in each query; P + 1 where it is not published."""
+        ids = np.empty((len(categorical), len(self.queries)), np.int32)
+        for q, query in enumerate(self.queries):
+            code = _codes(categorical, query, self.radix[q], self.base[q])
+            first, stop = np.searchsorted(self.query_of, [q, q + 1])
+            place = first + np.searchsorted(self.code[first:stop], code)
+            published = (place < stop) & (self.code[np.minimum(place, len(self) - 1)] == code)
+            ids[:, q] = np.where(published, place + 1, len(self) + 1)
+        return ids
+
+
+def find_cells(
+    categorical: NDArray[np.int32], vocab_sizes: Sequence[int], queries: Sequence[Query], least_count: int
+) -> Cells:
+    """Find the cells that hold enough rows.
+
+    Parameters
+    ----------
+    categorical : ndarray
+        (n, Fc) int32 codes.
+    vocab_sizes : sequence of int
+        Number of codes of each column.
+    queries : sequence of tuple of int
+        Columns of each query.
+    least_count : int
+        Cells of fewer rows are left out.
+
+    Raises
+    ------
+    InputError
+        See `layout`; or no cell holds enough rows.
+    """
+    radix, base = layout(vocab_sizes, queries)
+    codes, query_of = [], []
+    for q, query in enumerate(queries):
+        code, count = np.unique(_codes(categorical, query, radix[q], base[q]), return_counts=True)
+        codes.append(code[count >= least_count])
+        query_of.append(np.full(len(codes[-1]), q))
+    cells = Cells(tuple(queries), radix, base, np.concatenate(codes), np.concatenate(query_of))
+    if not len(cells):
+        raise InputError(f"no cell holds {least_count} rows: write a smaller least_count, or queries of fewer columns")
+    return cells
+
+
+def layout(vocab_sizes: Sequence[int], queries: Sequence[Query]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`radix` and `base` of `Cells`.
+
+    Raises
+    ------
+    InputError
+        There are more combinations of values than integers of 63 bits.
+    """
+    radix = np.zeros((len(queries), len(vocab_sizes)), np.int64)
+    base, total = [], 0
+    for q, query in enumerate(queries):
+        base.append(total)
+        step = 1
+        for column in reversed(query):
+            radix[q, column] = min(step, 2**63 - 1)
+            step *= vocab_sizes[column]
+        total += step
+    if total >= 2**63:
+        raise InputError(f"the queries have {total:.1e} combinations of values, more than 2^63: use fewer columns each")
+    return radix, np.array(base, np.int64)
+
+
+def queries_of(
+    names: Sequence[str], columns: Sequence[str], asked: str | Sequence[Sequence[str]], option: str = "queries"
+) -> list[Query]:
+    """The queries `singles` or `pairs` of columns, pairs with the singles before them, or those that are listed.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All categorical columns.
+    columns : sequence of str
+        Those that `singles` and `pairs` are of.
+    asked : str or sequence of sequence of str
+        One of the two words, or the columns of each query.
+    option : str
+        Where it is given, for the error.
+
+    Raises
+    ------
+    InputError
+        A listed column is none, or stands twice in a query, or a query is listed twice.
+    """
+    if isinstance(asked, str):
+        places = sorted(names.index(name) for name in columns)
+        orders = {"singles": 1, "pairs": 2}[asked]
+        return [query for order in range(1, orders + 1) for query in combinations(places, order)]
+    queries = [tuple(sorted(names.index(name) for name in query if name in names)) for query in asked]
+    if any(len(set(places)) < len(query) or not query for places, query in zip(queries, asked, strict=True)):
+        expected = f"lists of different columns of {', '.join(names)}"
+        raise invalid(option, [*map(list, asked)], expected, [[names[0]]])
+    if len(set(queries)) < len(queries):
+        raise invalid(option, [*map(list, asked)], "each query once", [list(asked[0])])
+    return queries
+
+
+def _codes(categorical: NDArray[np.int32], query: Query, radix: NDArray[np.int64], base: np.int64) -> NDArray[np.int64]:
+    code = np.full(len(categorical), base)
+    for column in query:
+        code += radix[column] * categorical[:, column]
+    return code
+
+
+def order_of(cells: Cells) -> NDArray[np.int64]:
+    """(P,) the number of columns of each cell's query."""
+    return np.array([len(query) for query in cells.queries])[cells.query_of]

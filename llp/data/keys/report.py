@@ -1,0 +1,60 @@
+"""Reports: the cells of overlapping queries, each a set of columns, so that a row is in one bag of each."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, PositiveInt
+
+from llp.data.bags import Bags, Rows, make_bags
+from llp.data.cells import find_cells, queries_of
+from llp.data.keys.base import Columns, GroupingKey
+from llp.data.table import InstanceTable
+
+Listed = Annotated[
+    tuple[Annotated[Columns, Field(min_length=1)], ...],
+    Field(min_length=1),
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+]
+
+
+class ReportKey(GroupingKey):
+    """Label sums over the cells of queries.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        What the queries are of.
+    queries : {'singles', 'pairs'} or tuple of tuple of str
+        Every column, those and every pair, or the columns of each query.
+    least_count : int
+        Cells of fewer train rows are not published.
+    """
+
+    pattern = "report"
+    words = "report"
+
+    kind: Literal["report"] = "report"
+    columns: Annotated[Columns, Field(min_length=1)]
+    queries: Literal["singles", "pairs"] | Listed
+    least_count: PositiveInt
+
+    def check(self) -> None:
+        """Refuse queries of other columns, or twice the same."""
+        queries_of(self.columns, self.columns, self.queries, "grouping_key.queries")
+
+    def bags(self, table: InstanceTable, rows: Rows, values: NDArray[Any], rng: np.random.Generator) -> Bags:
+        """The published cells, query after query."""
+        categorical = table.categorical[rows]
+        queries = queries_of(table.categorical_names, self.columns, self.queries)
+        cells = find_cells(categorical, table.vocab_sizes, queries, self.least_count)
+        cell = cells.of_rows(categorical).T.ravel() - 1
+        order = np.argsort(cell, kind="stable")[: np.count_nonzero(cell < len(cells))]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(cell[order], minlength=len(cells)))])
+        made = make_bags(np.tile(rows, len(queries))[order], offsets, table.label)
+        return replace(made, number=np.arange(len(cells)), cells=cells)
+
+    def most_bags_of_a_row(self, table: InstanceTable) -> int:
+        """One of each query."""
+        return len(queries_of(self.columns, self.columns, self.queries))

@@ -1,0 +1,125 @@
+"""The generalised linear model on cells, from their label sums: see `llp.reports`.
+
+It is fitted to the sums as a whole, by Newton's method, and not by steps on minibatches.
+"""
+
+import logging
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from pydantic import PositiveFloat, PositiveInt
+
+from llp.data.cells import Cells, find_cells, order_of, queries_of
+from llp.data.label_unit import LabelUnit
+from llp.data.train_split import TrainSplit
+from llp.errors import InputError
+from llp.machine import free_memory
+from llp.methods.base import LLPMethod
+from llp.models.cell_weights import CellWeights
+from llp.reports.glm import fit
+from llp.reports.passes import Vector
+from llp.reports.penalty import Groups, choose, choose_grouping, rule_of_thumb
+from llp.reports.problem import Problem, problem_of
+from llp.seeding import keyed_seed
+
+log = logging.getLogger(__name__)
+
+
+STEEPNESS = 1e-3
+"""Of the final fit."""
+
+
+class CellGLM(LLPMethod):
+    """A weight for each cell of all queries, fitted to the cells' label sums.
+
+    Parameters
+    ----------
+    queries : {'singles', 'pairs'} or list of list of str
+        Whose cells have a weight, of the grouping key's columns or all; a report's own queries are taken instead.
+    least_count : int
+        Cells of fewer train rows have none.
+    penalty : {'auto', 'order', 'query', 'rule'} or float
+        λ chosen without labels, one per number of columns or per query, `auto` decides which; the rule of thumb; or one
+        λ for all. A cell's own λ grows with the noise in its sum.
+    """
+
+    trains: ClassVar[bool] = False
+    solves: ClassVar[bool] = True
+    labels_as_given: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        queries: Literal["singles", "pairs"] | list[list[str]],
+        least_count: PositiveInt,
+        penalty: Literal["auto", "order", "query", "rule"] | PositiveFloat,
+        **shared: Any,
+    ) -> None:
+        super().__init__(**shared)
+        if not isinstance(self.model, CellWeights):
+            raise InputError(
+                f"Invalid model={type(self.model).__name__}: method=cell_glm has its own, model=cell_weights"
+            )
+        self.queries, self.least_count, self.penalty = queries, least_count, penalty
+
+    def check_columns(self, names: list[str]) -> None:
+        """See `LLPMethod.check_columns`."""
+        queries_of(names, names, self.queries, "method.queries")
+
+    def take_train_split(self, split: TrainSplit) -> None:
+        """CellFit the weights to the train bags' sums."""
+        super().take_train_split(split)
+        cells = self._cells(split)
+        problem = problem_of(split, cells, binary=self.label_kind == "binary", threads=torch.get_num_threads())
+        penalty, start = self._penalty(problem, cells, split)
+        scale = 1.0 if self.label_kind == "binary" else LabelUnit.of(split.bags).scale  # sums are in the labels' unit
+        found = fit(problem.design, problem.sums, penalty, STEEPNESS * scale, start)
+        self.facts |= {"cells": len(cells), "steps": found.steps, "steepness": found.steepness / scale}
+        if found.steepness > STEEPNESS * scale:
+            log.warning("the fit ended at a steepness of %.1e, not at %.0e", found.steepness / scale, STEEPNESS)
+        log.info("%s", ", ".join(f"{name} {value}" for name, value in self.facts.items() if name != "queries"))
+        assert isinstance(self.model, CellWeights)
+        self.model.take(cells, torch.from_numpy(found.theta[:-1]))
+
+    def _cells(self, split: TrainSplit) -> Cells:
+        features = split.features
+        names, rows = features.categorical_names, np.unique(split.bags.rows)
+        cells = split.bags.cells
+        queries = queries_of(names, names, self.queries) if cells is None else cells.queries
+        self.facts["queries"] = ["_".join(names[column] for column in query) for query in queries]
+        need = 12 * len(rows) * len(queries)  # ids, and codes while they are sought
+        if need > free_memory():
+            raise InputError(
+                f"Invalid method.queries={self.queries}: {len(queries)} queries of {len(rows)} rows take "
+                f"{need / 2**30:.1f} GiB; expected fewer, such as method.queries=singles"
+            )
+        if cells is None:
+            cells = find_cells(features.categorical[rows], features.vocab_sizes, queries, self.least_count)
+        return cells
+
+    def _penalty(self, problem: Problem, cells: Cells, split: TrainSplit) -> tuple[Vector, Vector | None]:
+        """λ of each cell, and where the fit starts."""
+        ratio = problem.noise.ratio
+        edge = np.array([-1])
+        by_order = Groups("order", np.concatenate([edge, order_of(cells) - 1, edge]), 4)
+        by_query = Groups("query", np.concatenate([edge, cells.query_of, edge]), 2)
+        rng = np.random.default_rng(keyed_seed(self.seed, "probes of the penalty"))
+        asked = "rule" if self.label_kind == "real" and isinstance(self.penalty, str) else self.penalty
+        if asked != self.penalty:
+            log.info("the penalty of real labels is the rule of thumb: their variance within cells is not in the sums")
+        if not isinstance(asked, str):
+            self.facts["penalty"] = asked
+            return rule_of_thumb(ratio) * asked / 10, None
+        self.facts["penalty"] = asked
+        if asked == "rule":
+            return rule_of_thumb(ratio), None
+        if asked == "auto":
+            chosen = choose_grouping(problem.design, problem.sums, problem.noise, (by_order, by_query), rng)
+        else:
+            groups = by_order if asked == "order" else by_query
+            chosen = choose(problem.design, problem.sums, problem.noise, groups, rng)
+        self.facts["penalty"] = chosen.groups.name
+        self.facts["strengths"] = chosen.strengths.round(3).tolist()
+        self.facts["criterion"] = chosen.criterion
+        return chosen.groups.spread(chosen.strengths, ratio), chosen.fit.theta

@@ -1,0 +1,59 @@
+"""A weight for each cell of overlapping queries: what `cell_glm` fits."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from llp.data.cells import Cells
+
+
+class CellWeights(nn.Module):
+    """Raw score θ₀ + Σ_q θ of the instance's cell in query q; an unpublished cell adds 0.
+
+    It has no weight before `take`; kept weights bring their cells along.
+
+    Parameters
+    ----------
+    vocab_sizes, n_numeric
+        The table's columns. Numeric ones are in no cell.
+
+    Attributes
+    ----------
+    radix, base, code : Tensor
+        Which cell an instance is in, see `llp.data.cells.Cells`.
+    weight : Parameter
+        (P + 1,) float32: θ of the intercept, and of the cells.
+    """
+
+    radix: Tensor
+    base: Tensor
+    code: Tensor
+
+    def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int) -> None:
+        super().__init__()
+        self.register_buffer("radix", torch.zeros(0, len(vocab_sizes), dtype=torch.int64))
+        self.register_buffer("base", torch.zeros(0, dtype=torch.int64))
+        self.register_buffer("code", torch.zeros(0, dtype=torch.int64))
+        self.weight = nn.Parameter(torch.zeros(1))
+
+    def take(self, cells: Cells, theta: Tensor) -> None:
+        """Take over P cells and the weights (P + 1,) of the intercept and of them."""
+        self.radix, self.base = torch.from_numpy(cells.radix), torch.from_numpy(cells.base)
+        self.code, self.weight = torch.from_numpy(cells.code), nn.Parameter(theta.float())
+
+    def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """Raw scores (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
+        code = self.base + (categorical.long()[:, None, :] * self.radix).sum(-1)
+        place = torch.searchsorted(self.code, code)
+        found = self.code[place.clamp(max=len(self.code) - 1)] == code
+        scores: Tensor = self.weight[0] + (self.weight[1:][place.clamp(max=len(self.code) - 1)] * found).sum(1)
+        return scores
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        for name in ("radix", "base", "code", "weight"):
+            kept = state_dict.get(prefix + name)
+            if kept is not None and (name != "radix" or kept.shape[1:] == self.radix.shape[1:]):
+                setattr(self, name, nn.Parameter(kept.clone()) if name == "weight" else kept.clone())
+        super()._load_from_state_dict(state_dict, prefix, *rest)

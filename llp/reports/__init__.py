@@ -1,0 +1,1 @@
+"""Learning from reports: label sums over the cells of several, overlapping histograms of the same instances."""

@@ -1,0 +1,114 @@
+"""Noisy sums made consistent: those nearest to them that keep what sums over cells of the same rows must.
+
+Queries of the same rows repeat each other: with S the columns that two of them share, their cells with a value of S sum
+to the same, if all of these cells are published. The sums that keep every such equation and are nearest by Σⱼ (cⱼ −
+c̃ⱼ)²/vⱼ average the noise out (M. Hay et al., "Boosting the accuracy of differentially private histograms through
+consistency", VLDB 2010). Without it a fit follows contradictions that no labels can have.
+"""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, vstack
+from scipy.sparse.linalg import lsqr
+
+from llp.data.cells import Cells, Query
+from llp.reports.passes import Passes, Vector
+
+EXACT = 1e-4
+"""Variance of an exact sum among noisy ones, relative to the least of theirs."""
+
+
+class Consistency:
+    """The map to consistent sums, for one report.
+
+    Parameters
+    ----------
+    passes : Passes
+        The cells of the n rows.
+    cells : Cells
+        The P cells.
+    categorical : ndarray
+        (n, Fc) int32 codes of the rows.
+    variance : ndarray
+        (P + 2,) v of the noise in each sum; some are not 0.
+    """
+
+    def __init__(self, passes: Passes, cells: Cells, categorical: NDArray[np.int32], variance: Vector) -> None:
+        inner = slice(1, -1)
+        least = EXACT * variance[variance > 0].min()
+        self._deviation = np.zeros(len(cells) + 2)
+        self._deviation[inner] = np.sqrt(np.maximum(variance[inner], least))
+        self._equations = equations(passes.cells, cells, categorical) @ diags_array(self._deviation)
+        self._total = total(passes, cells)
+
+    def __call__(self, sums: Vector) -> Vector:
+        """The consistent sums (P + 2,) nearest to some (P + 2,); the intercept's is that of the cells."""
+        in_deviations = sums / np.where(self._deviation > 0, self._deviation, 1)
+        found = sums.copy()
+        if self._equations.shape[0]:  # some follow from others: the shortest change that meets them all
+            off = self._equations @ in_deviations
+            found -= self._deviation * lsqr(self._equations, off, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
+        found[0] = self._total @ found
+        return found
+
+
+def total(passes: Passes, cells: Cells) -> Vector:
+    """Weights (P + 2,) of the cells' sums that give the sum over all rows: a query's that holds every row, of 1.
+
+    Without such a query the pooled mean of all cells stands for that of the rows.
+    """
+    whole = [q for q in range(len(cells.queries)) if passes.cells[:, q].max(initial=0) <= len(cells)]
+    weights = np.zeros(len(cells) + 2)
+    if whole:
+        weights[1:-1] = cells.query_of == whole[0]
+    else:
+        weights[1:-1] = len(passes.cells) / passes.sums(np.ones(len(passes.cells)))[1:-1].sum()
+    return weights
+
+
+def equations(ids: NDArray[np.int32], cells: Cells, categorical: NDArray[np.int32]) -> csr_array:
+    """What sums over the cells keep: (M, P + 2) with a row of 1 and −1 for each equation Σ c − Σ c = 0.
+
+    Parameters
+    ----------
+    ids : ndarray
+        (n, Q) int32, the cell of each row in each query.
+    cells : Cells
+        The P cells.
+    categorical : ndarray
+        (n, Fc) int32 codes of the rows.
+    """
+    columns = [{*query} for query in cells.queries]
+    shared = {tuple(sorted(a & b)) for a, b in combinations_with_replacement(columns, 2)}
+    found = [_of_shared(common, ids, cells, categorical) for common in sorted(shared)]
+    return vstack(found).tocsr()
+
+
+def _of_shared(common: Query, ids: NDArray[np.int32], cells: Cells, categorical: NDArray[np.int32]) -> csr_array:
+    """The equations of the queries that have some columns: a row for each value of these, and each query but one."""
+    widths = [int(categorical[:, column].max(initial=0)) + 1 for column in common]
+    of_row = _joined(categorical[:, [*common]], widths)
+    queries = [q for q, query in enumerate(cells.queries) if {*common} <= {*query}]
+    of_cells = [_joined(cells.values(q)[:, [cells.queries[q].index(one) for one in common]], widths) for q in queries]
+    known = np.unique(np.concatenate(of_cells))
+    shape = (len(known), len(cells) + 2)
+    first, has_first, rows = csr_array(shape), np.zeros(len(known), bool), [csr_array((0, shape[1]))]
+    for q, of_cell in zip(queries, of_cells, strict=True):
+        lacking = np.isin(known, of_row[ids[:, q] > len(cells)])  # a row with this value is in no published cell
+        place = np.searchsorted(known, of_cell)
+        complete = ~lacking & (np.bincount(place, minlength=len(known)) > 0)
+        sums = csr_array((np.ones(len(place)), (place, np.flatnonzero(cells.query_of == q) + 1)), shape=shape)
+        rows.append((sums - first)[np.flatnonzero(complete & has_first)])
+        first = first + diags_array((complete & ~has_first).astype(float)) @ sums
+        has_first |= complete
+    return vstack(rows).tocsr()
+
+
+def _joined(values: NDArray[np.integer], widths: list[int]) -> NDArray[np.int64]:
+    """(n,) one number for each row of values (n, columns)."""
+    joined = np.zeros(len(values), np.int64)
+    for one, width in zip(values.T, widths, strict=True):
+        joined = joined * width + one
+    return joined

@@ -1,0 +1,49 @@
+"""Families of labels: their generalised linear models with canonical link, in which labels enter by sums alone.
+
+P. McCullagh and J. A. Nelder, "Generalized linear models", 1989, section 2.2: with the score z = θ'x of an instance,
+its negative log likelihood is a(z) − yz and a constant, its mean a'(z), its variance a''(z).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from llp.reports.passes import Vector
+
+
+@dataclass(frozen=True)
+class Family:
+    """A law of labels given a score z.
+
+    Attributes
+    ----------
+    partition : callable
+        a(z), elementwise.
+    mean : callable
+        a'(z): the label's mean.
+    variance : callable
+        a''(z) from the mean.
+    score : callable
+        The z of a mean, as a start: finite for every mean.
+    """
+
+    partition: Callable[[Vector], Vector]
+    mean: Callable[[Vector], Vector]
+    variance: Callable[[Vector], Vector]
+    score: Callable[[float], float]
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return float(np.log(p / (1 - p)))
+
+
+LOGISTIC = Family(
+    lambda z: np.logaddexp(0, z), lambda z: np.exp(-np.logaddexp(0, -z)), lambda mean: mean * (1 - mean), _logit
+)
+"""Labels 0 and 1."""
+GAUSSIAN = Family(lambda z: z * z / 2, lambda z: z, lambda mean: np.ones_like(mean), float)
+"""Real labels of variance one; another variance only changes the unit of a penalty."""
+POISSON = Family(np.exp, np.exp, lambda mean: mean, lambda mean: float(np.log(max(mean, 1e-6))))
+"""Counts; the log of an exposure is an offset of the score."""

@@ -1,0 +1,178 @@
+"""The generalised linear model on cells: fitted to published sums, as on labels.
+
+With K the matrix of instances by cells, labels y enter the likelihood by c = K'y alone, which is the report. So the
+minimum over θ of F(θ) = Σᵢ mᵢ a(oᵢ + (Kθ)ᵢ) − c'θ + ½ Σⱼ λⱼ θⱼ² is the supervised fit where the report is exact. Known
+from `AggLogistic` of the AdKDD 2021 competition on learning from aggregates (A. Gilotte et al., arXiv 2201.13123).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from llp.reports.families import Family
+from llp.reports.passes import Passes, Vector
+
+MOST_STEPS = 100
+"""Of Newton's method; some ten are usual."""
+ROUNDING = 1e-13
+"""Of the objective relative to A: a difference below it says nothing of a step."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Instances without labels: what a report's sums are fitted on.
+
+    Attributes
+    ----------
+    passes : Passes
+        Which cells each instance is in.
+    family : Family
+        Of the labels.
+    weight : ndarray
+        (n,) m: how many instances each stands for.
+    offset : ndarray
+        (n,) o, added to each score.
+    """
+
+    passes: Passes
+    family: Family
+    weight: Vector
+    offset: Vector
+
+    @property
+    def total(self) -> float:
+        """N, the sum of the weights."""
+        return float(self.weight.sum())
+
+    def scores(self, theta: Vector) -> Vector:
+        """(n,) z = o + Kθ."""
+        return self.offset + self.passes.scores(theta)
+
+    def partition(self, scores: Vector) -> float:
+        """A = Σᵢ mᵢ a(zᵢ)."""
+        return float(self.weight @ self.family.partition(scores))
+
+    def hessian(self, scores: Vector, penalty: Vector) -> "Hessian":
+        """The second derivative of F at scores z."""
+        weights = self.weight * self.family.variance(self.family.mean(scores))
+        return Hessian(self.passes, weights, penalty)
+
+
+class Hessian:
+    """H + Λ = K' diag(w) K + diag(λ), by its products.
+
+    Parameters
+    ----------
+    passes : Passes
+        K.
+    weights : ndarray
+        (n,) w.
+    penalty : ndarray
+        (P + 2,) λ.
+    """
+
+    def __init__(self, passes: Passes, weights: Vector, penalty: Vector) -> None:
+        self.passes, self.weights, self.penalty = passes, weights, penalty
+        self.diagonal = passes.sums(weights) + penalty
+        self._scale = 1 / np.sqrt(np.where(self.diagonal > 0, self.diagonal, 1))
+
+    def solve(self, b: Vector, tolerance: float) -> Vector:
+        """(H + Λ)⁻¹b by conjugate gradients, preconditioned by the diagonal D: ‖residual‖ ≤ tolerance ‖b‖ in D⁻¹."""
+        scale = self._scale
+
+        def product(v: Vector) -> Vector:
+            v = v * scale
+            return (self.passes.curvature(self.weights, v) + self.penalty * v) * scale
+
+        operator = LinearOperator((len(b), len(b)), matvec=product, dtype=float)
+        solution, _ = cg(operator, b * scale, rtol=tolerance, atol=0, maxiter=1000)
+        found: Vector = solution * scale
+        return found
+
+    def norm(self, b: Vector) -> float:
+        """‖b‖ in D⁻¹."""
+        return float(np.linalg.norm(b * self._scale))
+
+    def steepness(self, gradient: Vector) -> float:
+        """The largest |gⱼ|/√dⱼ: by how many standard deviations of its sum a cell is off."""
+        return float(np.abs(gradient * self._scale).max())
+
+
+@dataclass(frozen=True)
+class CellFit:
+    """A minimum of F.
+
+    Attributes
+    ----------
+    theta : ndarray
+        (P + 2,) θ: the intercept's, the cells', and 0.
+    scores : ndarray
+        (n,) z of the instances.
+    partition : float
+        A(θ).
+    steps : int
+        Of Newton's method.
+    steepness : float
+        See `Hessian.steepness`: above the tolerance only where no step leads further down.
+    """
+
+    theta: Vector
+    scores: Vector
+    partition: float
+    steps: int
+    steepness: float
+
+
+def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: Vector | None = None) -> CellFit:
+    """Minimise F by Newton's method with conjugate gradients.
+
+    Parameters
+    ----------
+    design : Design
+        The instances.
+    sums : ndarray
+        (P + 2,) c: the intercept's sum, the cells', 0.
+    penalty : ndarray
+        (P + 2,) λ; the intercept's is 0.
+    tolerance : float
+        The steepness to stop at: 0.05 while penalties are compared, 1e-3 for a result.
+    start : ndarray, optional
+        (P + 2,) θ to start from; else the constant that meets the intercept's sum.
+
+    Returns
+    -------
+    CellFit
+        The minimum.
+    """
+    if start is None:
+        start = np.zeros_like(sums)
+        start[0] = design.family.score(sums[0] / design.total)
+    theta = start
+
+    def objective(theta: Vector) -> tuple[float, Vector, float]:
+        scores = design.scores(theta)
+        partition = design.partition(scores)
+        return partition, scores, float(partition - sums @ theta + penalty @ (theta * theta) / 2)
+
+    partition, scores, value = objective(theta)
+    for step in range(MOST_STEPS + 1):
+        hessian = design.hessian(scores, penalty)
+        gradient = design.passes.sums(design.weight * design.family.mean(scores)) - sums + penalty * theta
+        steepness = hessian.steepness(gradient)
+        if steepness < tolerance or step == MOST_STEPS:
+            break
+        inner = 0.1 if step == 0 else 0.5 * np.sqrt(hessian.norm(gradient) / np.sqrt(design.total))
+        inner = min(0.3, max(inner, 0.3 * tolerance / steepness))  # no closer than the tolerance asks
+        direction = hessian.solve(-gradient, inner)
+        length, slope = 1.0, gradient @ direction
+        while True:
+            tried = theta + length * direction
+            tried_partition, tried_scores, tried_value = objective(tried)
+            if tried_value <= value + 1e-4 * length * slope + ROUNDING * (1 + abs(partition)):
+                break
+            length /= 2
+            if length < 1e-10:  # rounding hides any further descent
+                return CellFit(theta, scores, partition, step, steepness)
+        theta, partition, scores, value = tried, tried_partition, tried_scores, tried_value
+    return CellFit(theta, scores, partition, step, steepness)

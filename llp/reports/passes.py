@@ -1,0 +1,99 @@
+"""Passes over the cells of all instances, compiled: what a fit does again and again, each in rows × queries steps.
+
+An instance's cells are a row of `cells` (n, Q) int32. Vectors over cells have a number for each of the P + 2 ids: 0 is
+the intercept, which every instance is in, 1 … P are the published cells, and P + 1 stands for "not published", where
+the number is always 0.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.compiled import compiled
+
+Vector = NDArray[np.float64]
+"""Of instances (n,) or of cells (P + 2,)."""
+CellIds = NDArray[np.int32]
+
+
+@compiled
+def _score(cells: CellIds, theta: Vector, first: int, stop: int, out: Vector) -> None:
+    for i in range(first, stop):
+        score = theta[0]
+        for q in range(cells.shape[1]):
+            score += theta[cells[i, q]]
+        out[i] = score
+
+
+@compiled
+def _add_up(cells: CellIds, values: Vector, first: int, stop: int, out: Vector) -> None:
+    for i in range(first, stop):
+        value = values[i]
+        out[0] += value
+        for q in range(cells.shape[1]):
+            out[cells[i, q]] += value
+
+
+@compiled
+def _curve(cells: CellIds, weights: Vector, direction: Vector, first: int, stop: int, out: Vector) -> None:
+    for i in range(first, stop):
+        change = direction[0]
+        for q in range(cells.shape[1]):
+            change += direction[cells[i, q]]
+        change *= weights[i]
+        out[0] += change
+        for q in range(cells.shape[1]):
+            out[cells[i, q]] += change
+
+
+class Passes:
+    """The matrix K of instances by cells: one where an instance is in a cell.
+
+    Parameters
+    ----------
+    cells : ndarray
+        (n, Q) int32: the cell of each instance in each query, 1 … P, or P + 1 where it is not published.
+    n_cells : int
+        P.
+    threads : int
+        On which each pass runs, over a range of rows each; sums are made range by range, so their last digits depend
+        on the number.
+    """
+
+    def __init__(self, cells: CellIds, n_cells: int, threads: int = 1) -> None:
+        self.cells = cells
+        self.n_cells = n_cells
+        self._bounds = [len(cells) * i // threads for i in range(threads + 1)]
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def scores(self, theta: Vector) -> Vector:
+        """(n,) Kθ: the sum of the numbers of each instance's cells and the intercept's."""
+        out = np.empty(len(self.cells))
+        self._in_ranges(lambda first, stop: _score(self.cells, theta, first, stop, out))
+        return out
+
+    def sums(self, values: Vector) -> Vector:
+        """(P + 2,) K'y: the sum of a value (n,) of the instances over each cell."""
+        return self._summed(lambda first, stop, out: _add_up(self.cells, values, first, stop, out))
+
+    def curvature(self, weights: Vector, direction: Vector) -> Vector:
+        """(P + 2,) K'(w ∘ Kv), in one pass."""
+        return self._summed(lambda first, stop, out: _curve(self.cells, weights, direction, first, stop, out))
+
+    def _in_ranges(self, work: Callable[[int, int], None]) -> None:
+        ranges = list(pairwise(self._bounds))
+        if self._pool is None:
+            work(*ranges[0])
+        else:
+            list(self._pool.map(lambda bounds: work(*bounds), ranges))
+
+    def _summed(self, work: Callable[[int, int, Vector], None]) -> Vector:
+        parts = np.zeros((len(self._bounds) - 1, self.n_cells + 2))
+        slots = dict(zip(self._bounds, parts, strict=False))
+        self._in_ranges(lambda first, stop: work(first, stop, slots[first]))
+        total: Vector = parts.sum(0)
+        total[-1] = 0  # nothing is known of what is not published
+        return total

@@ -1,0 +1,166 @@
+"""A penalty that knows the noise of the sums, chosen without a label.
+
+λⱼ = λ_g(j) (1 + vⱼ/hⱼ): the L2 penalty of a group of cells, more for a cell whose sum is noisier (variance vⱼ) than
+its labels would be by themselves (hⱼ, count times the variance of a label).
+
+Which λ: the log loss of fresh labels of the same instances is, but for a constant, A(θ̂) − E[c]'θ̂ over N. With θ̂
+linear in c around the fit, c'θ̂ is larger than that in the mean by tr((H + V)(H + Λ)⁻¹), H the labels' covariance in
+the cells and V the noise's; B. Efron, "The estimation of prediction error", JASA 2004, gives the general form. The
+trace is estimated by solves for random b of covariance H + V (M. F. Hutchinson, 1990).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from llp.reports.glm import CellFit, Design, fit
+from llp.reports.passes import Vector
+
+START, LEAST, MOST = 30.0, 1.0, 1e6
+"""Of λ_g."""
+ROUNDS = 6
+ENOUGH = 2e-4
+"""Of itself: a round that improves the criterion by less is the last."""
+COMPARED = 0.05
+"""Steepness of a fit that is only compared with others."""
+
+
+@dataclass(frozen=True)
+class SumNoise:
+    """Noise in the sums, by its law.
+
+    Attributes
+    ----------
+    ratio : ndarray
+        (P + 2,) vⱼ/hⱼ.
+    draw : callable
+        From a generator a draw (P + 2,) of mean 0 of the noise in the sums, treated as the sums were.
+    """
+
+    ratio: Vector
+    draw: Callable[[np.random.Generator], Vector]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Cells that share a λ.
+
+    Attributes
+    ----------
+    name : str
+        By what.
+    of : ndarray
+        (P + 2,) int32: the group of each cell; −1 of the intercept and of what is not published.
+    probes : int
+        Random vectors for the trace.
+    """
+
+    name: str
+    of: NDArray[np.int64]
+    probes: int
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return int(self.of.max()) + 1
+
+    def spread(self, strengths: Vector, ratio: Vector) -> Vector:
+        """(P + 2,) λ of the cells from that of their groups; 0 for the intercept."""
+        return np.where(self.of >= 0, strengths[self.of] * (1 + ratio), 0.0)
+
+    def total(self, values: Vector) -> Vector:
+        """CellSums of a value of the cells (P + 2,) over each group."""
+        return np.bincount(self.of[self.of >= 0], values[self.of >= 0], self.number).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class ChosenPenalty:
+    """Penalties with the fit that they give.
+
+    Attributes
+    ----------
+    groups : Groups
+        What shares a penalty.
+    strengths : ndarray
+        λ of each group.
+    criterion : float
+        T: the estimated log loss of fresh labels, but for a constant.
+    fit : CellFit
+        At the steepness `COMPARED`.
+    """
+
+    groups: Groups
+    strengths: Vector
+    criterion: float
+    fit: CellFit
+
+
+def choose(design: Design, sums: Vector, noise: SumNoise, groups: Groups, rng: np.random.Generator) -> ChosenPenalty:
+    """Choose the λ of each group by fixed-point steps on the criterion T.
+
+    Where θ̂ is at its best along λ_g, what the group's cells hold of noise, Σ λⱼ xⱼ² in the mean over probes x =
+    (H + Λ)⁻¹b, equals what shrinking takes of signal, Σ λⱼ θⱼ aⱼ with a = (H + Λ)⁻¹Λθ̂; each round moves λ_g by their
+    quotient.
+    """
+    signs = rng.choice([-1.0, 1.0], (groups.probes, len(design.weight)))
+    drawn = [noise.draw(rng) for _ in range(groups.probes)]
+    strengths = np.full(groups.number, START)
+    best: ChosenPenalty | None = None
+    start = None
+    for _ in range(ROUNDS):
+        penalty = groups.spread(strengths, noise.ratio)
+        found = fit(design, sums, penalty, COMPARED, start)
+        start = found.theta
+        hessian = design.hessian(found.scores, penalty)
+        root = np.sqrt(hessian.weights)
+        trace, noisy = 0.0, np.zeros(groups.number)
+        for sign, draw in zip(signs, drawn, strict=True):
+            b = design.passes.sums(root * sign) + draw
+            x = hessian.solve(b, 1e-2)
+            trace += float(b @ x) / groups.probes
+            noisy += groups.total((1 + noise.ratio) * x * x) / groups.probes
+        criterion = (found.partition - float(sums @ found.theta) + trace) / design.total
+        improved = best is None or criterion < best.criterion - ENOUGH * abs(best.criterion)
+        if best is None or criterion < best.criterion:
+            best = ChosenPenalty(groups, strengths, criterion, found)
+        if not improved:
+            break
+        shrunk = hessian.solve(penalty * found.theta, 1e-2)
+        signal = groups.total(shrunk * (1 + noise.ratio) * found.theta)
+        factor = np.clip(noisy / np.maximum(signal, 1e-12), 0.2, 5)
+        strengths = np.clip(strengths * factor, LEAST, MOST)
+    assert best is not None
+    return best
+
+
+DRAWS, APART = 2, 0.7
+"""Of the coupled bootstrap, and a: how far the sums that are fitted and those that measure are drawn apart."""
+
+
+def choose_grouping(
+    design: Design, sums: Vector, noise: SumNoise, candidates: Sequence[Groups], rng: np.random.Generator
+) -> ChosenPenalty:
+    """Choose what cells share a λ by a coupled bootstrap, and then the λ.
+
+    With g a draw of what labels and noise do to the sums, c + a g and c − g/a are independent where they are Gaussian:
+    each grouping's whole choice of λ on the first is measured on the second (N. L. Oliveira et al., "Unbiased risk
+    estimation in the normal means problem via coupled bootstrap techniques", 2021).
+    """
+    spread = fit(design, sums, rule_of_thumb(noise.ratio), COMPARED)
+    root = np.sqrt(design.hessian(spread.scores, np.zeros_like(sums)).weights)
+    losses = np.zeros(len(candidates))
+    for _ in range(DRAWS):
+        g = design.passes.sums(root * rng.standard_normal(len(root))) + noise.draw(rng)
+        for i, groups in enumerate(candidates):
+            found = choose(design, sums + APART * g, noise, groups, rng).fit
+            losses[i] += found.partition - (sums - g / APART) @ found.theta
+    return choose(design, sums, noise, candidates[int(losses.argmin())], rng)
+
+
+def rule_of_thumb(ratio: Vector) -> Vector:
+    """(P + 2,) λⱼ = 10 (1 + vⱼ/hⱼ), for who cannot wait."""
+    penalty = 10 * (1 + ratio)
+    penalty[0] = 0
+    return penalty

@@ -1,0 +1,144 @@
+"""Estimators that learn from reports: golden weights, what noise and unknown values do, wrong reports."""
+
+import json
+import logging
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+from llp import LLPClassifier, LLPRegressor
+from tests.helpers.golden_report import GOLDEN
+
+ROWS = pl.DataFrame(GOLDEN["rows"], schema=GOLDEN["columns"], orient="row")
+LABEL = np.array(GOLDEN["y"])
+
+
+def report_of(rows, label, queries, **noise):
+    """The tables of a report of labelled rows."""
+    tables = {}
+    for query in queries:
+        cells = rows.with_columns(label=label).group_by(query, maintain_order=True)
+        table = cells.agg(label_sum=pl.col("label").sum().cast(pl.Float64), count=pl.len())
+        tables[query] = table.with_columns(**{name: pl.lit(value) for name, value in noise.items()})
+    return tables
+
+
+GOLDEN_REPORT = report_of(ROWS, LABEL, [tuple(query) for query in GOLDEN["queries"]])
+
+
+def fitted(reports=GOLDEN_REPORT, rows=ROWS, penalty=2.0, kind=LLPClassifier):
+    return kind("cell_glm", overrides=[f"method.penalty={penalty}"]).fit(rows, reports=reports)
+
+
+@pytest.mark.parametrize("golden", GOLDEN["logistic"], ids=lambda one: str(one["lambda"]))
+def test_probabilities_are_those_of_the_golden_weights(golden):
+    place = {(*cell["query"], *cell["values"]): j for j, cell in enumerate(GOLDEN["cells"])}
+    scores = [
+        golden["intercept"]
+        + sum(golden["theta"][place[*query, *(row[name] for name in query)]] for query in GOLDEN["queries"])
+        for row in ROWS.rows(named=True)
+    ]
+    found = fitted(penalty=golden["lambda"]).predict_proba(ROWS)[:, 1]
+    np.testing.assert_allclose(found, expit(scores), atol=2e-4)
+
+
+def test_real_labels():
+    label = np.array(GOLDEN["y_real"])
+    report = report_of(ROWS, label, [tuple(query) for query in GOLDEN["queries"]])
+    found = fitted(report, kind=LLPRegressor)
+    assert np.square(found.predict(ROWS) - label).mean() == pytest.approx(GOLDEN["ridge"]["mse_on_rows"], abs=1e-4)
+
+
+def test_order_of_rows_tables_and_columns_and_the_form_of_values_change_nothing():
+    first = fitted().predict_proba(ROWS)
+    shuffled = {
+        query[::-1]: table.sample(fraction=1, shuffle=True, seed=3).with_columns(pl.col(query).cast(pl.String))
+        for query, table in reversed(GOLDEN_REPORT.items())
+    }
+    order = np.random.default_rng(0).permutation(len(ROWS))
+    found = fitted(shuffled, ROWS[order].cast(pl.Float64)).predict_proba(ROWS)
+    np.testing.assert_allclose(found, first, atol=1e-6)
+
+
+def test_cells_and_values_that_are_not_published_add_nothing(caplog):
+    lacking = {"a": GOLDEN_REPORT["a",].filter(pl.col("a") != 0), "b": GOLDEN_REPORT["b",]}
+    lacking["b"] = pl.concat(
+        [lacking["b"], pl.DataFrame({"b": [99], "label_sum": [1.0], "count": [3]}).cast(lacking["b"].schema)]
+    )
+    with caplog.at_level(logging.WARNING):
+        found = fitted(lacking)
+    assert "1 cells of the report hold no row of X" in caplog.text
+    new = pl.DataFrame({"a": [0, 77, 1], "b": [1, 1, 1], "c": [0, 0, 0]})
+    scores = found.decision_function(new)
+    assert scores[0] == scores[1] != scores[2]
+    assert found.record_.facts["cells"] == 6
+
+
+def test_noise_strengthens_the_penalty_and_the_record_says_what_was_chosen():
+    quiet, loud = (report_of(ROWS, LABEL, [("a",), ("a", "b")], noise_sd=sd) for sd in (0.01, 20.0))
+    spread = [np.ptp(fitted(one).predict_proba(ROWS)[:, 1]) for one in (quiet, loud)]
+    assert spread[1] < spread[0] / 3
+    facts = fitted(quiet, penalty="auto").record_.facts
+    assert facts["queries"] == ["a", "a_b"]
+    assert facts["penalty"] in ("order", "query")
+    assert len(facts["strengths"]) == 2
+    json.dumps(facts)
+
+
+def test_totals_that_disagree_are_said(caplog):
+    off = GOLDEN_REPORT | {("b",): GOLDEN_REPORT["b",].with_columns(label_sum=pl.col("label_sum") * 0.5)}
+    with caplog.at_level(logging.WARNING):
+        fitted(off)
+    assert "the sums of the query b add up to 19, those of a to 38" in caplog.text
+
+
+A = GOLDEN_REPORT["a",]
+
+
+@pytest.mark.parametrize(
+    ("reports", "problem"),
+    [
+        (A, "it is a DataFrame; expected a mapping such as reports={("),
+        ({}, "expected a mapping"),
+        ({("a", "z"): A}, "'z' is no column of X; expected some of a, b, c"),
+        ({("a", "b"): A}, "it has the columns a, label_sum, count; expected a, b, label_sum"),
+        ({("a", "a"): A}, "expected a, label_sum"),
+        ({"a": A.drop("label_sum")}, "expected a, label_sum"),
+        (
+            {("a", "b"): GOLDEN_REPORT["a", "b"], ("b", "a"): GOLDEN_REPORT["a", "b"]},
+            "two tables have the same columns",
+        ),
+        ({"a": pl.concat([A, A[:1]])}, "the cell a=0 stands twice"),
+        ({"a": A.with_columns(label_sum=pl.lit(None, pl.Float64))}, "label_sum of the cell a=0 is None"),
+        ({"a": A.with_columns(label_sum=pl.lit(float("nan")))}, "label_sum of the cell a=0 is nan"),
+        ({"a": A.with_columns(label_sum=pl.lit("many"))}, "label_sum of the cell a=0 is 'many'"),
+        ({"a": A.with_columns(count=pl.col("count") + 1)}, "has count 24 and 23 rows of X (and 2 more differ)"),
+        ({"a": A.with_columns(count=-pl.col("count").cast(pl.Int64))}, "expected a number >= 0"),
+        ({"a": A.with_columns(label_sum=pl.col("label_sum") + 50)}, "expected labels of 0 and 1, or a column noise_sd"),
+        ({"a": A.with_columns(noise_sd=pl.lit(-1.0))}, "noise_sd of the cell a=0 is -1.0"),
+        ({"a": A.with_columns(noise_sd=1.0, noise_scale=1.0)}, "it has noise_sd and noise_scale"),
+        ({"a": A.with_columns(a=pl.col("a") + 50)}, "no cell holds a row of X"),
+    ],
+)
+def test_wrong_reports(reports, problem):
+    with pytest.raises(ValueError, match="Invalid reports") as error:
+        fitted(reports)
+    assert problem in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "beside", "problem"),
+    [
+        ({}, {"y": LABEL}, "expected no y="),
+        ({"epsilon": 1.0}, {}, "Invalid epsilon=1.0: expected None"),
+        ({"method": "dllp_bce"}, {}, "expected method=cell_glm"),
+        ({"model": "mlp"}, {}, "method=cell_glm has its own, model=cell_weights"),
+    ],
+)
+def test_what_goes_with_no_report(options, beside, problem):
+    with pytest.raises(ValueError, match=r"Invalid|reports=") as error:
+        LLPClassifier(**{"method": "cell_glm"} | options).fit(ROWS, reports=GOLDEN_REPORT, **beside)
+    assert problem in str(error.value)

@@ -1,0 +1,156 @@
+"""Properties of fits on cells: of the passes, of the minimum, of the choice of the penalty."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llp.data.cells import find_cells
+from llp.reports.consistency import Consistency
+from llp.reports.families import LOGISTIC
+from llp.reports.glm import Design, fit
+from llp.reports.passes import Passes
+from llp.reports.penalty import Groups, SumNoise, choose, choose_grouping, rule_of_thumb
+
+QUERIES = [[(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)], [(0, 1), (1, 2)], [(0, 1, 2), (0,), (1, 2)], [(2,)], [(), (0,)]]
+
+
+def made(seed=0, n=2000, sizes=(4, 7, 28), published=0.9):
+    """Cells (n, Q), of which some are not published, and the labels' probabilities; 28 are the pairs of 4 and 7."""
+    rng = np.random.default_rng(seed)
+    first = np.cumsum([1, *sizes])
+    codes = [rng.integers(0, size, n) for size in sizes]
+    if sizes == (4, 7, 28):
+        codes[2] = codes[0] * 7 + codes[1]
+    total = int(first[-1]) - 1
+    hidden = rng.random(total + 1) > published
+    cells = np.stack([start + code for start, code in zip(first, codes, strict=False)], 1)
+    cells[hidden[cells]] = total + 1
+    theta = np.append(rng.normal(0, 0.7, total + 1), 0)
+    p = 1 / (1 + np.exp(1 - theta[cells].sum(1)))
+    return cells.astype(np.int32), total, p
+
+
+def labelled(*args, **kwargs):
+    """The same with labels drawn."""
+    cells, n_cells, p = made(*args, **kwargs)
+    return cells, n_cells, (np.random.default_rng(7).random(len(p)) < p).astype(float)
+
+
+def design_of(cells, n_cells, threads=1):
+    n = len(cells)
+    return Design(Passes(cells, n_cells, threads), LOGISTIC, np.ones(n), np.zeros(n))
+
+
+def matrix(cells, n_cells):
+    one_hot = np.zeros((len(cells), n_cells + 2))
+    one_hot[np.arange(len(cells))[:, None], cells] = 1
+    one_hot[:, 0], one_hot[:, -1] = 1, 0
+    return one_hot
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 300), threads=st.sampled_from([1, 2, 3]))
+@settings(max_examples=30, deadline=None)
+def test_passes_are_products_with_the_matrix_of_rows_by_cells(seed, n, threads):
+    cells, n_cells, _ = made(seed, n)
+    k, passes, rng = matrix(cells, n_cells), Passes(cells, n_cells, threads), np.random.default_rng(seed)
+    theta, y, w = rng.normal(size=n_cells + 2), rng.normal(size=n), rng.random(n)
+    theta[-1] = 0
+    np.testing.assert_allclose(passes.scores(theta), k @ theta, atol=1e-12)
+    np.testing.assert_allclose(passes.sums(y), k.T @ y, atol=1e-12)
+    np.testing.assert_allclose(passes.curvature(w, theta), k.T @ (w * (k @ theta)), atol=1e-11)
+
+
+def test_one_thread_gives_the_same_bits_again_and_two_nearly():
+    cells, n_cells, y = labelled()
+    found = []
+    for threads in (1, 1, 2):
+        design = design_of(cells, n_cells, threads)
+        found.append(fit(design, design.passes.sums(y), rule_of_thumb(np.zeros(n_cells + 2)), 1e-9).theta)
+    assert np.array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[2], found[0], atol=1e-9)
+
+
+def test_order_of_rows_and_of_queries_changes_nothing():
+    cells, n_cells, y = labelled()
+    penalty, order = rule_of_thumb(np.zeros(n_cells + 2)), np.random.default_rng(1).permutation(len(y))
+    thetas = []
+    for rows, labels in ((cells, y), (cells[order], y[order]), (np.ascontiguousarray(cells[:, ::-1]), y)):
+        design = design_of(rows, n_cells)
+        thetas.append(fit(design, design.passes.sums(labels), penalty, 1e-10).theta)
+    np.testing.assert_allclose(thetas[1], thetas[0], atol=1e-8)
+    np.testing.assert_allclose(thetas[2], thetas[0], atol=1e-8)
+
+
+def test_without_a_penalty_the_cells_of_one_query_have_their_proportions():
+    cells, n_cells, y = labelled(sizes=(12,), published=1)
+    design = design_of(cells, n_cells)
+    sums = design.passes.sums(y)
+    found = fit(design, sums, 1e-7 * rule_of_thumb(np.zeros(n_cells + 2)), 1e-8)
+    predicted = 1 / (1 + np.exp(-(found.theta[0] + found.theta[1:-1])))
+    np.testing.assert_allclose(predicted, sums[1:-1] / design.passes.sums(np.ones(len(y)))[1:-1], atol=1e-5)
+
+
+def test_unpublished_cells_keep_a_weight_of_zero():
+    cells, n_cells, y = labelled()
+    design = design_of(cells, n_cells)
+    assert fit(design, design.passes.sums(y), rule_of_thumb(np.zeros(n_cells + 2)), 1e-6).theta[-1] == 0
+
+
+@given(seed=st.integers(0, 2**32 - 1), least=st.sampled_from([1, 40]), queries=st.sampled_from(QUERIES))
+@settings(max_examples=25, deadline=None)
+def test_consistent_sums_are_the_nearest_that_labels_can_have(seed, least, queries):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, size, 600) for size in (3, 4, 5)], 1).astype(np.int32)
+    cells = find_cells(codes, (3, 4, 5), queries, least)
+    ids = cells.of_rows(codes)
+    passes, k = Passes(ids, len(cells)), matrix(ids, len(cells))[:, 1:-1]
+    variance = np.concatenate([[0], rng.uniform(1, 9, len(cells)), [0]])
+    consistent = Consistency(passes, cells, codes, variance)
+    true = passes.sums(rng.random(600))
+    np.testing.assert_allclose(consistent(true)[1:-1], true[1:-1], atol=1e-6)
+    noisy = true + np.sqrt(variance) * rng.normal(size=len(true))
+    found = consistent(noisy)
+    root = 1 / np.sqrt(variance[1:-1])
+    labels = np.linalg.lstsq(root[:, None] * k.T, root * noisy[1:-1], rcond=None)[0]
+    if least == 1:  # else more can follow than equations of published cells alone
+        np.testing.assert_allclose(found[1:-1], k.T @ labels, atol=1e-5)
+    assert np.square(root * (found - true)[1:-1]).sum() <= np.square(root * (noisy - true)[1:-1]).sum() + 1e-9
+    np.testing.assert_allclose(consistent(found), found, atol=1e-5)
+    if least == 1 and (ids <= len(cells)).all(0).any():  # a query that holds every row
+        np.testing.assert_allclose(found[0], labels.sum(), atol=1e-5)
+
+
+def noisy_problem(scale, seed):
+    cells, n_cells, p = made(seed, 6000, (5, 8, 40, 300), published=1)
+    design, rng = design_of(cells, n_cells), np.random.default_rng(seed)
+    variance, y = np.full(n_cells + 2, scale**2), (rng.random(len(p)) < p).astype(float)
+    sums = design.passes.sums(y)
+    sums[1:-1] += scale * rng.normal(size=n_cells)
+    ratio = variance / np.maximum(design.passes.sums(np.ones(len(y))) * y.mean() * (1 - y.mean()), 1e-9)
+    ratio[[0, -1]] = 0
+    noise = SumNoise(ratio, lambda rng: np.concatenate([[0], scale * rng.normal(size=n_cells), [0]]))
+    query = np.concatenate([[-1], np.repeat(range(4), (5, 8, 40, 300)), [-1]])
+    return design, sums, noise, (Groups("query", query, 2), Groups("one", np.minimum(query, 0), 4)), p
+
+
+@pytest.mark.parametrize("scale", [0.5, 8.0])
+@pytest.mark.parametrize("seed", [5, 6])
+def test_penalty_chosen_without_labels_is_near_the_best(scale, seed):
+    design, sums, noise, groups, p = noisy_problem(scale, seed)
+
+    def loss(found):  # of fresh labels, in the mean
+        return (found.partition - design.passes.sums(p) @ found.theta) / len(p)
+
+    tried = [fit(design, sums, groups[1].spread(np.array([s]), noise.ratio), 1e-3) for s in 3.0 ** np.arange(9)]
+    losses = [loss(one) for one in tried]
+    chosen = choose_grouping(design, sums, noise, groups, np.random.default_rng(0))
+    assert loss(chosen.fit) < min(losses) + 0.005
+    assert max(losses) > min(losses) + 0.015  # a choice that it could have missed
+
+
+def test_choice_draws_from_its_generator_alone():
+    design, sums, noise, groups, *_ = noisy_problem(3.0, 6)
+    one, again = (choose(design, sums, noise, groups[0], np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(one.strengths, again.strengths)
+    assert np.array_equal(one.fit.theta, again.fit.theta)

@@ -1,0 +1,114 @@
+"""Runs of cell_glm: on every kind of bags, on a report with noise, with kept weights that score new rows."""
+
+import numpy as np
+import pytest
+import torch
+
+from llp.errors import InputError
+from llp.runs.load import load_method
+from tests.helpers.composed import grouping_key, open_table, run_of, run_one
+
+FEW = "method.queries=[[C8],[C16],[C8,C16]]"
+SIGNAL = ("dataset.prepare.signal=6", "dataset.table=with_signal")
+REPORT = (
+    "grouping_key=report",
+    "dataset.key_columns=[C8,C16,C17]",
+    *SIGNAL,
+    "grouping_key.least_count=5",
+    "method=cell_glm",
+)
+
+
+@pytest.mark.parametrize("key", ["random_64", "fixed_C8_C16_64", "C16"])
+@pytest.mark.parametrize("protocol", ["paper", "holdout"])
+def test_every_kind_of_bags(tiny, key, protocol):
+    record = run_one(tiny("method=cell_glm", FEW, *SIGNAL, f"grouping_key={key}", f"protocol={protocol}"))
+    assert record.metric.best > 0.5
+    assert record.facts["penalty"] in ("order", "query")
+
+
+def test_a_report_gives_more_than_random_bags_and_noise_takes_some(tiny):
+    exact, noisy = (run_one(tiny(*REPORT, *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=0.3"]))
+    random = run_one(tiny("grouping_key=random_512", "method=cell_glm", FEW, *SIGNAL))
+    assert exact.metric.best > noisy.metric.best
+    assert exact.metric.best > random.metric.best
+    assert (noisy.noise.bags_of_a_row, noisy.noise.sensitivity) == (6, 6.0)
+    assert exact.n_train_instances == 1600
+    assert exact.facts["queries"] == ["C8", "C16", "C17", "C8_C16", "C8_C17", "C16_C17"]
+
+
+def test_more_and_more_epsilon_ends_at_the_exact_report(tiny):
+    exact, nearly = (
+        run_one(tiny(*REPORT, "method.penalty=10", *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=1e9"])
+    )
+    assert nearly.metric.best == pytest.approx(exact.metric.best, abs=1e-4)
+    assert nearly.measures["log_loss"] == pytest.approx(exact.measures["log_loss"], abs=1e-4)
+
+
+def test_no_label_but_the_train_rows_sums_is_read(tiny, tmp_path):
+    config = tiny(*REPORT, "save_model=true")
+    run_one(config)
+    table = open_table(config)
+    fold = grouping_key(config).fold_bags(table, 0)
+    first = load_method(run_of(config).folder, table).model.weight.detach()
+    label = np.load(table.folder / "label.npy")
+    label[fold.test_rows] = 1 - label[fold.test_rows]
+    a, b = _alike(table, fold.train.rows, label)
+    label[[a, b]] = label[[b, a]]
+    try:
+        original = np.load(table.folder / "label.npy")
+        np.save(table.folder / "label.npy", label)
+        again = tiny(*REPORT, "save_model=true", "force=true")
+        run_one(again)
+        found = load_method(run_of(again).folder, table).model.weight.detach()
+    finally:
+        np.save(table.folder / "label.npy", original)
+    assert torch.equal(found, first)
+
+
+def _alike(table, rows, label):
+    """Two rows with the same cells and different labels."""
+    names = [table.categorical_names.index(name) for name in ("C8", "C16", "C17")]
+    seen = {}
+    for row in rows:
+        cells = (*table.categorical[row, names],)
+        if seen.setdefault(cells, row) != row and label[seen[cells]] != label[row]:
+            return seen[cells], row
+    raise AssertionError
+
+
+def test_kept_weights_score_as_the_run_did(tiny):
+    config = tiny(*REPORT, "save_model=true", "grouping_key.queries=[[C8,C16],[C17]]")
+    record = run_one(config)
+    table = open_table(config)
+    method = load_method(run_of(config).folder, table)
+    rows = grouping_key(config).fold_bags(table, 0).test_rows
+    scores = method.score(torch.from_numpy(table.categorical[rows]), torch.from_numpy(table.numeric[rows]))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, torch.from_numpy(table.label[rows]))
+    assert loss.item() == pytest.approx(record.measures["log_loss"], abs=1e-6)
+    assert set(record.facts["queries"]) == {"C8_C16", "C17"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (
+            ["grouping_key.queries=[[C8,zip]]"],
+            "lists of different columns of C8, C16, C17, such as grouping_key.queries=[[C8]]",
+        ),
+        (["grouping_key.queries=[[C8,C8]]"], "lists of different columns"),
+        (["grouping_key.queries=[[C8],[C8]]"], "each query once"),
+        (["grouping_key.least_count=5000"], "no cell holds 5000 rows: write a smaller least_count"),
+        (["method=dllp_bce", "protocol=holdout"], "the cells of a report share rows, so none can be held out"),
+        (["method.queries=[[C8,zip]]"], "such as method.queries=[[N1]]"),
+        (["model=mlp"], "method=cell_glm has its own, model=cell_weights"),
+        (["method.penalty=-1"], "Invalid method.penalty=-1"),
+        (["method.penalty='most'"], "Invalid method.penalty='most'"),
+        (["grouping_key.queries=triples"], "Invalid grouping_key.queries='triples'"),
+    ],
+)
+def test_wrong_options(tiny, options, problem):
+    with pytest.raises(InputError) as error:
+        run_one(tiny(*REPORT, *options))
+    assert problem in str(error.value)
+    assert "\n" not in str(error.value)
