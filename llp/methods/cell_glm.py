@@ -68,10 +68,13 @@ class CellGLM(LLPMethod):
         queries_of(names, names, self.queries, "method.queries")
 
     def take_train_split(self, split: TrainSplit) -> None:
-        """CellFit the weights to the train bags' sums."""
+        """Fit the weights to the train bags' sums."""
         super().take_train_split(split)
         cells = self._cells(split)
         problem = problem_of(split, cells, binary=self.label_kind == "binary", threads=torch.get_num_threads())
+        mean = problem.sums[0] / problem.design.total
+        if problem.design.family.within(mean) != mean:
+            log.warning("the noisy sums give a mean label of %.3g, which no labels have: the nearest is fitted", mean)
         penalty, start = self._penalty(problem, cells, split)
         scale = 1.0 if self.label_kind == "binary" else LabelUnit.of(split.bags).scale  # sums are in the labels' unit
         found = fit(problem.design, problem.sums, penalty, STEEPNESS * scale, start)

@@ -25,25 +25,33 @@ class Family:
     variance : callable
         a''(z) from the mean.
     score : callable
-        The z of a mean, as a start: finite for every mean.
+        The z of a mean within
+    least, most : float
+        which a mean is kept, so that z is finite.
     """
 
     partition: Callable[[Vector], Vector]
     mean: Callable[[Vector], Vector]
     variance: Callable[[Vector], Vector]
     score: Callable[[float], float]
+    least: float
+    most: float
 
-
-def _logit(p: float) -> float:
-    p = min(max(p, 1e-6), 1 - 1e-6)
-    return float(np.log(p / (1 - p)))
+    def within(self, mean: float) -> float:
+        """The nearest mean that labels of the family can have."""
+        return min(max(mean, self.least), self.most)
 
 
 LOGISTIC = Family(
-    lambda z: np.logaddexp(0, z), lambda z: np.exp(-np.logaddexp(0, -z)), lambda mean: mean * (1 - mean), _logit
+    lambda z: np.logaddexp(0, z),
+    lambda z: np.exp(-np.logaddexp(0, -z)),
+    lambda mean: mean * (1 - mean),
+    lambda mean: float(np.log(mean / (1 - mean))),
+    1e-6,
+    1 - 1e-6,
 )
 """Labels 0 and 1."""
-GAUSSIAN = Family(lambda z: z * z / 2, lambda z: z, lambda mean: np.ones_like(mean), float)
+GAUSSIAN = Family(lambda z: z * z / 2, lambda z: z, lambda mean: np.ones_like(mean), float, -np.inf, np.inf)
 """Real labels of variance one; another variance only changes the unit of a penalty."""
-POISSON = Family(np.exp, np.exp, lambda mean: mean, lambda mean: float(np.log(max(mean, 1e-6))))
+POISSON = Family(np.exp, np.exp, lambda mean: mean, lambda mean: float(np.log(mean)), 1e-6, np.inf)
 """Counts; the log of an exposure is an offset of the score."""

@@ -15,6 +15,8 @@ from llp.reports.passes import Passes, Vector
 
 MOST_STEPS = 100
 """Of Newton's method; some ten are usual."""
+FLATTEST = 1e-9
+"""Least variance of a label: where none is left, a step would have no end."""
 ROUNDING = 1e-13
 """Of the objective relative to A: a difference below it says nothing of a step."""
 
@@ -55,7 +57,7 @@ class Design:
 
     def hessian(self, scores: Vector, penalty: Vector) -> "Hessian":
         """The second derivative of F at scores z."""
-        weights = self.weight * self.family.variance(self.family.mean(scores))
+        weights = self.weight * np.maximum(self.family.variance(self.family.mean(scores)), FLATTEST)
         return Hessian(self.passes, weights, penalty)
 
 
@@ -132,7 +134,8 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
     design : Design
         The instances.
     sums : ndarray
-        (P + 2,) c: the intercept's sum, the cells', 0.
+        (P + 2,) c: the intercept's sum, the cells', 0. Of the intercept's the mean is kept within the family's: noise
+        may lead out, and F has no minimum there.
     penalty : ndarray
         (P + 2,) λ; the intercept's is 0.
     tolerance : float
@@ -145,9 +148,11 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
     CellFit
         The minimum.
     """
+    mean = design.family.within(sums[0] / design.total)
+    sums = np.concatenate([[mean * design.total], sums[1:]])
     if start is None:
         start = np.zeros_like(sums)
-        start[0] = design.family.score(sums[0] / design.total)
+        start[0] = design.family.score(mean)
     theta = start
 
     def objective(theta: Vector) -> tuple[float, Vector, float]:

@@ -71,7 +71,7 @@ class Groups:
         return np.where(self.of >= 0, strengths[self.of] * (1 + ratio), 0.0)
 
     def total(self, values: Vector) -> Vector:
-        """CellSums of a value of the cells (P + 2,) over each group."""
+        """Sums of a value of the cells (P + 2,) over each group."""
         return np.bincount(self.of[self.of >= 0], values[self.of >= 0], self.number).astype(np.float64)
 
 

@@ -27,7 +27,7 @@ RAREST = 1e-4
 
 @dataclass(frozen=True)
 class Problem:
-    """CellSums over cells, and what they are fitted on.
+    """Sums over cells, and what they are fitted on.
 
     Attributes
     ----------
@@ -103,6 +103,7 @@ def _estimated(split: TrainSplit, passes: Passes, place: NDArray[np.int64], labe
 
     def draw(rng: np.random.Generator) -> Vector:
         own = np.sqrt(label_variance) * rng.standard_normal(len(bag))
+        own -= own.mean()  # as p takes the mean of the labels with it
         others = np.add.reduceat(own, bags.offsets[:-1])
         others += np.sqrt(noise) * rng.standard_normal(len(bags))
         return summed(others[bag] - own)

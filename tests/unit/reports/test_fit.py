@@ -154,3 +154,14 @@ def test_choice_draws_from_its_generator_alone():
     one, again = (choose(design, sums, noise, groups[0], np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(one.strengths, again.strengths)
     assert np.array_equal(one.fit.theta, again.fit.theta)
+
+
+@pytest.mark.parametrize("total", [-50.0, 0.0, 2500.0])
+def test_a_total_that_no_labels_have_still_has_a_fit(total):
+    cells, n_cells, y = labelled()
+    design = design_of(cells, n_cells)
+    sums = design.passes.sums(y)
+    sums[0] = total
+    with np.errstate(all="raise", under="ignore"):
+        found = fit(design, sums, rule_of_thumb(np.zeros_like(sums)), 1e-3)
+    assert np.isfinite(found.theta).all()
