@@ -36,6 +36,8 @@ class Bags:
         float64 (K): of the noise in each sum, where it is known.
     cells : Cells or None
         Of feature bags and a report: which cell each bag is, in the same order.
+    counts : ndarray or None
+        float64 (K): instances of each cell as its report says, where the table's rows are but a sample of those.
     """
 
     rows: Rows
@@ -44,6 +46,7 @@ class Bags:
     number: NDArray[np.int64] | None = None
     noise_variance: NDArray[np.float64] | None = None
     cells: Cells | None = None
+    counts: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.label_sum)
@@ -66,7 +69,8 @@ class Bags:
         number = None if self.number is None else self.number[bags]
         variance = None if self.noise_variance is None else self.noise_variance[bags]
         cells = None if self.cells is None else self.cells.select(bags)
-        return Bags(rows, _offsets(sizes), self.label_sum[bags], number, variance, cells)
+        counts = None if self.counts is None else self.counts[bags]
+        return Bags(rows, _offsets(sizes), self.label_sum[bags], number, variance, cells, counts)
 
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

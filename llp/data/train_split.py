@@ -1,4 +1,7 @@
-"""TrainSplit: what a method may know of the whole train split. No instance label is in it."""
+"""TrainSplit: what a method may know of the whole train split.
+
+No instance label is in it, but those that own files give as known beside a report (`Labelled`).
+"""
 
 from dataclasses import dataclass
 
@@ -49,6 +52,22 @@ class Features:
 
 
 @dataclass(frozen=True)
+class Labelled:
+    """Train rows whose labels are known: the one exception to "no label reaches a method".
+
+    Attributes
+    ----------
+    rows : ndarray
+        int64 (L) row numbers of the table, each once, rising.
+    labels : ndarray
+        float64 (L), real ones in the split's `unit`.
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class TrainSplit:
     """The bags that a method is trained on, as it is handed over once before training.
 
@@ -64,6 +83,8 @@ class TrainSplit:
         Training minibatches of an epoch.
     unit : LabelUnit
         In which training sees real labels; of binary ones as they are.
+    labelled : Labelled or None
+        Rows with known labels, for methods that take them.
     """
 
     features: Features
@@ -71,6 +92,7 @@ class TrainSplit:
     key: GroupingKey
     minibatches: int
     unit: LabelUnit = AS_GIVEN
+    labelled: Labelled | None = None
 
     @property
     def label_mean(self) -> float:
