@@ -38,21 +38,7 @@ def read_analysis(path: Path) -> tuple[pl.DataFrame | None, str]:
 
 
 def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFrame:
-    """Defined means on feature bag datasets with the measures of these datasets.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        Cells of one dataset and protocol.
-    analysis : pl.DataFrame
-        Its analysis.
-
-    Returns
-    -------
-    pl.DataFrame
-        The cells of feature keys that were analysed, in the settings of the benchmark alone, with `HARDNESS` and the
-        clusters.
-    """
+    """Defined means on analysed feature keys, in the benchmark's settings alone, with `HARDNESS` and the clusters."""
     clusters = [name for name in analysis.columns if name.startswith("cluster_")]
     measures = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *HARDNESS, *clusters)
     chosen = cells.filter((pl.col("bag_kind") == "feature") & (pl.col("setting") == "") & pl.col("mean").is_not_null())
@@ -62,20 +48,10 @@ def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFram
 def trends(joined: pl.DataFrame) -> pl.DataFrame:
     """Trend of each method's mean with each measure of hardness, and the bag datasets that stand apart.
 
-    The trend is Theil's and Sen's line (the median of all pairwise slopes) of the mean over the datasets' ranks in
-    the measure; a dataset stands apart where it lies more than `FAR` robust standard deviations (1.4826 times the
-    median absolute deviation) off the line.
-
-    Parameters
-    ----------
-    joined : pl.DataFrame
-        See `against_hardness`.
-
-    Returns
-    -------
-    pl.DataFrame
-        Per measure and method: `measure`, `column`, `spearman`, `slope` and `intercept` over the ranks 0, 1, ..., and
-        `above`, `below`, lists of grouping keys. Methods on at least four bag datasets.
+    The trend is Theil's and Sen's line (the median of all pairwise slopes) of the mean over the datasets' ranks 0, 1,
+    ... in the measure; a dataset stands apart (`above`, `below`: lists of grouping keys) where it lies more than `FAR`
+    robust standard deviations (1.4826 times the median absolute deviation) off the line. Methods on at least four bag
+    datasets.
     """
     rows = []
     for measure in HARDNESS:

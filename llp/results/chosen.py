@@ -13,21 +13,10 @@ MOST_UNSTARTED = 50
 
 
 def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Names to report on: with runs or an analysis, or published ones that are asked for, or where nothing is.
+    """Names to report on, with runs or an analysis, or published ones that are asked for, or where nothing is.
 
-    Datasets of which no run was started make pages of nothing: of more than `MOST_UNSTARTED` the first are kept.
-
-    Returns
-    -------
-    list of str
-        The names.
-    list of str
-        A line on what was left out, where anything was.
-
-    Raises
-    ------
-    InputError
-        A name that is asked for has nothing.
+    Beside them a line on what was left out: datasets of which no run was started make pages of nothing, so of more than
+    `MOST_UNSTARTED` the first are kept. InputError where a name that is asked for has nothing.
     """
     analysed = {unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")}
     started = _started(collected, "dataset") | analysed
@@ -63,10 +52,7 @@ def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str]) -> 
 def of_experiment(collected: Collected, name: str | None) -> Collected:
     """The points that an experiment's grids asked for, and what became of them; all there is for None.
 
-    Raises
-    ------
-    InputError
-        No grid of the experiment was started.
+    InputError where no grid of the experiment was started.
     """
     if name is None:
         return collected
@@ -82,14 +68,9 @@ def of_experiment(collected: Collected, name: str | None) -> Collected:
 
 
 def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequence[str]]) -> Collected:
-    """The runs and points that have one of the given names in each of some options.
+    """The runs and points that have one of the given names in each of some options; InputError where no run has a name.
 
     A grouping key may also be one whose BagSepMatrix was measured.
-
-    Raises
-    ------
-    InputError
-        No run has a name, and none is asked for.
     """
     for option in (name for name in filters if name != "dataset"):
         drawn = outputs_dir.glob("analysis/*/matrices/[!.]*.parquet") if option == "grouping_key" else ()

@@ -71,28 +71,13 @@ class GridPoints(NamedTuple):
 
 @dataclass(frozen=True)
 class Collected:
-    """Contents of an outputs folder.
+    """Contents of an outputs folder."""
 
-    Attributes
-    ----------
-    runs : pl.DataFrame
-        One row per finished run: `RUN_COLUMNS`; `measures.<name>` for every measure; `config`, the number of its
-        configuration; `folder`.
-    configs : list of dict
-        Path to value of all that makes a run but fold and seed; each distinct configuration once.
-    left : list of PointState
-        Runs that were started and are not finished.
-    grids : list of GridPoints
-        What was asked for.
-    problems : list of str
-        Records that were left out, and why.
-    """
-
-    runs: pl.DataFrame
-    configs: list[Config] = field(default_factory=list)
-    left: list[PointState] = field(default_factory=list)
-    grids: list[GridPoints] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    runs: pl.DataFrame  # a row per finished run: `RUN_COLUMNS`, `measures.<name>`, its number in `configs`, `folder`
+    configs: list[Config] = field(default_factory=list)  # path to value of all but fold and seed; each once
+    left: list[PointState] = field(default_factory=list)  # runs that were started and are not finished
+    grids: list[GridPoints] = field(default_factory=list)  # what was asked for
+    problems: list[str] = field(default_factory=list)  # records that were left out, and why
 
     def only(self, keep: Callable[[Point], bool]) -> "Collected":
         """The runs and the points that grids asked for of which `keep` is true."""
@@ -108,13 +93,7 @@ class Collected:
 
 
 def collect(outputs_dir: Path) -> Collected:
-    """Read every run below a folder.
-
-    Parameters
-    ----------
-    outputs_dir : Path
-        The `outputs_dir` of the runs; a missing folder holds none.
-    """
+    """Read every run below a folder of outputs; a missing folder holds none."""
     found: list[tuple[RunRecord, Path]] = []
     left: list[PointState] = []
     problems: list[str] = []

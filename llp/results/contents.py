@@ -25,44 +25,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scores:
-    """The runs of one dataset under one protocol.
+    """The runs of one dataset under one protocol."""
 
-    Attributes
-    ----------
-    cells, runs : pl.DataFrame
-        See `llp.results.summary.summarize`, `llp.results.variants.name_variants`.
-    analysis : pl.DataFrame or None
-        The dataset's analysis, where there is one.
-    """
-
-    cells: pl.DataFrame
-    runs: pl.DataFrame
-    analysis: pl.DataFrame | None
+    cells: pl.DataFrame  # see `llp.results.summary.summarize`
+    runs: pl.DataFrame  # see `llp.results.variants.name_variants`
+    analysis: pl.DataFrame | None  # the dataset's
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset, with whatever is there of it.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    cells : pl.DataFrame
-        Its cells under every protocol.
-    analysis : pl.DataFrame or None
-        Its analysis.
-    progress : Progress
-        What became of its grid.
-    matrices : Mapping
-        Key to its BagSepMatrix, see `llp.analysis.matrix.measure_matrix`.
-    """
+    """A dataset, with whatever is there of it."""
 
     name: str
-    cells: pl.DataFrame
+    cells: pl.DataFrame  # under every protocol
     analysis: pl.DataFrame | None
-    progress: Progress
-    matrices: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    progress: Progress  # what became of its grid
+    matrices: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by key, see `measure_matrix`
 
 
 ScoreTable = Callable[[Scores], Table | None]

@@ -14,17 +14,7 @@ PROTOCOLS = {
 
 
 def findings(cells: pl.DataFrame, dataset: pl.DataFrame, differences: Sequence[str] = ()) -> list[str]:
-    """Sentences on the cells of one protocol and metric; the first says which method wins where.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        The cells, see `llp.results.summary.summarize`.
-    dataset : pl.DataFrame
-        All cells of their dataset.
-    differences : sequence of str
-        See `llp.results.variants.differing_settings`.
-    """
+    """Sentences on the cells of one protocol and metric of a dataset; the first says which method wins where."""
     said = [sentence for kind in BAG_KINDS if (sentence := _winners(cells.filter(pl.col("bag_kind") == kind), kind))]
     if not said:
         said = ["No bag dataset has two methods on bags with as many runs, so nothing can be compared yet."]

@@ -13,37 +13,17 @@ from llp.results.table import as_markdown, frame_to_csv, to_csv, to_latex, to_ma
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Files that a report has written.
+    """Files that a report has written."""
 
-    Attributes
-    ----------
-    page : Path
-        index.html: everything, on a page that needs no other file.
-    markdown : Path
-        All tables.
-    results : Path
-        results.csv: one row per dataset, protocol, bag dataset and method.
-    tables, figures : list of Path
-        Markdown, LaTeX and CSV files of each table; PNG and SVG files of each figure.
-    """
-
-    page: Path
-    markdown: Path
-    results: Path
-    tables: list[Path] = field(default_factory=list)
-    figures: list[Path] = field(default_factory=list)
+    page: Path  # index.html: everything, on a page that needs no other file
+    markdown: Path  # all tables
+    results: Path  # results.csv: one row per dataset, protocol, bag dataset and method
+    tables: list[Path] = field(default_factory=list)  # Markdown, LaTeX and CSV files of each
+    figures: list[Path] = field(default_factory=list)  # PNG and SVG files of each
 
 
 def write_files(report: Report, refresh_seconds: int | None) -> ReportFiles:
-    """Write a report, whose figures are written already, to `<outputs_dir>/report/`.
-
-    Parameters
-    ----------
-    report : Report
-        What to write.
-    refresh_seconds : int or None
-        After how long a browser loads the page again; None for never.
-    """
+    """Write a report, whose figures are written already, to `<outputs_dir>/report/`."""
     folder = report.outputs_dir / "report"
     files = ReportFiles(folder / "index.html", folder / "report.md", folder / "results.csv")
     parts = ["# Results\n"]

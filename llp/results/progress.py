@@ -55,16 +55,9 @@ def rate(points: Sequence[PointState]) -> Rate | None:
 
 
 def seconds_left(points: Sequence[PointState], at_once: float) -> float | None:
-    """Seconds that the points that are left take, by what measured runs took; None where none is measured.
+    """Seconds for the points that are left, failed ones too, by what measured runs took; None where none is measured.
 
     A point takes the mean of the runs of its method on its bag dataset, else of its method, else of all.
-
-    Parameters
-    ----------
-    points : sequence of PointState
-        Those of the grids; failed ones are left too.
-    at_once : float
-        How many runs are under way at a time.
     """
     measured: dict[tuple[str, ...], list[float]] = {}
     for one in points:

@@ -15,35 +15,17 @@ FoldSeed = tuple[int, int]
 
 
 class Chosen(NamedTuple):
-    """The rate of runs that differ in it alone.
-
-    Attributes
-    ----------
-    dataset, grouping_key, method : str
-        The runs' own.
-    rate : str
-        Which one.
-    held_out : float
-        Its mean held-out loss.
-    criterion : str
-        What that loss is, as `held_out_upm`; "the held-out loss" where the records do not say it.
-    n_runs : int
-        The folds and seeds that it is the mean of.
-    n_rates : int
-        The rates that were compared.
-    beside : tuple of str
-        Rates that have none of these, and so are not compared.
-    """
+    """The rate of runs that differ in it alone."""
 
     dataset: str
     grouping_key: str
     method: str
     rate: str
-    held_out: float
-    criterion: str
-    n_runs: int
-    n_rates: int
-    beside: tuple[str, ...] = ()
+    held_out: float  # its mean held-out loss
+    criterion: str  # what that loss is, as `held_out_upm`; "the held-out loss" where the records do not say it
+    n_runs: int  # folds and seeds that it is the mean of
+    n_rates: int  # rates that were compared
+    beside: tuple[str, ...] = ()  # rates that have none of these folds and seeds, and so are not compared
 
     def __str__(self) -> str:
         runs = "1 run" if self.n_runs == 1 else f"{self.n_runs} runs"
@@ -59,13 +41,6 @@ def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     fold and seed has all rates, those are compared that share the one with most, the first of several. Runs whose rates
     cannot be compared that way stay: of protocol=paper, or with no fold in common. A method that trains nothing is the
     same at every rate: that with the most runs stays.
-
-    Returns
-    -------
-    Collected
-        With fewer runs.
-    list of Chosen
-        The choices, in the runs' order.
     """
     alike: dict[frozenset[tuple[str, str]], dict[str, pl.DataFrame]] = defaultdict(dict)
     for (number,), runs in collected.runs.sort("config").group_by("config", maintain_order=True):

@@ -30,30 +30,14 @@ _SECTION = ("dataset", "protocol", "metric")
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report.
+    """A section of the report."""
 
-    Attributes
-    ----------
-    name : str
-        Start of its files' names.
-    title : str
-        One line.
-    subject : str
-        What the titles of its tables begin with.
-    findings : list of str
-        What its scores say, in sentences; the first says which method wins where.
-    tables : dict
-        Name to table.
-    figures : dict
-        Name to the PNG file; the SVG file lies beside it.
-    """
-
-    name: str
+    name: str  # start of its files' names
     title: str
-    subject: str
-    findings: list[str] = field(default_factory=list)
+    subject: str  # the titles of its tables begin with it
+    findings: list[str] = field(default_factory=list)  # sentences; the first says which method wins where
     tables: dict[str, Table] = field(default_factory=dict)
-    figures: dict[str, Path] = field(default_factory=dict)
+    figures: dict[str, Path] = field(default_factory=dict)  # name to the PNG file; the SVG file lies beside it
 
     def short_title(self, table: Table) -> str:
         """A table's title under the section's own."""
@@ -63,45 +47,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: what it shows, and what it is made of.
-
-    Attributes
-    ----------
-    outputs_dir : Path
-        The runs' folder.
-    runs, cells : pl.DataFrame
-        See `llp.results.variants.name_variants`, `llp.results.summary.summarize`.
-    configs : list of dict
-        See `llp.results.collect.Collected`.
-    sections : list of Section
-        Its tables and figures.
-    grids : list of Progress
-        What became of each dataset's grid.
-    closing : list of str
-        Completeness in one line; then failures and what was left out or is missing, a line each.
-    """
+    """A report: what it shows, and what it is made of."""
 
     outputs_dir: Path
-    runs: pl.DataFrame
-    cells: pl.DataFrame
-    configs: Sequence[Config]
+    runs: pl.DataFrame  # see `llp.results.variants.name_variants`
+    cells: pl.DataFrame  # see `llp.results.summary.summarize`
+    configs: Sequence[Config]  # see `llp.results.collect.Collected`
     sections: list[Section] = field(default_factory=list)
-    grids: list[Progress] = field(default_factory=list)
-    closing: list[str] = field(default_factory=list)
+    grids: list[Progress] = field(default_factory=list)  # one of each dataset
+    closing: list[str] = field(default_factory=list)  # completeness; then failures, what was left out or is missing
 
 
 def make_report(config: ReportConfig, datasets: Collection[str], collected: Collected) -> Report:
-    """Make all tables, and all figures as files of `report/figures`.
-
-    Parameters
-    ----------
-    config : ReportConfig
-        Where, and which tables and figures; None makes all, and draws the matrices of all keys.
-    datasets : collection of str
-        The datasets to report on, in order.
-    collected : Collected
-        Their runs.
-    """
+    """Make all tables, and all figures as files of `report/figures`, of the datasets in their order."""
     runs = name_variants(collected)
     report = Report(config.outputs_dir, runs, summarize(runs), collected.configs)
     for dataset in datasets:

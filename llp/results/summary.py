@@ -19,21 +19,12 @@ _OF_THE_CELL = (
 def summarize(runs: pl.DataFrame) -> pl.DataFrame:
     """Mean and spread of every cell, in the order in which tables and figures show them.
 
-    Parameters
-    ----------
-    runs : pl.DataFrame
-        See `llp.results.variants.name_variants`.
-
-    Returns
-    -------
-    pl.DataFrame
-        `CELL` columns; `grouping_key`, `bag_kind`, `bag_size`, `method`, `model`, `metric`, `mode`, `config`;
-        `mean`, `std` (sample, ddof 1; null for one run) of the metric over the runs where it is defined; `n_runs`,
-        `n_folds`, `n_seeds`, and `n_undefined` of these runs; `points`, their folds and seeds; `untrained_mean`,
-        `untrained_std`; `epochs_*` of the last stage, `first_stage_epochs_mean`, `n_early_stopped`, `seconds_mean`;
-        `measures.<name>`, the mean of each measure; `instance_labels`: trained on instance labels; `upwards`, the mean
-        where larger is better; `compared`, `best`: see `mark_best`; `rank` of the method, its mean over the rows;
-        `place` of the method among all names of methods, from 0.
+    Of `name_variants`' runs: `CELL` and `_OF_THE_CELL` columns; `mean`, `std` (sample, ddof 1; null for one run) of the
+    metric over the runs where it is defined; `n_runs`, `n_folds`, `n_seeds`, and `n_undefined` of these runs; `points`,
+    their folds and seeds; `untrained_mean`, `untrained_std`; `epochs_*` of the last stage, `first_stage_epochs_mean`,
+    `n_early_stopped`, `seconds_mean`; `measures.<name>` and `measures_std.<name>`; `upwards`, the mean where larger is
+    better; `compared`, `best`: see `mark_best`; `rank` of the method, its mean over the rows; `place` of the method
+    among all names of methods, from 0; `cell`, its number.
     """
     measures = [name for name in runs.columns if name.startswith("measures.")]
     cells = runs.group_by(*CELL, maintain_order=True).agg(
@@ -66,20 +57,8 @@ def mark_best(cells: pl.DataFrame, row: Sequence[str]) -> pl.DataFrame:
     """Mark the best mean of each row, among at least two that compare: the one rule of who wins.
 
     Methods on instance labels, cells with a run whose metric is undefined, and cells with fewer runs than others of
-    their row, or with other folds and seeds than most of these, do not take part.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        `upwards`, the mean where larger is better; `instance_labels`, `n_undefined`, `n_runs`, `points`, see
-        `summarize`.
-    row : sequence of str
-        Columns that make a row.
-
-    Returns
-    -------
-    pl.DataFrame
-        The cells with `compared`, whether they take part, and `best`; equal means are both the best.
+    their row (columns `row`), or with other folds and seeds than most of these, do not take part. `compared`: whether a
+    cell takes part; `best`: equal means are both the best.
     """
     fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
     most = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))

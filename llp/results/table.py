@@ -47,24 +47,12 @@ _LONG = 40  # rows: more do not fit on a page
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell.
-
-    Attributes
-    ----------
-    text : str
-        What is shown.
-    best : bool
-        Whether it is the best of its row.
-    value : float or None
-        The number to sort by, where there is one.
-    cell : int or None
-        Number of the summarised cell that it shows.
-    """
+    """A table's cell."""
 
     text: str
-    best: bool = False
-    value: float | None = None
-    cell: int | None = None
+    best: bool = False  # of its row
+    value: float | None = None  # to sort by
+    cell: int | None = None  # number of the summarised cell that it shows
 
     @classmethod
     def number(cls, value: float | None, form: str) -> "Cell":
@@ -82,24 +70,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text.
-
-    Attributes
-    ----------
-    title : str
-        One line.
-    columns : list of str
-        Titles of the columns; the first holds the names of the rows.
-    rows : list of list of Cell
-        As many cells as columns each.
-    notes : list of str
-        What a reader must know about the numbers.
-    """
+    """A table of text."""
 
     title: str
-    columns: list[str]
-    rows: list[list[Cell]]
-    notes: list[str] = field(default_factory=list)
+    columns: list[str]  # the first holds the names of the rows
+    rows: list[list[Cell]]  # as many cells as columns each
+    notes: list[str] = field(default_factory=list)  # what a reader must know about the numbers
 
 
 def to_markdown(table: Table) -> str:

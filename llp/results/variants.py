@@ -85,14 +85,7 @@ def differing_settings(cells: pl.DataFrame, configs: Sequence[Config]) -> list[s
     """A sentence on the settings in which methods differ that share a bag dataset's row; none where they do not.
 
     Settings of the methods' own (`method.reg`) are no difference in training. Of a group whose settings go together
-    (a model's widths with its name) the first is named.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        Cells of one dataset, protocol and metric, see `llp.results.summary.summarize`.
-    configs : sequence of dict
-        See `llp.results.collect.Collected`.
+    (a model's widths with its name) the first is named. `cells` are of one dataset, protocol and metric.
     """
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in cells.partition_by("row", maintain_order=True):

@@ -12,20 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def log_report(project: WandBProject, files: ReportFiles) -> None:
-    """Log a report that has been written.
-
-    Parameters
-    ----------
-    project : WandBProject
-        Where it goes.
-    files : ReportFiles
-        The report.
-
-    Raises
-    ------
-    InputError
-        W&B refuses the run.
-    """
+    """Log a report that has been written; InputError where W&B refuses the run."""
     import wandb
 
     folder = files.page.parent

@@ -29,13 +29,7 @@ _FAR = 3.0
 
 
 def scores(cells: pl.DataFrame) -> "Figure":
-    """Mean and spread of every cell.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        Cells of one dataset, protocol and metric, see `llp.results.summary.summarize`.
-    """
+    """Mean and spread of every cell of one dataset, protocol and metric."""
     in_panels = cells["row"].n_unique() <= _MOST_PANELS
     figure = _panels(cells) if in_panels else _heat_map(cells)
     mean = "mean ± sample std" if in_panels else "mean"

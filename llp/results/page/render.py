@@ -19,17 +19,7 @@ _COLOURS = 256  # of an embedded figure: half the bytes, and no difference to se
 
 
 def render(report: Report, data: Mapping[str, Any], refresh_seconds: int | None) -> str:
-    """The page's HTML.
-
-    Parameters
-    ----------
-    report : Report
-        What the page shows.
-    data : Mapping
-        See `llp.results.page.data.page_data`.
-    refresh_seconds : int or None
-        After how long a browser loads the page again; None for never.
-    """
+    """The page's HTML of `page_data`'s values; a browser loads it again after `refresh_seconds`, or never for None."""
     environment = Environment(
         loader=PackageLoader("llp.results", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

@@ -43,13 +43,6 @@ def progress(collected: Collected, dataset: str) -> Progress:
 
     Expected are the points that grids asked for and those that were started. Where no grid asked for any, every
     combination of the started folds, seeds, keys and methods is expected.
-
-    Parameters
-    ----------
-    collected : Collected
-        What the outputs folder holds.
-    dataset : str
-        The dataset.
     """
     own = collected.only(lambda point: point.dataset == dataset)
     # of runs of one point under several settings a finished one counts, then a failed one

@@ -19,15 +19,7 @@ _MEASURE_TITLES = HARDNESS | {name: title for name, (title, _) in SKEW.items()}
 
 
 def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:
-    """Choose our cells that compare, with `mean`, `std` and `upwards` in the published unit.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        Cells of the dataset under any protocol.
-    dataset : str
-        One of `published.DATASETS`.
-    """
+    """Choose our cells of a dataset that compare, with `mean`, `std` and `upwards` in the published unit."""
     measure, scale = {published.CTR: ("auc_200_thresholds", 100.0), published.SSCL: ("mse", 1.0)}[dataset]
     if f"measures.{measure}" not in cells.columns:
         return cells.clear()

@@ -10,13 +10,7 @@ from llp.results.table import MISSING, Cell, Table
 
 
 def scores(cells: pl.DataFrame) -> Table:
-    """Mean ± std of the metric: bag datasets as rows, methods as columns.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        Cells of one dataset and protocol, see `llp.results.summary.summarize`.
-    """
+    """Mean ± std of the metric: bag datasets as rows, methods as columns."""
     methods, decimals, found = columns_of(cells), decimals_of(cells), by_place(cells)
     rows = [
         [Cell(row), *(cell_of(found.get((row, method)), decimals) for method in methods)]

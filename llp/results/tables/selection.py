@@ -51,19 +51,8 @@ def selection(
     """Count how often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
     Beside it, how often that AUC is the first evaluation's: such runs may have been better still before it
-    (`trainer.evaluate_every`). Last come all methods with every criterion together, on each kind of bags.
-
-    Parameters
-    ----------
-    cells, runs : pl.DataFrame
-        See `llp.results.summary.summarize`, `llp.results.variants.name_variants`.
-    curve_of : callable
-        The curve of a run by its folder.
-
-    Returns
-    -------
-    Table or None
-        None where no curve has a test AUC beside what was held out (`protocol.test_in_curve=true` writes both).
+    (`trainer.evaluate_every`). Last come all methods with every criterion together, on each kind of bags. None where no
+    curve has a test AUC beside what was held out (`protocol.test_in_curve=true` writes both).
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
     for method, kind, folder in runs.select("column", "bag_kind", "folder").iter_rows():

@@ -15,15 +15,7 @@ _LEVEL = 0.05
 
 
 def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
-    """The best method of each bag dataset against the others, by their common folds; None where no two share folds.
-
-    Parameters
-    ----------
-    cells : pl.DataFrame
-        Cells of one dataset and protocol.
-    runs : pl.DataFrame
-        Its runs, with `row` and `column`.
-    """
+    """The best method of each bag dataset against the others, by their common folds; None where no two share folds."""
     form = f".{decimals_of(cells)}f"
     scored = runs.filter(pl.col("best").is_not_null() & ~pl.col("instance_labels"))
     parts = {row: part for (row,), part in scored.group_by("row")}
@@ -52,21 +44,9 @@ def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
 
 
 def against(best: str, runs: pl.DataFrame) -> dict[str, statistics.PairedTest]:
-    """Paired tests of the best column's folds with those of each other column: of methods, on one bag dataset.
+    """Paired tests of the best column with each other column that has two folds in common with it, on one bag dataset.
 
     The seeds of a fold train and test on the same rows, so they make one difference: the mean of theirs.
-
-    Parameters
-    ----------
-    best : str
-        The column whose difference from the others is tested.
-    runs : pl.DataFrame
-        Their runs, with `column`.
-
-    Returns
-    -------
-    dict
-        A test for each other column with two folds in common.
     """
     values = {column: part for (column,), part in runs.sort("column").group_by("column", maintain_order=True)}
     own, sizes = values.pop(best), ("n_train_instances", "n_test_instances")
