@@ -23,28 +23,14 @@ _RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
 
 @dataclass
 class GridCell:
-    """Points that differ in fold and seed alone.
+    """Points that differ in fold and seed alone."""
 
-    Attributes
-    ----------
-    config : DictConfig
-        The composed config of one of them; it is checked where one is not finished, as that takes a while.
-    places : dict
-        By a point's number in the grid its fold and seed, as far as they are given.
-    """
-
-    config: DictConfig
-    places: dict[int, dict[str, int]] = field(default_factory=dict)
+    config: DictConfig  # of one of them; checked where one is not finished, as that takes a while
+    places: dict[int, dict[str, int]] = field(default_factory=dict)  # number in the grid to fold and seed, if given
 
     @functools.cached_property
     def content(self) -> dict[str, Any] | None:
-        """Its plain values; None where they are known in a launched job only, which checks itself.
-
-        Raises
-        ------
-        InputError
-            One cannot be known.
-        """
+        """Its plain values; None where they are known in a launched job only, which checks itself."""
         if "${hydra:" in self.written:
             return None
         try:
@@ -78,13 +64,7 @@ class GridCell:
 
     @functools.cached_property
     def checked(self) -> TrainConfig:
-        """The config once it is checked.
-
-        Raises
-        ------
-        InputError
-            It cannot run.
-        """
+        """The config once it is checked."""
         return check_config(self.config, TrainConfig)
 
     def check_names(self) -> None:

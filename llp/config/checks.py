@@ -119,22 +119,7 @@ def _check_key(key: GroupingKey, dataset: DatasetConfig) -> None:
 
 
 def check_columns(option: str, key: GroupingKey, dataset: DatasetConfig) -> None:
-    """Refuse a key of columns that the dataset lacks, or that are not in order.
-
-    Parameters
-    ----------
-    option : str
-        Where it is given, for the error: 'grouping_key' or 'matrix'.
-    key : GroupingKey
-        The key.
-    dataset : DatasetConfig
-        Its dataset.
-
-    Raises
-    ------
-    InputError
-        Says which columns there are, or their order.
-    """
+    """Refuse a key of columns that the dataset lacks, or that are not in order; `option` is grouping_key or matrix."""
     known, columns = dataset.key_columns, key.options.get("columns", ())
     if unknown := [column for column in columns if column not in known]:
         named = ", ".join(column or "''" for column in unknown)

@@ -23,14 +23,10 @@ _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of whic
 
 
 def make_parsable() -> None:
-    """Change `sys.argv` into what Hydra parses.
+    """Change `sys.argv` into what Hydra parses; exits with one line for a flag that is none or is used wrongly.
 
     A shell has removed the quotes around values that its grammar does not take, such as positive='>50K', comment='#' or
     a path with (1): they are put back. Flags behind an option are put in front.
-
-    Exits
-    -----
-    With one line, for a flag that is none or is not used as it must be.
     """
     try:
         flags, words = split_flags(sys.argv[1:])
@@ -40,13 +36,7 @@ def make_parsable() -> None:
 
 
 def split_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Tell Hydra's flags, in their long forms and with what belongs to them, from overrides.
-
-    Raises
-    ------
-    InputError
-        A flag is unknown, lacks its value, does not go with another one, or names a folder that is not there.
-    """
+    """Tell Hydra's flags, in their long forms and with what belongs to them, from overrides."""
     parser = get_args_parser()
     known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
 
@@ -118,13 +108,7 @@ def _quoted(value: str) -> str:
 
 
 def parse_words(words: Sequence[str]) -> list[Override]:
-    """Parse overrides as Hydra does.
-
-    Raises
-    ------
-    InputError
-        One is none, or one that Hydra breaks down on: without a name, nested too deeply, of thousands of digits.
-    """
+    """Parse overrides as Hydra does; InputError also where it would break down: no name, or nested too deeply."""
     return [_parsed(word) for word in words]
 
 

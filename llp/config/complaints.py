@@ -22,19 +22,7 @@ def like(pattern: str, words: str, example: str) -> Any:
 
 
 def complaint(error: ValidationError, given: Any, schema: JsonSchema, name: str = "") -> InputError:
-    """The error for the user: the first thing that is wrong.
-
-    Parameters
-    ----------
-    error : ValidationError
-        Pydantic's.
-    given : object
-        What was given, a plain value.
-    schema : dict
-        What it is checked by.
-    name : str
-        The option that it was given for; nothing for a command's whole config.
-    """
+    """The error for the first thing that is wrong with a plain value, given for option `name` or as a whole config."""
     first = error.errors(include_url=False)[0]
     path, value = place(first, given)
     option, here = ".".join(filter(None, (name, *path))), _schema_at(first["loc"], schema)
@@ -130,18 +118,6 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def unknown_option(name: str, value: Any, there: Collection[str], example: str, of: str = "") -> InputError:
-    """The error for an option that nothing reads: it names the options there are, and the nearest one.
-
-    Parameters
-    ----------
-    name, value
-        The option with its groups, and what was given.
-    there : collection of str
-        The group's options.
-    example : str
-        How the nearest option is written, with a value.
-    of : str
-        What has the options, if not the group.
-    """
+    """The error for an option, with its groups, that nothing reads; `of` is what has the options, if not the group."""
     group = name.rpartition(".")[0]
     return invalid(name, value, f"an option of {of or group} ({', '.join(sorted(there)) or 'there is none'})", example)

@@ -65,10 +65,7 @@ class CheckedLoader(ConfigLoaderImpl):
     ) -> DictConfig:
         """See `ConfigLoader`: names that read as numbers are names, and a command ends with the error's line.
 
-        Raises
-        ------
-        CompositionError
-            Outside a command: from `hydra.compose`, and for the points of a multirun.
+        Outside a command (`hydra.compose`, and points of a multirun) that line is a CompositionError's.
         """
         given = [self._as_name(override) for override in overrides]
         try:
@@ -125,18 +122,9 @@ class CheckedLoader(ConfigLoaderImpl):
     def apply(
         self, values: Sequence[Override], config: DictConfig, master: DictConfig, overrides: Sequence[str]
     ) -> None:
-        """Apply overrides that choose no file to what the others compose, as the last step of a composition.
+        """Apply overrides that choose no file to what the others compose, as the last step of a point's composition.
 
-        Parameters
-        ----------
-        values : sequence of Override
-            The overrides to be applied.
-        config : DictConfig
-            What they are applied to.
-        master : DictConfig
-            The multirun's config.
-        overrides : sequence of str
-            All overrides of the point, for the error.
+        `master` is the multirun's config; `overrides`, all of the point's, are for the error.
         """
         try:
             _check_targets(values, master)

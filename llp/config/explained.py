@@ -10,17 +10,7 @@ from llp.errors import InputError, choice, invalid
 
 
 def explain(loader: ConfigLoaderImpl, error: Exception, overrides: list[str]) -> Exception | str:
-    """The error of a composition in this project's words, where there are any; else Hydra's own in a line.
-
-    Parameters
-    ----------
-    loader : ConfigLoaderImpl
-        What composed.
-    error : Exception
-        What it raised.
-    overrides : list of str
-        What it was given.
-    """
+    """The error of a composition in this project's words, where there are any; else Hydra's own in a line."""
     if isinstance(error, InputError):
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:

@@ -91,13 +91,6 @@ def read_columns(config: DictConfig, name: str) -> None:
     """Give a key that was made from its name the dataset's columns, some of whose own names may hold underscores.
 
     Where the name's parts are columns already, or the name can be read in no or several ways, the parts stay.
-
-    Parameters
-    ----------
-    config : DictConfig
-        A composed config.
-    name : str
-        What chose the key.
     """
     key, dataset = config.get("grouping_key"), OmegaConf.select(config, "dataset")
     if not (isinstance(key, DictConfig) and isinstance(dataset, DictConfig)):  # names, of commands that read no data

@@ -29,18 +29,11 @@ def store(name: str) -> None:
 def command_of(
     model: type[AnyConfig], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
 ) -> Callable[[Callable[[AnyConfig], Any]], Callable[[], None]]:
-    """Make a command's main function of a function that takes its checked config.
+    """Make a command's main function of a function that takes its checked config; wrong input ends it with one line.
 
-    Wrong input ends the command with one line, before any work.
-
-    Parameters
-    ----------
-    model : type
-        The command's config, of `llp.config.commands`; it is composed from the YAML file of the command's name.
-    groups : bool
-        Whether a name chooses a YAML file of a config group, as dataset=flights does for training; else it is a name.
-    beforehand : callable
-        What is done before the config is composed; it may change `sys.argv`.
+    The config is composed from the YAML file of the command's name. With `groups` a name chooses a YAML file of a
+    config group, as dataset=flights does for training; else it is a name. `beforehand` is called before, and may change
+    `sys.argv`.
     """
     name = name_of(model)
 

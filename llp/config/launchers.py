@@ -71,26 +71,14 @@ class SearchOptions(ConfigGroup):
 
 
 def check_plugin(group: str, model: type[ConfigGroup], options: dict[str, Any]) -> None:
-    """Refuse options of `hydra.launcher` or `hydra.sweeper` that are not what their model says.
-
-    Raises
-    ------
-    InputError
-        Says what was given and what is expected.
-    """
+    """Refuse options of `hydra.launcher` or `hydra.sweeper` that are not what their model says."""
     for name, hint in get_type_hints(model, include_extras=True).items():
         if name in options:
             check_value(f"{group}.{name}", options[name], hint)
 
 
 def check_storage(path: Path) -> None:
-    """Refuse to write a search into a file of something else; makes the file's folder.
-
-    Raises
-    ------
-    InputError
-        The file is there and is no journal of Optuna's, or it cannot be there.
-    """
+    """Refuse to write a search into a file that is no journal of Optuna's or cannot be there; makes its folder."""
     expected = "a file of searches, or one that is not there yet"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,13 +26,7 @@ LARGEST = 2**63 - 1  # integer that arrays, data frames and random generators ho
 
 
 def check_value(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value that is not what its type hint says; a plain one, as it comes from YAML.
-
-    Raises
-    ------
-    InputError
-        Says what was given and what is expected.
-    """
+    """Refuse a value that is not what its type hint says; a plain one, as it comes from YAML."""
     adapter: TypeAdapter[Any] = TypeAdapter(hint, config=_FINITE)
     try:  # strict JSON mode accepts a list for a tuple, but no string for a number
         adapter.validate_json(json.dumps(value), strict=True)
@@ -48,10 +42,7 @@ def check_value(name: str, value: Any, hint: Any) -> None:
 def places(name: str, value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """A plain value and all inside it, with the option that holds it; a list's elements have the list's name.
 
-    Raises
-    ------
-    InputError
-        Lists and groups lie inside each other so deeply that what reads them could not descend into them.
+    InputError where lists and groups are nested too deeply for what reads them to descend into.
     """
     if len(above) == YAML_DEPTH:
         raise InputError(f"Invalid {above[0]}: expected lists and groups nested at most {YAML_DEPTH} deep")
@@ -78,13 +69,7 @@ def check_size(name: str, value: Any) -> None:
 
 
 def find_target(group: str, path: str) -> Callable[..., Any]:
-    """What a `_target_` names.
-
-    Raises
-    ------
-    InputError
-        It cannot be imported.
-    """
+    """The class or function that a `_target_` names; InputError where it cannot be imported."""
     from hydra._internal.utils import _locate  # hydra.utils' own logs what fails, in lines beside ours
 
     try:
@@ -103,21 +88,8 @@ def check_options(
 ) -> None:
     """Refuse options that a class or a function does not take, lacks, or that its type hints exclude.
 
-    Parameters
-    ----------
-    group : str
-        Where the options are in the config, such as 'method'.
-    target : callable
-        What they are for.
-    options : Mapping
-        Plain values by name. None may name a target of its own: only the group's is ever called.
-    given : collection of str
-        Parameters that the program fills.
-
-    Raises
-    ------
-    InputError
-        Says what was given and what is expected.
+    `group` is where they are in the config, such as 'method'; `given` are parameters that the program fills. No option
+    may name a target of its own: only the group's is ever called.
     """
     hints, required = _parameters(target)
     own = {name: value for name, value in options.items() if name not in HYDRAS}

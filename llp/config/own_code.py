@@ -87,20 +87,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def check_constructed(made: Any, made_by: str) -> None:
-    """Refuse what an own class has made without calling the constructor of its base class.
-
-    Parameters
-    ----------
-    made : object
-        What calling the class gave.
-    made_by : str
-        An attribute that the base class's constructor makes.
-
-    Raises
-    ------
-    OwnCodeError
-        Says which constructor leaves that out.
-    """
+    """Refuse what an own class made without its base class's constructor, which makes the attribute `made_by`."""
     if made_by not in vars(made):
         constructor = type(made).__init__.__code__
         raise OwnCodeError(f"expected super().__init__(...) to be called first in {place(constructor)}")

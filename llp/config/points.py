@@ -33,28 +33,14 @@ MOST_POINTS = 1_000_000
 
 
 class Multirun:
-    """A multirun of `llp.train`: what it was given, its points, and their configs.
-
-    Parameters
-    ----------
-    loader : CheckedLoader
-        Hydra's config loader.
-    master : DictConfig
-        The multirun's own config, with Hydra's node.
-
-    Attributes
-    ----------
-    overrides : list of str
-        What was given, but for Hydra's own options.
-    params : dict
-        What an experiment sweeps over besides.
-    """
+    """A multirun of `llp.train`: what it was given, its points, and their configs."""
 
     def __init__(self, loader: CheckedLoader, master: DictConfig) -> None:
         self._loader = loader
         self._master = master
-        self.overrides: Any = OmegaConf.to_container(master.hydra.overrides.task)  # points resolve interpolations
-        self.params: dict[str, Any] = dict(master.hydra.sweeper.get("params") or {})
+        # what was given, but for Hydra's own options; points resolve interpolations
+        self.overrides: Any = OmegaConf.to_container(master.hydra.overrides.task)
+        self.params: dict[str, Any] = dict(master.hydra.sweeper.get("params") or {})  # what an experiment sweeps over
         self._bases: dict[tuple[str, ...], tuple[DictConfig, str]] = {}
         self._parsed = functools.cache(OverridesParser.create().parse_override)
         self._is_group = functools.cache(loader.is_group)
@@ -63,20 +49,7 @@ class Multirun:
 
     @classmethod
     def of(cls, arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> "Multirun":
-        """Compose a multirun as its command would, and leave Hydra's own state as it is.
-
-        Parameters
-        ----------
-        arguments : sequence of str
-            What stands behind `python -m llp.train -m`, but for `--config-dir`.
-        config_dirs : sequence of str
-            What `--config-dir` names.
-
-        Raises
-        ------
-        CompositionError
-            An argument is wrong.
-        """
+        """Compose a multirun as its command would, with the folders of `--config-dir`; Hydra's own state stays."""
         forget_namesakes()
         path = create_config_search_path(str(CONF_DIR))
         for folder in config_dirs:
@@ -109,13 +82,7 @@ class Multirun:
         return found
 
     def points(self) -> list[list[str]]:
-        """The overrides of its points: every combination of its options' values.
-
-        Raises
-        ------
-        InputError
-            There is none, or there are more than `MOST_POINTS`.
-        """
+        """The overrides of its points: every combination of its options' values, 1 to `MOST_POINTS` of them."""
         given = [f"{name}={values}" for name, values in self.params.items()]
         parsed = OverridesParser.create(config_loader=self._loader).parse_overrides([*given, *self.overrides])
         if (n := math.prod(map(_n_values, parsed))) > MOST_POINTS:
@@ -137,13 +104,7 @@ class Multirun:
         return points
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
-        """The config of a point, without Hydra's node: the same as `ConfigLoader.load_sweep_config` makes.
-
-        Raises
-        ------
-        InputError
-            An override cannot be applied.
-        """
+        """The config of a point, without Hydra's node: the same as `ConfigLoader.load_sweep_config` makes."""
         parsed = [self._parsed(override) for override in overrides]
         choices = [one for one in parsed if self._is_choice(one)]
         values = [one for one in parsed if not self._is_choice(one)]

@@ -29,18 +29,7 @@ def identity_of(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_config(folder: str) -> dict[str, Any]:
-    """Read what a run wrote of its config, every interpolation resolved.
-
-    Parameters
-    ----------
-    folder : str
-        The run's folder, or the `config.yaml` in it.
-
-    Raises
-    ------
-    InputError
-        There is none, or it is not one of a run.
-    """
+    """Read what identifies a run from its folder, or the `config.yaml` in it, every interpolation resolved."""
     path = Path(folder)
     expected = "the folder of a run, with its config.yaml"
     try:
@@ -57,17 +46,7 @@ def run_config(folder: str) -> dict[str, Any]:
 
 
 def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> None:
-    """Replace a composed config's groups by those of a run, unless they are chosen again.
-
-    Parameters
-    ----------
-    config : DictConfig
-        Changed in place.
-    folder : str
-        See `run_config`.
-    chosen : collection of str
-        Groups whose choice is on the command line.
-    """
+    """Replace a composed config's groups, in place, by those of a run, unless their choice is on the command line."""
     content = run_config(folder)
     named = [target for name in {*content} - {*chosen} for target in targets_in(name, content[name])]
     check_origin(named, packages_of(config), f"{folder}/config.yaml")
@@ -78,13 +57,7 @@ def put_in_place(config: DictConfig, folder: str, chosen: Collection[str]) -> No
 
 
 def check_beside(override: Override, chosen: Collection[str]) -> None:
-    """Refuse an option that would change a part of what it decides: a run's config has its consequences written out.
-
-    Raises
-    ------
-    InputError
-        The option is one of the dataset's, and the dataset is the run's.
-    """
+    """Refuse options of a dataset that is a run's: the run's config has written out what followed from its options."""
     name = override.key_or_group
     if name.startswith("dataset.") and "dataset" not in chosen:
         raise InputError(

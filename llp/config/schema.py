@@ -149,24 +149,12 @@ class TrainerConfig(ConfigGroup):
 
 
 class Hardware(ConfigGroup):
-    """`conf/hardware`: where and how a stage is computed; nothing of it is part of a run's identity.
-
-    Attributes
-    ----------
-    accelerator : {'auto', 'cpu', 'gpu'}
-        The kind of device.
-    features_on : {'auto', 'device', 'host'}
-        Whether the table lives in the device's memory, and training goes by chunks (`llp.training.place`).
-    row_order : {'auto', 'table', 'bag'}
-        Whether minibatches of bags are read from the table, or from a copy in the bags' order (`llp.data.bag_order`).
-    deterministic : bool
-        Whether a GPU adds in a fixed order.
-    """
+    """`conf/hardware`: where and how a stage is computed; nothing of it is part of a run's identity."""
 
     accelerator: Literal["auto", "cpu", "gpu"]
-    features_on: Literal["auto", "device", "host"]
-    row_order: Literal["auto", "table", "bag"]
-    deterministic: bool
+    features_on: Literal["auto", "device", "host"]  # device: the table in its memory, chunks (`llp.training.place`)
+    row_order: Literal["auto", "table", "bag"]  # bag: from a copy in the bags' order (`llp.data.bag_order`)
+    deterministic: bool  # whether a GPU adds in a fixed order
 
 
 class NoiseConfig(ConfigGroup):

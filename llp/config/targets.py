@@ -35,13 +35,7 @@ def constructor_options(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) -> Callable[..., Any]:
-    """Find what a node names and check the node's options by its type hints; returns it.
-
-    Raises
-    ------
-    InputError
-        It is not there or is not what the group builds, or an option is wrong, unknown or missing.
-    """
+    """The class that a node names, once it is what the group builds and the options fit its type hints."""
     target, path, kind = find_target(group, node["_target_"]), node["_target_"], KINDS[group.partition(".")[0]]
     if not (isinstance(target, type) and issubclass(target, find_target(group, kind))):  # type: ignore[arg-type]
         raise invalid(f"{group}._target_", path, f"a subclass of {kind}, not {getattr(target, '__name__', target)}")
@@ -92,19 +86,7 @@ def check_targets(config: TrainConfig) -> None:
 def check_origin(targets: Iterable[tuple[str, str]], packages: Iterable[str], where: str) -> None:
     """Refuse targets of packages that the user has not named as a source of targets; nothing of them is imported.
 
-    Parameters
-    ----------
-    targets : iterable of (str, str)
-        Option and dotted path, from a run's folder or a command line.
-    packages : iterable of str
-        See `packages_of`.
-    where : str
-        What names them, for the error.
-
-    Raises
-    ------
-    InputError
-        Names the first such target.
+    `targets` are options and dotted paths, `packages` as `packages_of` gives them, `where` names them in the error.
     """
     others = [(name, path) for name, path in targets if not _OURS.match(path)]
     known = {*packages} - {"hydra", "torch"} if others else set()

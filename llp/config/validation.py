@@ -25,25 +25,7 @@ Plain = dict[str, Any]
 
 
 def validate(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
-    """Hold a composed config against its command's model.
-
-    Parameters
-    ----------
-    config : DictConfig
-        What Hydra composed, without its own node.
-    model : type
-        The command's model.
-
-    Returns
-    -------
-    ConfigGroup
-        The command's model, filled.
-
-    Raises
-    ------
-    InputError
-        Says what was given, what is expected, and how to write it.
-    """
+    """Hold a composed config, without Hydra's own node, against its command's model, which is returned filled."""
     written = _content(config, resolve=False)
     for name, value in written.items():
         check_depth(name, value)
