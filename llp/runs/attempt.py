@@ -73,39 +73,17 @@ def error_file(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a run.
+    """One attempt at a run."""
 
-    Attributes
-    ----------
-    folder : Path
-        The run's.
-    work : Path
-        Where it puts its files: beside those of an earlier result, which stay until there is a whole successor.
-    number : int
-        Of the attempts so far.
-    started : str
-        When, in ISO 8601.
-    begin : float
-        The same by the clock that measures how long it takes.
-    """
-
-    folder: Path
-    work: Path
-    number: int
-    started: str
-    begin: float
+    folder: Path  # the run's
+    work: Path  # where it puts its files: beside those of an earlier result, which stay until there is a successor
+    number: int  # of the attempts so far
+    started: str  # ISO 8601
+    begin: float  # the same by `time.perf_counter`
 
     @classmethod
     def at(cls, folder: Path, result: Path, *, again: bool) -> Self:
-        """Begin an attempt at the run in a folder.
-
-        Parameters
-        ----------
-        folder, result : Path
-            The run's folder, and its record in it.
-        again : bool
-            Whether it starts from scratch, also where another one was cut off.
-        """
+        """Begin an attempt at the run in a folder; `again`: from scratch, also where another one was cut off."""
         started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
         number = _next_number(folder)
         if again:

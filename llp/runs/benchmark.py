@@ -32,17 +32,7 @@ CHOICES: Mapping[str, Callable[[Callable[[], list[str]]], list[str]]] = {
 def expand_choices(multirun: Multirun, *, analyze: bool) -> None:
     """Write the keys that a choice stands for into a multirun's overrides, or into what its experiment sweeps over.
 
-    Parameters
-    ----------
-    multirun : Multirun
-        It is changed.
-    analyze : bool
-        Whether an analysis that the choice needs is run where there is none.
-
-    Raises
-    ------
-    InputError
-        It cannot be known what the choice stands for.
+    `analyze`: an analysis that is needed is run. InputError where it cannot be known what the choice stands for.
     """
     for i, override in enumerate(multirun.overrides):
         if override.startswith("grouping_key="):

@@ -38,36 +38,19 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class PointState:
-    """A point and what became of it.
-
-    Attributes
-    ----------
-    point : Point
-        Its names.
-    state : RunState
-        What became of it.
-    folder : Path or None
-        The run's folder, where it is known.
-    record : RunRecord or None
-        Of a point that is done.
-    reason : str or None
-        Why it failed, why its record cannot be used, or why it cannot run.
-    """
+    """A point and what became of it."""
 
     point: Point
     state: RunState
-    folder: Path | None
-    record: RunRecord | None = None
-    reason: str | None = None
+    folder: Path | None  # the run's, where it is known
+    record: RunRecord | None = None  # of a point that is done
+    reason: str | None = None  # why it failed, why its record cannot be used, or why it cannot run
 
 
 def finished_record(folder: Path, *, needs_weights: bool) -> RunRecord | None:
-    """The record that finishes the run of a folder; None while there is none, or none of the weights that are needed.
+    """The record that finishes a folder's run; None while there is none, or none of the weights that are needed.
 
-    Raises
-    ------
-    RecordError
-        The record cannot be used.
+    RecordError where it cannot be used.
     """
     result = folder / "result.json"
     if not result.is_file() or (needs_weights and not is_whole(folder / "checkpoints" / "best.pt")):
@@ -76,17 +59,7 @@ def finished_record(folder: Path, *, needs_weights: bool) -> RunRecord | None:
 
 
 def state_of(point: Point, folder: Path, *, needs_weights: bool = False) -> PointState:
-    """What became of a point, by its run's folder; with a record that cannot be used it is missing, with the reason.
-
-    Parameters
-    ----------
-    point : Point
-        The point.
-    folder : Path
-        Its run's folder; it need not be there.
-    needs_weights : bool
-        Whether it is done only with its best weights kept.
-    """
+    """What became of a point, by its run's folder; with a record that cannot be used it is missing, with the reason."""
     problem = None
     try:
         record = finished_record(folder, needs_weights=needs_weights)

@@ -32,10 +32,7 @@ log = logging.getLogger(__name__)
 def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
     """The dataset's table, prepared first if it is an embedded one.
 
-    Raises
-    ------
-    InputError
-        It is not prepared, or not what the dataset's YAML file says.
+    InputError where it is not what its YAML file says.
     """
     table = InstanceTable.open(prepare_table(dataset, data_dir))
     if table.label_kind != dataset.label_kind:
@@ -54,15 +51,7 @@ def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
 
 @dataclass(frozen=True)
 class Parts:
-    """Builds the parts of a run.
-
-    Attributes
-    ----------
-    config : TrainConfig
-        A checked config.
-    table : InstanceTable
-        Its dataset's.
-    """
+    """Builds the parts of a run, of its checked config and its dataset's table."""
 
     config: TrainConfig
     table: InstanceTable
@@ -151,13 +140,8 @@ class Parts:
     def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
         """The method before its first step, and its data where they are gathered.
 
-        Parameters
-        ----------
-        first : Path or None
-            Folder of the finished first stage that the method starts from.
-        refit : bool
-            Whether nothing is held out, and the first stage's final weights count: those of its chosen epoch have not
-            seen what is held out here too.
+        `first` is the folder of the finished first stage that the method starts from. With `refit` nothing is held out,
+        and the first stage's final weights count: those of its chosen epoch have not seen what is held out here too.
         """
         from llp.training.place import put_data
         from llp.training.selection import check_estimated, refits
@@ -182,11 +166,6 @@ class Parts:
         """Refuse wrong input while a run has no folder; whatever else fails will do so again, and be recorded there.
 
         Model, method and optimizer are built for one code per column, before any work.
-
-        Raises
-        ------
-        InputError
-            An option is wrong, or the method cannot go with the data, the model or the machine.
         """
         import torch
 

@@ -33,15 +33,7 @@ def named(points: Sequence[Sequence[str]]) -> list[str]:
 
 
 def end_of_grid(points: Sequence[Sequence[str]], jobs: Sequence[JobReturn]) -> str | None:
-    """What a grid ends with where points failed: how many, and each one's name and reason; None where none did.
-
-    Parameters
-    ----------
-    points : sequence of sequence of str
-        The overrides of each point that was launched.
-    jobs : sequence of JobReturn
-        What became of each, in the same order.
-    """
+    """What a grid ends with where points failed: how many, and each one's name and reason; None where none did."""
     failed = [
         (name, job._return_value)
         for name, job in zip(named(points), jobs, strict=True)

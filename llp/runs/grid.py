@@ -50,17 +50,8 @@ class Tables:
 def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[PointState]:
     """What became of every point that a grid asks for, in its order: nothing is trained, written or checked further.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        What stands behind `python -m llp.train -m`, such as `["experiment=demo"]`.
-    config_dirs : sequence of str
-        What `--config-dir` names there.
-
-    Raises
-    ------
-    InputError
-        An argument is wrong, or it cannot be known what it stands for.
+    `arguments` stand behind `python -m llp.train -m`, such as `["experiment=demo"]`, `config_dirs` behind
+    `--config-dir`.
     """
     multirun = Multirun.of(arguments, config_dirs)
     expand_choices(multirun, analyze=False)
@@ -90,19 +81,7 @@ def _point(cell: GridCell, run: dict[str, int]) -> Point:
 def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record: bool) -> list[list[str]]:
     """The points of a grid that are not finished, in their order, all of them checked.
 
-    Parameters
-    ----------
-    multirun : Multirun
-        The grid.
-    points : sequence of list of str
-        The points' overrides; every point has the same options.
-    record : bool
-        Whether all are recorded as asked for.
-
-    Raises
-    ------
-    InputError
-        A point that is not finished cannot run.
+    `points` are the overrides of all, which have the same options; with `record` all are recorded as asked for.
     """
     cells, tables = cells_of(multirun, points), Tables()
     asked: dict[str, list[Point]] = defaultdict(list)  # of those that only a launched job knows there is no record
@@ -162,18 +141,9 @@ def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
 
 
 def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:
-    """Say in a line where processes × threads go beyond the cores.
+    """Say in a line where processes × threads (the most of a point) go beyond the cores that this process may use.
 
-    Parameters
-    ----------
-    n_jobs : int
-        The launcher's processes; below 0 as joblib counts: -1 is one for each core.
-    n_points : int
-        Points to train.
-    threads : int
-        Most threads of a point.
-    n_cores : int, optional
-        Those that this process may use.
+    `n_jobs` below 0 counts as joblib does: -1 is one process for each core.
     """
     n_cores = n_cores or cores()
     processes = min(n_points, n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs))

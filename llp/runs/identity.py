@@ -23,23 +23,11 @@ NEAREST = ("SubsetMatching", "OTLLP", "EROTLLP", "ROT", "MixBag")
 
 @dataclass(frozen=True)
 class Run:
-    """A run's place: everything about it that is known before it starts.
-
-    Attributes
-    ----------
-    folder : Path
-        Its folder.
-    hash : str
-        Eight hexadecimal digits of the resolved config's identity, the table's fingerprint and what else is read.
-    config : dict
-        The resolved identity.
-    point : Point
-        Its names.
-    """
+    """A run's place: everything about it that is known before it starts."""
 
     folder: Path
-    hash: str
-    config: dict[str, Any]
+    hash: str  # eight hexadecimal digits of the identity, the table's fingerprint and what else is read
+    config: dict[str, Any]  # the resolved identity
     point: Point
 
     @classmethod
@@ -65,12 +53,9 @@ class Run:
         return self.folder / "checkpoints" / "best.pt"
 
     def finished(self, need_weights: bool = False, *, warn: bool = True) -> RunRecord | None:
-        """The result record, or None while there is none (or none of the weights that are needed).
+        """The result record; None while there is none, or none of the weights that are needed.
 
-        Raises
-        ------
-        NewerRecordError
-            A later version of the program has finished the run.
+        NewerRecordError where a later version of the program has finished the run.
         """
         try:
             return finished_record(self.folder, needs_weights=need_weights)

@@ -22,21 +22,9 @@ FINAL, CHOSEN = "best.pt", "chosen.pt"
 
 
 def load_weights(model: "nn.Module", folder: Path, name: str = FINAL) -> None:
-    """Put the kept weights of a finished run into a model of the same columns and options.
+    """Put the kept weights of a finished run, `checkpoints/<name>`, into a model of the same columns and options.
 
-    Parameters
-    ----------
-    model : nn.Module
-        Takes them over.
-    folder : Path
-        The run's.
-    name : str
-        The file in its `checkpoints`.
-
-    Raises
-    ------
-    InputError
-        The folder holds no kept weights, damaged ones, or those of another model or table.
+    InputError where there are none, they are damaged, or they are those of another model or table.
     """
     path = _weights_path(folder, name)
     if problem := _problem(model, path):
@@ -45,15 +33,7 @@ def load_weights(model: "nn.Module", folder: Path, name: str = FINAL) -> None:
 
 
 def serves(model: "nn.Module", path: Path) -> bool:
-    """Whether kept weights are whole and the model's; says what they are otherwise.
-
-    Parameters
-    ----------
-    model : nn.Module
-        Takes them over.
-    path : Path
-        The file.
-    """
+    """Whether a file's kept weights are whole and the model's, which takes them over; logs what they are otherwise."""
     problem = _problem(model, path) if path.is_file() else "is missing"
     if problem:
         log.warning("%s %s: the run is done again", path, problem)
@@ -97,11 +77,7 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     """The trained model of a run's folder, wherever the folder comes from: only models of `llp.models` are made.
 
     A `config.yaml` could name any class or function in the place of a model or of an option, and would have it called.
-
-    Raises
-    ------
-    InputError
-        The folder holds no such run, or the run of another table.
+    InputError where the folder holds no such run, or the run of another table.
     """
     _weights_path(folder)
     given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
@@ -111,13 +87,7 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
 
 
 def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
-    """The trained method of a run's folder, for scoring; as safe as `load_model`, with methods of `llp.methods`.
-
-    Raises
-    ------
-    InputError
-        The folder holds no such run, or the run of another table.
-    """
+    """The trained method of a run's folder, for scoring; as safe as `load_model`, with methods of `llp.methods`."""
     from torch.optim import Adam
 
     node = _own_node(folder, "method")
@@ -130,13 +100,7 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
 
 
 def _own_node(folder: Path, group: str) -> dict[str, Any]:
-    """The class and the options that a run's config names for a group: of this package, and plain.
-
-    Raises
-    ------
-    InputError
-        There is no such config, or it names something else, or an option is wrong.
-    """
+    """The class and the options that a run's config names for a group: of this package, and plain; else InputError."""
     try:
         node = constructor_options(read_yaml(folder / "config.yaml")[group])
         path = str(node["_target_"])

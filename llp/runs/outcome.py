@@ -28,21 +28,7 @@ def run_record(
     first_stages: list[StageRecord],
     attempt: Attempt,
 ) -> RunRecord:
-    """Describe a finished run.
-
-    Parameters
-    ----------
-    parts
-        What it is made of.
-    data, stage
-        On what a method was trained, and what it came to.
-    select_by : str
-        What has picked the epoch.
-    first_stages : list of StageRecord
-        The stages that came before, from the run that trained them.
-    attempt : Attempt
-        Which one it was, and since when.
-    """
+    """Describe a finished run; `first_stages` are of the run that trained them."""
     config, run = parts.config, parts.run
     method = stage.method
     key, chosen = config.grouping_key, stage.chosen

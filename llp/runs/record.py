@@ -70,15 +70,7 @@ class _File(_Part):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a record.
-
-        Raises
-        ------
-        NewerRecordError
-            It was written by a later version of the program.
-        RecordError
-            It cannot be read, is damaged, is no record of a run, or was written by an earlier version.
-        """
+        """Read a record; RecordError where it is damaged or none, NewerRecordError where a later version wrote it."""
         try:
             content = read_small(path)
         except OSError as error:
@@ -90,74 +82,36 @@ class _File(_Part):
 
 
 class MetricRecord(_Part):
-    """The run's own metric on the test rows.
+    """The run's own metric on the test rows."""
 
-    Attributes
-    ----------
-    name, mode : str
-        Such as auc; whether larger ('max') or smaller ('min') is better.
-    best : float or None
-        At the chosen epoch, or of the model that was trained again as long as up to it.
-    best_epoch : int
-        The chosen epoch, -1 where nothing is trained.
-    last, untrained : float or None
-        After the last epoch and before the first step; None where the protocol touches the test rows only once.
-    held_out : float or None
-        The loss on what was held out of the train split at the chosen epoch, which was picked by it; None under
-        protocol=paper, and where nothing is trained.
-    picked_by : str or None
-        The column of `metrics.csv` whose best value chose the epoch, such as held_out_upm; None where nothing is
-        trained, and in records of before this was kept.
-    """
-
-    name: str
-    mode: Literal["max", "min"]
-    best: MeasuredValue
-    best_epoch: Annotated[int, Field(ge=-1, lt=2**63)]
-    last: MeasuredValue
-    untrained: MeasuredValue
-    held_out: MeasuredValue = None
-    picked_by: str | None = None
+    name: str  # such as auc
+    mode: Literal["max", "min"]  # which end is better
+    best: MeasuredValue  # at the chosen epoch, or of the model that was trained again as long as up to it
+    best_epoch: Annotated[int, Field(ge=-1, lt=2**63)]  # the chosen one, -1 where nothing is trained
+    last: MeasuredValue  # after the last epoch; None where the protocol touches the test rows only once
+    untrained: MeasuredValue  # before the first step; None likewise
+    held_out: MeasuredValue = None  # the loss that picked the epoch; None under protocol=paper, and without training
+    picked_by: str | None = None  # its column of `metrics.csv`, such as held_out_upm; None in older records
 
 
 class RefitRecord(_Part):
-    """How the final model was trained again once the epoch was chosen.
+    """How the final model was trained again once the epoch was chosen."""
 
-    Attributes
-    ----------
-    steps : int
-        Optimizer steps, as many as up to the chosen epoch.
-    bags, instances : int
-        Train bags, the held-out ones among them, and their instances.
-    """
-
-    steps: NaturalNumber
-    bags: NaturalNumber
-    instances: NaturalNumber
+    steps: NaturalNumber  # as many as up to the chosen epoch
+    bags: NaturalNumber  # train bags, the held-out ones among them
+    instances: NaturalNumber  # of these bags
 
 
 class StageRecord(_Part):
-    """What training of one stage took.
-
-    Attributes
-    ----------
-    early_stopped : bool
-        Whether the curve, and not the epoch limit, ended it.
-    seconds : float
-        Wall-clock time.
-    run : str or None
-        Folder of the run that trained it; None for the record's own.
-    reused : bool
-        Whether that run was finished before.
-    """
+    """What training of one stage took."""
 
     method: str
     epochs: NaturalNumber
-    early_stopped: bool
-    seconds: Seconds
+    early_stopped: bool  # whether the curve, and not the epoch limit, ended it
+    seconds: Seconds  # wall-clock time
     instances_per_second: MeasuredValue
-    run: str | None = None
-    reused: bool = False
+    run: str | None = None  # folder of the run that trained it; None for the record's own
+    reused: bool = False  # whether that run was finished before
 
 
 class RunRecord(_File):

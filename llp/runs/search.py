@@ -23,30 +23,17 @@ _NOT_SEARCHED = ("dataset", "grouping_key", "bag_dataset", "protocol", "noise")
 
 @dataclass(frozen=True)
 class Search:
-    """What a search is about.
+    """What a search is about."""
 
-    Attributes
-    ----------
-    space : dict
-        Optuna's distribution of each option that is searched.
-    fixed : list of str
-        Overrides that all trials share.
-    repeats : list of list of str
-        Overrides of each run of a trial: its fold and seed.
-    """
-
-    space: "dict[str, BaseDistribution]"
-    fixed: list[str]
-    repeats: list[list[str]]
+    space: "dict[str, BaseDistribution]"  # of each option that is searched
+    fixed: list[str]  # overrides that all trials share
+    repeats: list[list[str]]  # overrides of each run of a trial: its fold and seed
 
     @classmethod
     def of(cls, overrides: Sequence[Override]) -> "Search":
         """Read the overrides of a multirun; a later one of an option counts.
 
-        Raises
-        ------
-        InputError
-            Nothing is searched, or what cannot be.
+        InputError where nothing is searched, or what cannot be.
         """
         given = {one.get_key_element(): one for one in overrides}
         space, fixed = {}, []

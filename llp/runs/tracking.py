@@ -46,17 +46,10 @@ class Tracker:
 def track(
     logger: CSVLogger | WandBLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]
 ) -> Iterator[Tracker]:
-    """Follow one run. With `logger=csv` nothing is sent anywhere.
+    """Follow one run. With `logger=csv` nothing is sent anywhere; offline files lie in the run's folder.
 
-    Parameters
-    ----------
-    logger : CSVLogger or WandBLogger
-        What follows it.
-    run, attempt
-        The run, in whose folder offline files lie, and which attempt at it this is: a repeated run never appends to an
-        old one. The folder adds digits of its own, as W&B takes no run twice, also not one that was removed here.
-    metric : (str, str)
-        Name of the run's own metric, and which of its values counts: that of all epochs which is the summary's.
+    The id names the attempt, so that none appends to an earlier one's, and has digits of the folder's own, as W&B takes
+    no run twice, also not one that was removed here. `metric`: its name, and which end of all epochs is the summary's.
     """
     if isinstance(logger, CSVLogger):
         yield Tracker(None)
@@ -82,21 +75,9 @@ def track(
 
 @contextmanager
 def open_run(logger: WandBProject, folder: Path, **shown: Any) -> Iterator[Any]:
-    """A run of W&B that is finished with its outcome.
+    """A run of W&B that is finished with its outcome; `shown` goes to `wandb.init`, offline files to `folder`.
 
-    Parameters
-    ----------
-    logger : WandBProject
-        `project`, `entity` and `mode`.
-    folder : Path
-        Where offline files lie.
-    **shown
-        Further arguments of `wandb.init`.
-
-    Raises
-    ------
-    InputError
-        W&B refuses it.
+    InputError where W&B refuses it.
     """
     import wandb
 
