@@ -54,25 +54,9 @@ def prepare(
     errors: Literal["stop", "skip"],
     rare_at_most: NonNegativeInt,
 ) -> None:
-    """Write the instance table of raw Criteo CTR files.
+    """Write the instance table of raw Criteo CTR files: plain or packed, tabs or commas, a header or none.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the table goes.
-    made_by : Mapping
-        This function's name and options, for the table's schema.
-    raw : sequence of str
-        Files, folders and globs; plain, gzip or Zstandard; with tabs or commas, with a header or without.
-    errors : {'stop', 'skip'}
-        What a wrong line does.
-    rare_at_most : int
-        Categorical values seen at most this often share code 0.
-
-    Raises
-    ------
-    InputError
-        The raw files are missing, damaged, empty, or not of this format.
+    Categorical values seen at most `rare_at_most` times share code 0.
     """
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
@@ -92,32 +76,18 @@ def prepare(
 
 @dataclass(frozen=True)
 class CtrCoder:
-    """Codes lines, those of a table's file and new ones alike; threads may share it.
-
-    Attributes
-    ----------
-    low, high : (13,) int64
-        The bins of the first and of the last code of each column of numbers.
-    known : Mapping
-        By categorical column: the values of codes 1, 2, ... as UInt32.
-    """
+    """Codes lines, those of a table's file and new ones alike; threads may share it."""
 
     layout: ClassVar[Layout] = LAYOUT
     features: ClassVar[list[pl.Expr]] = [*map(natural_log_squared, NUMBERS), *map(pl.col, CATEGORIES)]
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    known: Mapping[str, pl.Series]
+    low: NDArray[np.int64]  # (13,): the bin of the first code of each column of numbers
+    high: NDArray[np.int64]  # (13,): that of the last code
+    known: Mapping[str, pl.Series]  # by categorical column, the values of codes 1, 2, ... as UInt32
 
     @classmethod
     def of_table(cls, table: InstanceTable) -> Self:
-        """What coded the lines of a table.
-
-        Raises
-        ------
-        InputError
-            The table does not say how they were coded.
-        """
+        """The coder that coded the lines of a table."""
         low = np.array([table.encoding(name)["low"] for name in NUMBERS], np.int64)
         high = low + np.array(table.vocab_sizes[: len(NUMBERS)], np.int64) - 1
         return cls(low, high, {name: from_eight_digits(table.vocabulary(name)["value"]) for name in CATEGORIES})

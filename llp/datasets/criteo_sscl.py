@@ -82,21 +82,10 @@ def prepare(
     rare_at_most: NonNegativeInt,
     transform: Literal["log2_squared", "none"],
 ) -> None:
-    """Write the instance table of raw Criteo SSCL files.
+    """Write the instance table of raw Criteo SSCL files, as that of Criteo CTR; rare values are counted among sales.
 
-    Parameters
-    ----------
-    folder, made_by, raw, errors
-        As in `llp.datasets.criteo_ctr.prepare`.
-    rare_at_most : int
-        Categorical values seen at most this often, among the sales, share code 0.
-    transform : {'log2_squared', 'none'}
-        What happens to the numbers and the label, as in the reference (`x > 2` becomes log2(x)²) or in the paper.
-
-    Raises
-    ------
-    InputError
-        The raw files are missing, damaged, empty, or not of this format.
+    `transform` is of the numbers and the label: as in the reference (`x > 2` becomes log2(x)²), or `none` as in the
+    paper.
     """
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
@@ -124,17 +113,7 @@ def _text(raw: str, name: str) -> pl.Expr:
 
 @dataclass(frozen=True)
 class SsclCoder:
-    """Codes lines, those of a table's file and new ones alike; threads may share it.
-
-    Attributes
-    ----------
-    fill : Mapping
-        By numeric column: what a missing number becomes.
-    known : Mapping
-        By categorical column: the values of codes 1, 2, ...
-    transform : {'log2_squared', 'none'}
-        What happens to the numbers.
-    """
+    """Codes lines, those of a table's file and new ones alike; threads may share it."""
 
     layout: ClassVar[Layout] = LAYOUT
     features: ClassVar[list[pl.Expr]] = [
@@ -142,19 +121,13 @@ class SsclCoder:
         *(_text(raw, name) for raw, name in zip(RAW_CATEGORIES, CATEGORIES, strict=True)),
     ]
 
-    fill: Mapping[str, float]
-    known: Mapping[str, pl.Series]
-    transform: str
+    fill: Mapping[str, float]  # by numeric column, what a missing number becomes
+    known: Mapping[str, pl.Series]  # by categorical column, the values of codes 1, 2, ...
+    transform: str  # of the numbers: log2_squared or none
 
     @classmethod
     def of_table(cls, table: InstanceTable) -> Self:
-        """What coded the lines of a table.
-
-        Raises
-        ------
-        InputError
-            The table does not say how they were coded.
-        """
+        """The coder that coded the lines of a table."""
         records = {name: table.encoding(name) for name in RAW_NUMBERS.values()}
         (transform,) = {record["transform"] for record in records.values()}
         fill = {name: record["fill"] for name, record in records.items()}

@@ -21,22 +21,7 @@ NUMERIC = ("carat", "depth", "table", "x", "y", "z")
 
 
 def prepare(*, folder: Path, made_by: Mapping[str, Any], bins: PositiveInt) -> None:
-    """Write the instance table.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the table goes.
-    made_by : Mapping
-        This function's name and options, for the table's schema.
-    bins : int
-        Quantile bins of each numeric column.
-
-    Raises
-    ------
-    InputError
-        The package `plotnine` is not installed.
-    """
+    """Write the instance table, with at most `bins` quantile bins of each numeric column."""
     path = package_folder("plotnine", dataset="diamonds", extra="suite") / "data" / "diamonds.csv"
     diamonds = pl.read_csv(path)
     label = np.log2(diamonds["price"].to_numpy() / 1000).astype(np.float32)

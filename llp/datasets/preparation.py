@@ -28,30 +28,10 @@ def prepare_table(
     errors: Literal["stop", "skip"] = "stop",
     force: bool = False,
 ) -> Path:
-    """Make sure that a dataset's table is there, and say where.
+    """Make sure that a dataset's table is there, and give its folder; `force` makes it again even so.
 
-    Parameters
-    ----------
-    dataset : DatasetConfig
-        A dataset's configuration (`conf/dataset/NAME.yaml`).
-    data_dir : Path
-        Where the tables are.
-    raw : str or list of str, optional
-        Raw files: a file, a folder, a glob, or a list of them. Embedded datasets take none.
-    errors : {'stop', 'skip'}
-        What a wrong line does: ends the preparation, or is counted and left out.
-    force : bool
-        Make the table again even if it is there.
-
-    Returns
-    -------
-    Path
-        The table's folder.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, or the raw files are missing or wrong.
+    `raw` names files, folders or globs (embedded datasets take none); a wrong line ends the preparation or is left out
+    and counted, as `errors` says.
     """
     check_value("force", force, bool)
     check_value("errors", errors, Literal["stop", "skip"])

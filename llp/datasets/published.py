@@ -36,21 +36,10 @@ def published_sizes(dataset: Literal["ctr", "sscl"]) -> list[tuple[str, int]]:
 def compare(
     dataset: Literal["ctr", "sscl"], rows: int, sizes: Mapping[str, int], *, full_rows: int, tolerance: float
 ) -> str:
-    """Say whether a table is made from the full published file, from a part of it, or from something else.
+    """Say whether a table of `rows` rows is made from the full published file, from a part of it, or something else.
 
-    Parameters
-    ----------
-    dataset : {'ctr', 'sscl'}
-        Which file.
-    rows : int
-        Number of instances, N.
-    sizes : Mapping
-        Per categorical column: the number of codes as the reference counts them, which has no code for rare values
-        in a column without any.
-    full_rows : int
-        Instances in the full file.
-    tolerance : float
-        How far from it the full file may be, relatively; 0 where the number is published exactly.
+    `sizes` are numbers of codes as the reference counts them, which has none for rare values in a column without any.
+    The full file may differ from `full_rows` by the relative `tolerance`; 0 where the number is published exactly.
     """
     published = dict(published_sizes(dataset))
     different = [name for name in published if sizes[name] != published[name]]

@@ -25,28 +25,14 @@ RARE_TAIL = 1.2  # the ranking goes on past the vocabulary: what lies there has 
 
 
 class Model(NamedTuple):
-    """What scores an instance; Fc categorical columns, V codes in all.
+    """Weights and favourites of Fc categorical columns and Fn numeric ones, which score an instance."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Vocabulary size of each column.
-    favourite : list of NDArray[np.int32]
-        Per column, the favourite code of each segment.
-    weight : list of NDArray[np.float32]
-        Per column, one weight a code.
-    n_numeric : int
-        Numeric columns, Fn; each also has a weight.
-    center, spread : float
-        Mean and standard deviation of the unscaled sum of weights.
-    """
-
-    sizes: tuple[int, ...]
-    favourite: list[NDArray[np.int32]]
-    weight: list[NDArray[np.float32]]
-    n_numeric: int
-    center: float
-    spread: float
+    sizes: tuple[int, ...]  # (Fc,) vocabulary sizes
+    favourite: list[NDArray[np.int32]]  # by column, the favourite code of each segment
+    weight: list[NDArray[np.float32]]  # by column, of each code
+    n_numeric: int  # Fn; each has a weight of 1
+    center: float  # mean of the unscaled sum of weights
+    spread: float  # and its standard deviation
 
 
 def scaled(sizes: Sequence[tuple[str, int]], fraction: float) -> tuple[int, ...]:

@@ -67,27 +67,9 @@ def stage(
     folder: Path,
     progress: Progress,
 ) -> Staged:
-    """Read raw files into Arrow files.
+    """Read raw files into Arrow files of `folder`, with what `keep` makes of a block's columns.
 
-    Parameters
-    ----------
-    raw : sequence of str
-        Files, folders and globs.
-    layout : Layout
-        The format of their lines.
-    keep : callable
-        From a block's columns to those that are kept.
-    errors : {'stop', 'skip'}
-        What a wrong line does.
-    folder : Path
-        Where the Arrow files go.
-    progress : Progress
-        Shows how far the reading is.
-
-    Raises
-    ------
-    InputError
-        A file is missing, empty, damaged, or of another dataset; a line is wrong and `errors` is 'stop'.
+    A wrong line is refused, or left out and counted with `errors=skip`.
     """
     task = progress.add_task("read", total=None, detail="")
     files = Files(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
@@ -145,31 +127,15 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RawColumns:
-    """What becomes of the columns of raw lines.
-
-    Attributes
-    ----------
-    label_kind : {'binary', 'real'}
-        Kind of the label.
-    label_encoding : dict or None
-        How the raw label becomes the label, where it is not the same.
-    numbers, categories : Mapping
-        The columns by their names, in order: first the numbers.
-    as_text : callable
-        Known values as they stand in the file.
-    missing : sequence of str
-        What stands for a missing category there.
-    published : callable
-        From the columns' sizes to whether this is the published file.
-    """
+    """What becomes of the columns of raw lines."""
 
     label_kind: LabelKind
-    label_encoding: dict[str, Any] | None = None
-    numbers: Mapping[str, Number]
+    label_encoding: dict[str, Any] | None = None  # where the raw label is not the label
+    numbers: Mapping[str, Number]  # by name, in order: they are the first columns
     categories: Mapping[str, Category]
-    as_text: Callable[[pl.Series], pl.Series]
-    missing: Sequence[str]
-    published: Callable[[Mapping[str, int]], str]
+    as_text: Callable[[pl.Series], pl.Series]  # known values as they stand in the file
+    missing: Sequence[str]  # what stands there for a missing category
+    published: Callable[[Mapping[str, int]], str]  # from the columns' sizes: whether this is the published file
 
 
 def write_table(
@@ -182,18 +148,7 @@ def write_table(
 ) -> None:
     """Code the staged rows, some parts at once, and write them in order, with how raw values became codes and numbers.
 
-    Parameters
-    ----------
-    folder, made_by
-        As `prepare` of a dataset is given them.
-    staged : Staged
-        The rows.
-    code : callable
-        Codes some parts; it is called in threads.
-    raw : RawColumns
-        What becomes of their columns.
-    progress : Progress
-        Shows how far the coding is.
+    `code` is called in threads.
     """
     columns = [number.column for number in raw.numbers.values()]
     sizes = {column.name: column.vocab_size for column in columns if column.vocab_size is not None}

@@ -54,22 +54,8 @@ def prepare_ctr(
 ) -> None:
     """Write a table shaped like Criteo CTR: 39 categorical columns N1..N13, C1..C26 and a label 0 / 1.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the table goes.
-    made_by : Mapping
-        This function's name and options, for the table's schema.
-    rows : int
-        Number of instances, N.
-    seed : int
-        Another seed is another dataset.
-    vocab_fraction : float
-        Scale of the published vocabulary sizes, in (0, 1]; 1 gives 1,000,293 codes in all.
-    signal : float
-        Standard deviation of the log odds over the instances.
-    rate : float
-        Share of ones, about.
+    `vocab_fraction`, in (0, 1], scales the published vocabulary sizes: 1 gives 1,000,293 codes in all. `signal` is the
+    standard deviation of the log odds over the instances, `rate` about the share of ones.
     """
     sizes = published_sizes("ctr")
     model = make_model(scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
@@ -100,14 +86,7 @@ def prepare_sscl(
 ) -> None:
     """Write a table shaped like Criteo SSCL: 17 categorical columns, 3 numeric ones, a real label.
 
-    As many parameters as its YAML file has options, by their names.
-
-    Parameters
-    ----------
-    folder, made_by, rows, seed, vocab_fraction
-        As in `prepare_ctr`.
-    mean, signal, noise : float
-        The label is `mean + signal * standardised score + noise * normal`; no model has a lower MSE than noise².
+    The label is `mean + signal * standardised score + noise * normal`; no model has a lower MSE than noise².
     """
     sizes = published_sizes("sscl")
     numeric = ["N1", "N2", "N3"]

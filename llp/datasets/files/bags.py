@@ -31,18 +31,10 @@ Unmatched = Literal["stop", "drop"]
 
 @dataclass(frozen=True)
 class StatedBags:
-    """The bags that a file states.
-
-    Attributes
-    ----------
-    frame : pl.DataFrame
-        `id` (text), `label_sum` or `label_mean`, `size` (null where it is not stated).
-    label : {'label_sum', 'label_mean'}
-        Which of the two it has.
-    """
+    """Bags that a file states: `id` (text), `label_sum` or `label_mean`, and `size`, null where it is not stated."""
 
     frame: pl.DataFrame
-    label: str
+    label: str  # which of label_sum and label_mean the frame has
 
     @property
     def label_kind(self) -> LabelKind:
@@ -65,13 +57,7 @@ class StatedBags:
 
 
 def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> StatedBags:
-    """Read the files of bags.
-
-    Raises
-    ------
-    InputError
-        They lack a column, name a bag twice, or hold something else than numbers.
-    """
+    """Read the files of bags; refuses a bag that stands twice, and labels and sizes that are no numbers."""
     files = Files(find_files(names, option="bags"), lambda n: None)
     as_written = reading.model_copy(update={"columns": None, "header": "auto"})
     stop = BadLines("stop", may_skip=False)
@@ -103,28 +89,10 @@ def _columns(path: str, columns: list[str], bag_column: str) -> list[str]:
 
 
 def match_bags(counts: pl.DataFrame, stated: StatedBags, *, sizes: Sizes, unmatched: Unmatched) -> pl.DataFrame:
-    """Bring the bags of the rows and those of the file together.
+    """`id`, `size` and `label_sum` of the bags that both the rows and the file have, sorted by id.
 
-    Parameters
-    ----------
-    counts : pl.DataFrame
-        `id` and `rows` of each bag of the rows, without those that have no bag.
-    stated : StatedBags
-        What the file says.
-    sizes : {'check', 'trust_rows'}
-        Whether a stated size that is not the number of rows is refused, or the rows count.
-    unmatched : {'stop', 'drop'}
-        Whether bags that are only in the rows, or only in the file, are refused or left out.
-
-    Returns
-    -------
-    pl.DataFrame
-        `id`, `size`, `label_sum`, sorted by id.
-
-    Raises
-    ------
-    InputError
-        Sizes differ, or bags are in one of the two alone.
+    `counts` has `id` and `rows` of each bag of the rows. A size that is not the number of rows is refused, or the rows
+    count; bags of one of the two alone are refused, or left out.
     """
     frame = stated.frame
     if unmatched == "stop":

@@ -14,22 +14,9 @@ SHOWN_ALONE = ("-h", "--help", "--hydra-help", "-c", "--cfg", "-i", "--info", "-
 
 
 def prepare_beforehand(words: Sequence[str]) -> list[str]:
-    """Prepare the table that the words of a command line ask for, unless it is there, and name it in their place.
+    """Prepare the table that `dataset=files` among a command's words asks for, unless it is there.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Those behind the command's name.
-
-    Returns
-    -------
-    list of str
-        Without `dataset=files` and its options, and with `dataset=NAME`; the same words where that is not among them.
-
-    Raises
-    ------
-    InputError
-        An option of the files is wrong, or what they hold; or the name is that of another table.
+    The words come back with `dataset=NAME` in place of `dataset=files` and its options; without it as they are.
     """
     if GIVEN not in words or any(word in SHOWN_ALONE for word in words):
         return list(words)

@@ -23,29 +23,17 @@ REMEMBERED = 2**16  # values of a column, beside twice its vocabulary
 
 
 class CodedRows(NamedTuple):
-    """Codes (Fc, n) int32 and numbers (n, Fn) float32 of rows, and how many values the table does not know.
+    """Rows, coded."""
 
-    `unknown` is by feature (F,): values that its vocabulary lacks, or missing numbers.
-    """
-
-    codes: NDArray[np.int32]
-    numbers: NDArray[np.float32]
-    unknown: NDArray[np.int64]
+    codes: NDArray[np.int32]  # (Fc, n)
+    numbers: NDArray[np.float32]  # (n, Fn)
+    unknown: NDArray[np.int64]  # (F,) by feature: values that its vocabulary lacks, or missing numbers
 
 
 class RowCoder:
     """Codes blocks of rows, as they are in the files or `normalised`; threads may share it.
 
     A number is computed for each row. All else is worked out once for each value, and remembered.
-
-    Parameters
-    ----------
-    features : list of Feature
-        The table's columns, fitted.
-    vocabularies : Mapping
-        By feature: the values of codes 1, 2, ...
-    options : FilesOptions
-        How the files are read.
     """
 
     def __init__(self, features: list[Feature], vocabularies: Vocabularies, options: FilesOptions) -> None:
@@ -55,13 +43,7 @@ class RowCoder:
         self._remembered: dict[tuple[str, str], RememberedCodes] = {}  # by feature and type of the raw column
 
     def encode(self, frame: pl.DataFrame, place: Callable[[int], str] = "row {}".format) -> CodedRows:
-        """Code raw rows; `place` says where one of them, from 0, stands.
-
-        Raises
-        ------
-        InputError
-            A value of a numeric column is no number that a table can hold, or one of a date no date.
-        """
+        """Code raw rows; `place` says where a row, from 0, stands that holds no number or date of a table's."""
         # the numbers of categories may differ from block to block
         frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
         hashes, found = self._hashes(frame), dict[str, NDArray[np.float64]]()

@@ -32,31 +32,19 @@ Vocabularies = Mapping[str, pl.Series]
 class Feature(BaseModel):
     """One column of the table and how it comes from a raw one.
 
-    Attributes
-    ----------
-    name : str
-        In the table: the raw name, or with an ending: `price.bins`, `price.missing`, `day.month`, and a number behind
-        that where a raw column is called so.
-    column : str
-        The raw column.
-    value : {'text', 'missing', 'year', 'month', 'day', 'weekday', 'hour', 'bins', 'number'}
-        What of it: its text, whether it is missing, a part of the date, its bin, its standardised number.
-    numbers : bool
-        Whether its texts are compared as numbers.
-    edges : tuple of float
-        Upper ends of all bins but the last one.
-    mean, std : float
-        What standardises a number: of the present values.
+    A name is the raw column's, or has an ending: `price.bins`, `price.missing`, `day.month`, and a number behind that
+    where a raw column is called so. `value` says what of the raw value: its text, whether it is missing, its bin, the
+    standardised number, or a part of the date.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
-    column: str
+    column: str  # the raw one
     value: Literal["text", "missing", "bins", "number"] | DatePart
-    numbers: bool = False
-    edges: tuple[float, ...] = ()
-    mean: float = 0.0
+    numbers: bool = False  # texts are compared as numbers
+    edges: tuple[float, ...] = ()  # upper ends of all bins but the last one
+    mean: float = 0.0  # of the present values: what standardises a number
     std: float = 1.0
 
     @property

@@ -19,18 +19,8 @@ SEEN, ALIKE = 5, 0.3  # how often one is seen on average, and the correlation of
 def may_be_ids(lazy: pl.LazyFrame, column: str, values: int, reading: Reading) -> bool:
     """Whether the numbers of a column may be ids: whole ones that are few, or called so, or show no order.
 
-    Of an amount, values beside each other come about equally often; of ids they do not.
-
-    Parameters
-    ----------
-    lazy : pl.LazyFrame
-        The rows.
-    column : str
-        Its name.
-    values : int
-        How many different ones there are, about.
-    reading : Reading
-        How numbers are written.
+    Of an amount, values beside each other come about equally often; of ids they do not. `values` is about how many
+    different ones there are.
     """
     if not 2 < values <= MANY:
         return False

@@ -41,13 +41,7 @@ class RawColumn(NamedTuple):
 
 
 def check_names(columns: Sequence[str], roles: Roles) -> None:
-    """Refuse options that name columns which are not there, and names of columns that mean several in polars.
-
-    Raises
-    ------
-    InputError
-        Says which.
-    """
+    """Refuse options that name columns which are not there, and names of columns that mean several in polars."""
     for option, name in roles.named:
         if name not in columns and option != "ignore":  # other files may have that one
             raise InputError(f"Invalid {option}={name}: the files have no such column; they have {', '.join(columns)}")
@@ -65,21 +59,9 @@ def check_names(columns: Sequence[str], roles: Roles) -> None:
 def find_kinds(
     lazy: pl.LazyFrame, options: FilesOptions, place: Callable[[int], str] = "row {}".format
 ) -> list[RawColumn]:
-    """The kinds of the feature columns of all rows, in the files' order.
+    """The kinds of the feature columns of all rows, in the files' order; `place` says where a row, from 0, stands.
 
-    Parameters
-    ----------
-    lazy : pl.LazyFrame
-        The rows.
-    options : FilesOptions
-        What the user says of them.
-    place : callable
-        Says where a row, from 0, stands.
-
-    Raises
-    ------
-    InputError
-        A column that is said to be numeric, or a date, holds other values; or a number is infinite or huge.
+    Refuses a column said to be numeric, or a date, that holds other values, and an infinite or huge number.
     """
     schema = lazy.collect_schema()
     names = [name for name in schema.names() if name not in options.roles.not_features]
@@ -178,13 +160,7 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading
 def _check_huge(
     lazy: pl.LazyFrame, name: str, found: _Counts, reading: Reading, place: Callable[[int], str]
 ) -> None:  # fmt: skip
-    """Refuse a number beyond what a table can hold in a column of numbers.
-
-    Raises
-    ------
-    InputError
-        There is one; says where the first is.
-    """
+    """Refuse a number beyond what a table can hold in a column of numbers, and say where the first is."""
     if found.numbers + found.huge < found.rows - found.missing:
         return
     x = raw_number(name, lazy.collect_schema()[name], reading)

@@ -18,21 +18,11 @@ FEW = 20  # different whole numbers up to which a label may be a class instead o
 
 
 class Label(NamedTuple):
-    """A raw column as a label.
-
-    Attributes
-    ----------
-    column : str
-        Its name.
-    kind : {'binary', 'real'}
-        What it becomes.
-    positive : str or None
-        The canonical text that means 1; None where the values are numbers.
-    """
+    """A raw column as a label."""
 
     column: str
     kind: LabelKind
-    positive: str | None
+    positive: str | None  # the canonical text that means 1; None where the values are numbers
 
     def values(self, dtype: pl.DataType, reading: Reading) -> pl.Expr:
         """The label (n,) as Float64; null where it is missing."""
@@ -42,13 +32,7 @@ class Label(NamedTuple):
 
 
 def find_label(lazy: pl.LazyFrame, roles: Roles, reading: Reading) -> Label:
-    """Find out what the label is, from all of its values.
-
-    Raises
-    ------
-    InputError
-        It is neither numbers nor two values one of which is said to be positive.
-    """
+    """Find out what the label is, from all of its values: numbers, or texts of which one is said to be positive."""
     column = roles.label
     assert column is not None
     dtype = lazy.collect_schema()[column]
@@ -108,13 +92,7 @@ def _named(lazy: pl.LazyFrame, column: str, dtype: pl.DataType, roles: Roles, re
 
 
 def _tell_real(lazy: pl.LazyFrame, column: str, as_number: pl.Expr) -> None:
-    """Say that labels are taken as amounts; refuse two, and warn of few whole ones, which may be classes.
-
-    Raises
-    ------
-    InputError
-        There are two different labels.
-    """
+    """Say that labels are taken as amounts; refuse two, and warn of few whole ones, which may be classes."""
     if lazy.select(as_number.approx_n_unique()).collect(engine="streaming").item() > 2 * FEW:
         log.info("the labels in %r are taken as real numbers", column)
         return

@@ -87,7 +87,7 @@ class Coding(Options):
 
 
 class FilesOptions(Options):
-    """All of them."""
+    """The options of own files."""
 
     reading: Reading
     roles: Roles
@@ -95,13 +95,7 @@ class FilesOptions(Options):
 
 
 def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
-    """Check the options of own files.
-
-    Raises
-    ------
-    InputError
-        Says what was given, what is expected, and how to write it.
-    """
+    """Check the options of own files."""
     checked = {}
     for group, model in (("reading", Reading), ("roles", Roles), ("coding", Coding)):
         try:

@@ -57,31 +57,10 @@ def prepare(
 ) -> None:
     """Write the instance table of own files; the parameters are what `conf/dataset/files.yaml` hands over by name.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the table goes.
-    made_by : Mapping
-        This function's name and options, for the table's schema.
-    files, test_files : str or list of str
-        Files, folders and globs; `test_files` hold a given test split, which plays no part in the vocabularies and
-        statistics.
-    bags : str or list of str
-        Files with the labels of the bags, where `files` hold none: see `llp.datasets.files.bags`.
-    bag_sizes, unmatched_bags
-        See `llp.datasets.files.bags.match_bags`.
-    epsilon : float or None
-        Of the Laplace noise of scale 1/ε in the sums of `bags`: labels of 0 and 1 may then sum to less than 0 or more
-        than the rows, and measures of bags tell how many sums lie within the noise.
-    errors : {'stop', 'skip'}
-        What a record that is wrong, or lacks its label, does.
-    reading, roles, coding : Mapping
-        See `Reading`, `Roles` and `Coding`.
-
-    Raises
-    ------
-    InputError
-        A file or an option is wrong.
+    `test_files` hold a given test split, which plays no part in the vocabularies and statistics; `bags` are files with
+    the labels of the bags, where `files` hold none. `epsilon` is that of Laplace noise of scale 1/ε in the sums of
+    `bags`: labels of 0 and 1 may then sum to less than 0 or more than the rows, and measures of bags tell how many sums
+    lie within the noise.
     """
     if folder.name in known_datasets("dataset"):
         raise InputError(
@@ -142,13 +121,7 @@ def _listed(files: FilesGiven) -> list[str]:
 
 
 def _roles_of(roles: Roles, *, bags_given: bool, test_given: bool) -> dict[str, Roles]:
-    """By option, the roles that its files must have columns for.
-
-    Raises
-    ------
-    InputError
-        An option lacks another one.
-    """
+    """By option, the roles that its files must have columns for; refuses an option that lacks another one."""
     if bags_given and roles.bag_column is None:
         raise InputError("Missing bag_column: expected the column that names the bags, such as bag_column=campaign")
     if roles.label is None and not bags_given:

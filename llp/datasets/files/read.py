@@ -36,46 +36,20 @@ RAW_ROWS = 2**16  # of a frame: those that are scored at once
 
 @dataclass
 class FilesReader:
-    """Reads own files, one after another.
-
-    Attributes
-    ----------
-    files : Files
-        The files.
-    reading : Reading
-        How text files are written.
-    bad_lines : BadLines
-        What a wrong record does, and how many there were.
-    choose : callable
-        Given the first text's name and its columns, says which of them are read.
-    ignored : tuple of str
-        Columns that only some of the files may have.
-    may_lack : str or None
-        A column that a file without a header may lack, as new rows lack their label.
-    raw : bool
-        Whether the frames hold what stands in the files, instead of being `normalised`; they have no checksum then.
-    columns, wanted : list of str
-        Names of the first text's columns, and of those that are read; once it is opened.
-    starts : list of (str, int)
-        The texts that were begun, each with how many rows were read before it.
-    first : str
-        The first text's name.
-    seen : set of str
-        Names of all texts' columns.
-    """
+    """Reads own files, one after another."""
 
     files: Files
     reading: Reading
     bad_lines: BadLines
-    choose: Callable[[str, list[str]], list[str]]
-    ignored: tuple[str, ...] = ()
-    may_lack: str | None = None
-    raw: bool = False
-    columns: list[str] = field(default_factory=list)
-    wanted: list[str] = field(default_factory=list)
-    first: str = ""
-    seen: set[str] = field(default_factory=set)
-    starts: list[tuple[str, int]] = field(default_factory=list)
+    choose: Callable[[str, list[str]], list[str]]  # from the first text's name and columns to those that are read
+    ignored: tuple[str, ...] = ()  # columns that only some of the files may have
+    may_lack: str | None = None  # a column that a file without a header may lack, as new rows their label
+    raw: bool = False  # frames hold what stands in the files, not `normalised`, and have no checksum
+    columns: list[str] = field(default_factory=list)  # of the first text, once it is opened
+    wanted: list[str] = field(default_factory=list)  # those of them that are read
+    first: str = ""  # the first text's name
+    seen: set[str] = field(default_factory=set)  # names of all texts' columns
+    starts: list[tuple[str, int]] = field(default_factory=list)  # texts begun, each with the rows read before it
     _records: Counter[str] = field(default_factory=Counter)
     _headers: Counter[str] = field(default_factory=Counter)
 
@@ -85,13 +59,7 @@ class FilesReader:
         return sum(found - 1 for found in self._headers.values() if found)
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """All records in order, in frames of the first file's columns.
-
-        Raises
-        ------
-        InputError
-            A file is empty, damaged, of an unknown format, or has other columns than the first.
-        """
+        """All records in order, in frames of the first file's columns, which the others have too."""
         for parsed in ordered_map(lambda parse: parse(), self.blocks(), threads=cores()):
             self.add(parsed)
             if parsed.frame.height:
@@ -99,13 +67,7 @@ class FilesReader:
         self.finish()
 
     def blocks(self) -> Iterator[Callable[[], Parsed]]:
-        """Functions that parse the blocks of all files, perhaps in threads; `add` takes in what they return.
-
-        Raises
-        ------
-        InputError
-            See `frames`.
-        """
+        """Functions that parse the blocks of all files, perhaps in threads; `add` takes in what they return."""
         types = common_types(
             [file for file in self.files.files if file.is_data and typed_format(file.path)], self.ignored
         )
@@ -197,10 +159,7 @@ def _name_without_compression(name: str) -> str:
 def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:
     """A frame whose text has no spaces around it and null for a missing value, and durations in seconds.
 
-    Raises
-    ------
-    InputError
-        A column holds lists, structures or bytes.
+    Refuses lists, structures and bytes.
     """
     columns = []
     for name, kind in frame.schema.items():

@@ -23,24 +23,12 @@ FORMAT_VERSION = 3  # 2 coded 1.0 and 1, True and true as different values
 
 @dataclass(frozen=True)
 class Recipe:
-    """From raw rows to the table's columns.
-
-    Attributes
-    ----------
-    options : FilesOptions
-        How the files are read, and what their columns are.
-    label : Label or None
-        How the label is made; None where only bags have labels.
-    features : list of Feature
-        The table's columns, in order.
-    vocabularies : Mapping
-        By feature: the values of codes 1, 2, ...
-    """
+    """From raw rows to the table's columns."""
 
     options: FilesOptions
-    label: Label | None
-    features: list[Feature]
-    vocabularies: Mapping[str, pl.Series]
+    label: Label | None  # None where only bags have labels
+    features: list[Feature]  # the table's columns, in order
+    vocabularies: Mapping[str, pl.Series]  # by feature, the values of codes 1, 2, ...
 
     @property
     def raw_columns(self) -> list[str]:
@@ -70,13 +58,7 @@ class Recipe:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read a table's recipe.
-
-        Raises
-        ------
-        InputError
-            The table has none, or it is damaged.
-        """
+        """Read a table's recipe; refuses a table that has none, or a damaged one."""
         path = folder / FILE
         try:
             content: dict[str, Any] = json.loads(path.read_text())

@@ -27,13 +27,7 @@ def stage_files(
     found: Mapping[str, Sequence[DataFile]], of_rows: Mapping[str, Roles], options: FilesOptions, *,
     errors: Literal["stop", "skip"], folder: Path, progress: Progress,
 ) -> dict[str, Staged]:  # fmt: skip
-    """The rows of each option's files, read into Arrow files.
-
-    Raises
-    ------
-    InputError
-        A file is damaged, empty or has other columns than the others, or an option names a column that none has.
-    """
+    """The rows of each option's files, read into Arrow files."""
     staged: dict[str, Staged] = {}
     readers: list[FilesReader] = []
     known: dict[tuple[object, ...], str] = {}

@@ -33,13 +33,7 @@ def damaged(path: Path, error: Exception) -> InputError:
 
 
 def common_types(files: Sequence[DataFile], ignored: Sequence[str]) -> dict[str, pl.DataType]:
-    """By column that is not ignored, one type for all files: what is integer in one and float in another is float.
-
-    Raises
-    ------
-    InputError
-        A file is damaged, or a column holds things that have no common type.
-    """
+    """By column that is not ignored, one type for all files: what is integer in one and float in another is float."""
     found: dict[str, pl.DataType] = {}
     for file in files:
         try:

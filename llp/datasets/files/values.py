@@ -83,18 +83,7 @@ def bags_of(
 ) -> pl.Expr:  # fmt: skip
     """The bags of each row, a list of their ids: the text, or with `overlap` those between which | stands.
 
-    Parameters
-    ----------
-    column : str
-        Names the bags.
-    kind : pl.DataType
-        Its type.
-    overlap : bool
-        Whether a row may be in several bags.
-    reading : Reading
-        How numbers are written.
-    known_as : callable
-        What becomes of an id; null leaves it out.
+    `known_as` says what becomes of an id; null leaves it out.
     """
     ids = text(column, kind, reading)
     if not overlap:
@@ -158,13 +147,7 @@ def whole_format(date_format: str) -> tuple[str, str]:
 
 
 def check_date_format(date_format: str) -> None:
-    """Refuse a pattern that reads no date.
-
-    Raises
-    ------
-    InputError
-        Says which.
-    """
+    """Refuse a pattern that reads no date."""
     begin, pattern = ("", "%Y") if date_format == "iso" else whole_format(date_format)
     try:
         pl.select(pl.lit("2024" + begin).str.to_datetime(pattern, strict=False))

@@ -8,13 +8,7 @@ from llp.errors import InputError
 
 
 def check_weights(lazy: pl.LazyFrame, column: str, option: str, reading: Reading) -> None:
-    """Refuse weights that cannot weigh the rows of `files` or `test_files`, which `option` says.
-
-    Raises
-    ------
-    InputError
-        One is missing, no number or below 0; or all are 0.
-    """
+    """Refuse weights of `files` or `test_files`, as `option` says: a missing one, no number, one below 0, or all 0."""
     x = number(column, lazy.collect_schema()[column], reading)
     wrong = (x < 0).fill_null(True)
     example = pl.col(column).filter(wrong).first().cast(pl.String)

@@ -30,25 +30,12 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 @dataclass(frozen=True)
 class Part:
-    """The files of one option: their rows, and which label and which bag each of them has.
-
-    Attributes
-    ----------
-    staged : Staged
-        The rows.
-    recipe : Recipe
-        How they are encoded.
-    labelled : bool
-        Whether they have labels; NaN stands for those of rows that only their bags have labels of.
-    bag_ids : pl.Series or None
-        Ids of the bags with the numbers 0, 1, ...; rows of other bags alone are left out. None where the rows have no
-        bag.
-    """
+    """The files of one option: their rows, and which label and which bag each of them has."""
 
     staged: Staged
     recipe: Recipe
-    labelled: bool
-    bag_ids: pl.Series | None
+    labelled: bool  # if not, only their bags have labels, and NaN stands for the rows'
+    bag_ids: pl.Series | None  # of bags 0, 1, ...; rows of other bags alone are left out
 
     @property
     def rows(self) -> pl.LazyFrame:
@@ -75,13 +62,7 @@ class Part:
         return frame.with_columns(label.alias(LABEL), bags.alias(BAG_NUMBERS)).filter(kept)
 
     def count(self, option: str) -> int:
-        """The number of rows that are kept.
-
-        Raises
-        ------
-        InputError
-            Rows without a label are not to be left out, or all labels are the same.
-        """
+        """The number of rows that are kept; refuses lacking labels, unless they may be left out, and equal labels."""
         found = self.rows.select(n=pl.len(), sum=pl.col(LABEL).sum()).collect(engine="streaming")
         n, total = found.row(0)
         if not self.labelled:
@@ -101,39 +82,25 @@ class Part:
 
 
 class _Encoded(NamedTuple):
-    """Rows: codes (Fc, m), numbers (m, Fn), label (m,), weight (m,) or None; row and bag number of each pair (k,)."""
+    """Rows, coded."""
 
-    codes: NDArray[np.int32]
-    numbers: NDArray[np.float32]
-    label: NDArray[np.float64]
-    weight: NDArray[np.float64] | None
-    row: NDArray[np.int64]
-    bag: NDArray[np.int32]
+    codes: NDArray[np.int32]  # (Fc, m)
+    numbers: NDArray[np.float32]  # (m, Fn)
+    label: NDArray[np.float64]  # (m,)
+    weight: NDArray[np.float64] | None  # (m,)
+    row: NDArray[np.int64]  # (k,) of each pair of a row and a bag
+    bag: NDArray[np.int32]  # (k,) its number
 
 
 @dataclass(frozen=True)
 class Found:
-    """Everything that is known of own files before their rows are coded.
+    """Everything that is known of own files before their rows are coded."""
 
-    Attributes
-    ----------
-    parts : Mapping
-        By option: `files`, and perhaps `test_files`.
-    label_kind : {'binary', 'real'}
-        Kind of the labels.
-    bags : pl.DataFrame or None
-        `id`, `size` and `label_sum` of the given bags.
-    raw_columns : sequence of RawColumn
-        The feature columns of `files`.
-    noise : dict
-        What is known of the noise in the sums.
-    """
-
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Part]  # by option: files, and perhaps test_files
     label_kind: LabelKind
-    bags: pl.DataFrame | None
-    raw_columns: Sequence[RawColumn]
-    noise: dict[str, float]
+    bags: pl.DataFrame | None  # id, size and label_sum of the given bags
+    raw_columns: Sequence[RawColumn]  # the feature columns of files
+    noise: dict[str, float]  # what is known of the noise in the sums
 
 
 def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress: Progress) -> None:

@@ -12,15 +12,7 @@ LONGEST_HEAD = 2**24
 def read_head(name: str, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int, bytes]:
     """Names of an ARFF file's columns, the number of its first line of data, and what was read of the data.
 
-    Parameters
-    ----------
-    pieces : iterator of bytes
-        The file's content in UTF-8; it is left where the data go on.
-
-    Raises
-    ------
-    InputError
-        There is no `@data`, or a line of the head cannot be read.
+    `pieces` of the file in UTF-8 are left where the data go on.
     """
     text = b""
     found = None

@@ -15,24 +15,12 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The way in which one text is written.
+    """The way in which one text is written."""
 
-    Attributes
-    ----------
-    separator : bytes
-        One character.
-    fields : tuple of Field
-        Its columns, in order.
-    header : tuple of str or None
-        What its first line names the columns, where that is a header.
-    quote : str or None
-        The character around fields that hold separators.
-    """
-
-    separator: bytes
-    fields: tuple[Field, ...]
-    header: tuple[str, ...] | None
-    quote: str | None = None
+    separator: bytes  # one character
+    fields: tuple[Field, ...]  # its columns, in order
+    header: tuple[str, ...] | None  # names in its first line, where that is a header
+    quote: str | None = None  # the character around fields that hold separators
 
     @property
     def columns(self) -> list[str]:

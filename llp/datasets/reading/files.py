@@ -16,23 +16,11 @@ log = logging.getLogger(__name__)
 
 
 class Block(NamedTuple):
-    """Whole records of a text.
+    """Whole records of a text."""
 
-    Attributes
-    ----------
-    file : str
-        The text's name.
-    first_line : int
-        Number of the block's first line in it, from 1.
-    text : bytes
-        The records, each with its line feed.
-    dialect : Dialect
-        How the text is written.
-    """
-
-    file: str
-    first_line: int
-    text: bytes
+    file: str  # the text's name
+    first_line: int  # number of the block's first line in the text, from 1
+    text: bytes  # the records, each with its line feed
     dialect: Dialect
 
     @property
@@ -54,23 +42,8 @@ class Files:
     """Several files, read once from end to end.
 
     What the user did not name (files of a folder, a glob or an archive) is left out when it is no data: a readme, an
-    empty file, or a file that `other` knows.
-
-    Parameters
-    ----------
-    files : sequence of DataFile
-        The files, in order.
-    on_read : callable
-        Is given the number of bytes that were read from disk.
-    other : callable
-        Given a text's first lines, says what known other file this is, or None.
-    known : dict
-        Of other files that were read before, what they hold.
-
-    Attributes
-    ----------
-    files : list of DataFile
-        The files.
+    empty file, or a known other file, which `other` names given a text's first lines. `on_read` is given the number of
+    bytes read from disk; `known` is what other files hold that were read before.
     """
 
     def __init__(
@@ -100,13 +73,7 @@ class Files:
         return {"files": names, "bytes": total, "sha256": self._checksum.hexdigest()}
 
     def __iter__(self) -> Iterator[DataFile]:
-        """The files that are data by their names; in the end it is said what was left out.
-
-        Raises
-        ------
-        InputError
-            Nothing is left to be read.
-        """
+        """The files that are data by their names; in the end it is said what was left out."""
         for file in self.files:
             if file.is_data:
                 yield file
@@ -118,13 +85,7 @@ class Files:
             log.warning("%d file(s) left out: %s", len(self._left_out), ", ".join(self._left_out))
 
     def blocks(self, file: DataFile, opened: Callable[[Content], Opened]) -> Iterator[Block]:
-        """All records of a file, unpacked, in blocks; none of what is left out.
-
-        Raises
-        ------
-        InputError
-            It is empty, cut off, damaged or no text, or holds what another file holds.
-        """
+        """All records of a file, unpacked, in blocks; none of what is left out. Refuses what another file holds."""
         before, read = self._checksum.copy(), False
         for content in contents(file.path, self._take):
             for block in self._text(file, content, opened):
@@ -136,13 +97,7 @@ class Files:
             self._checksum = before
 
     def read_whole(self, file: DataFile) -> None:
-        """Take in a file's bytes, for the checksum and the progress, that something else reads.
-
-        Raises
-        ------
-        InputError
-            It holds what another file holds.
-        """
+        """Take in a file's bytes, for the checksum and the progress, that something else reads."""
         first, last, size = b"", b"", 0
         for content in contents(file.path, self._take):
             for piece in content.pieces:

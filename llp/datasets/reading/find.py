@@ -25,18 +25,10 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class DataFile(NamedTuple):
-    """A file to be read.
-
-    Attributes
-    ----------
-    path : Path
-        Where it is.
-    named : bool
-        Whether the user named it; False for one that was found in a folder or by a glob.
-    """
+    """A file to be read."""
 
     path: Path
-    named: bool
+    named: bool  # by the user; False for one that was found in a folder or by a glob
 
     @property
     def is_data(self) -> bool:
@@ -56,13 +48,7 @@ class DataFile(NamedTuple):
 
 
 def find_files(names: Sequence[str], *, option: str = "raw") -> list[DataFile]:
-    """The files that an option such as raw= names: files, folders (the visible files in them) and globs, in order.
-
-    Raises
-    ------
-    InputError
-        A name fits no file, a file is named twice, or there is no name.
-    """
+    """The files that an option such as raw= names: files, folders (the visible files in them) and globs, in order."""
     if not names:
         raise InputError(f"Invalid {option}=[]: expected {_PATH.format(option)}")
     found = [file for name in names for file in _found(name, option)]
@@ -71,13 +57,7 @@ def find_files(names: Sequence[str], *, option: str = "raw") -> list[DataFile]:
 
 
 def check_each_once(found: Mapping[str, Sequence[DataFile]]) -> None:
-    """Refuse a file that options name twice, by whatever names.
-
-    Raises
-    ------
-    InputError
-        Says which.
-    """
+    """Refuse a file that options name twice, by whatever names."""
     known: dict[tuple[int, int], tuple[Path, str]] = {}
     for option, files in found.items():
         for path in (file.path for file in files):

@@ -28,35 +28,18 @@ ROW = "(row)"
 class Layout:
     """A raw format.
 
-    Attributes
-    ----------
-    dataset : str
-        Its name, as in `dataset=NAME`.
-    fields : tuple of Field
-        The columns in their order where a file has no header.
-    spellings : dict of str to str
-        Patterns of other spellings of columns' names, in lower case and without anything but letters and digits, and
-        the name, which takes a number from the pattern's first group. Numbers may start anywhere.
-    others : dict of int to str
-        Numbers of columns of other known formats, and what they are.
-    keeps : str
-        Which lines become rows.
-    label : tuple of str
-        The columns that tell the label.
-    unused : tuple of str
-        Further columns of which nothing is made.
-    may_lack : tuple of str
-        Columns that a file may lack, and that are not read. Without a header it lacks the label's, all or none.
+    `spellings` are patterns of other spellings of columns' names, in lower case and of letters and digits alone, and
+    the name, which takes a number from the pattern's first group. Numbers may start anywhere.
     """
 
-    dataset: str
-    fields: tuple[Field, ...]
+    dataset: str  # as in `dataset=NAME`
+    fields: tuple[Field, ...]  # in their order where a file has no header
     spellings: dict[str, str]
-    others: dict[int, str]
-    keeps: str = "lines"
-    label: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
-    may_lack: tuple[str, ...] = ()
+    others: dict[int, str]  # numbers of columns of other known formats, and what they are
+    keeps: str = "lines"  # which lines become rows
+    label: tuple[str, ...] = ()  # columns that tell the label
+    unused: tuple[str, ...] = ()  # further columns of which nothing is made
+    may_lack: tuple[str, ...] = ()  # may be absent, are not read; without a header the label's are, all or none
     names: dict[str, Field] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,13 +75,7 @@ class Layout:
 
 
 def detect(file: str, text: bytes, layout: Layout) -> Dialect:
-    """The dialect of a file from its first lines.
-
-    Raises
-    ------
-    InputError
-        This is another dataset: no separator gives the format's number of columns, or a header has other names.
-    """
+    """The dialect of a file from its first lines; refuses another dataset's number of columns, or names."""
     lines, orders = text.split(b"\n", SAMPLE)[:SAMPLE], layout.orders
     for separator in SEPARATORS:
         order = orders.get(len(_split(lines[0], separator)))
@@ -189,10 +166,7 @@ def _is_header(line: bytes, separator: bytes, layout: Layout) -> bool:
 def _counts_columns(file: str, line: bytes, separator: bytes, layout: Layout) -> bool:
     """Whether a line names the columns in their order by numbers alone, as data frames do.
 
-    Raises
-    ------
-    InputError
-        It names them so in another order, or leaves some out: which column is which is not known.
+    Refuses another order, or some left out: which column is which is not known then.
     """
     values = _split(line, separator)
     found = [(match[1], int(match[2])) for value in values if (match := BY_PLACE.fullmatch(_plain(value)))]

@@ -28,11 +28,11 @@ HEX_BYTES = b"0123456789abcdef\t,\n.-"  # in a text of these alone, what polars 
 
 
 class Fit(NamedTuple):
-    """A check of a column of numbers: in words, of a value in Python, and of a parsed column in polars."""
+    """A check of a column of numbers."""
 
-    words: str
-    value: Callable[[float], bool]
-    column: Callable[[pl.Expr], pl.Expr]
+    words: str  # what fits
+    value: Callable[[float], bool]  # of a value in Python
+    column: Callable[[pl.Expr], pl.Expr]  # of a parsed column
     may_be_empty: bool = False
 
 
@@ -59,13 +59,7 @@ QUOTED = {
 
 
 def all_blocks(files: Files, layout: Layout) -> Iterator[Block]:
-    """All lines of files in a format.
-
-    Raises
-    ------
-    InputError
-        A file is empty, damaged, no text, or of another dataset.
-    """
+    """All lines of files in a format."""
 
     def opened(content: Content) -> Opened:
         lines = whole_records(content.name, text_of(content))

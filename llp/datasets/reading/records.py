@@ -28,33 +28,15 @@ NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
 @dataclass
 class BadLines:
-    """Wrong lines: what to do about them, and how many there were.
+    """Wrong lines: what to do about them, and how many there were."""
 
-    Attributes
-    ----------
-    errors : {'stop', 'skip'}
-        End with the first one, or count them.
-    may_skip : bool
-        Whether the user has the choice of `errors`.
-    count : int
-        How many were left out.
-    shown : list of str
-        The first of them: file, line, column and reason.
-    """
-
-    errors: Literal["stop", "skip"]
-    may_skip: bool = True
-    count: int = 0
-    shown: list[str] = field(default_factory=list)
+    errors: Literal["stop", "skip"]  # end with the first one, or count them
+    may_skip: bool = True  # whether the user has the choice of `errors`
+    count: int = 0  # how many were left out
+    shown: list[str] = field(default_factory=list)  # the first of them: file, line, column and reason
 
     def add(self, messages: Sequence[str]) -> None:
-        """Take in the bad lines of a block.
-
-        Raises
-        ------
-        InputError
-            There is one, and `errors` is 'stop'.
-        """
+        """Take in the bad lines of a block, or refuse the first one."""
         if messages and self.errors == "stop":
             instead = ", or leave such lines out with errors=skip" if self.may_skip else ""
             raise InputError(f"{messages[0]}. Correct the file{instead}.")
@@ -65,10 +47,7 @@ class BadLines:
 def detect(path: str, text: bytes, reading: Reading, may_lack: str | None = None) -> Dialect:
     """The dialect of a file from its first block and from what the user said; it may lack one of the columns given.
 
-    Raises
-    ------
-    InputError
-        Its columns cannot be named: no header, too few names, or a name that stands twice.
+    Refuses columns that cannot be named: no header, too few names, or a name that stands twice.
     """
     quote = None if reading.quote == "none" else reading.quote
     lines = [line for line in text.decode(errors="replace").split("\n", SAMPLE_LINES)[:SAMPLE_LINES] if line.strip()]

@@ -18,55 +18,25 @@ IN_ORDER_ROWS = 2**18
 
 
 class Parsed(NamedTuple):
-    """A block that was parsed.
+    """A block that was parsed."""
 
-    Attributes
-    ----------
-    frame : pl.DataFrame
-        The rows that are kept.
-    file : str
-        Where they stand.
-    records : int
-        How many fit, kept or not.
-    messages : list of str
-        What is wrong with the others.
-    headers : int
-        How many headers stood among them.
-    """
-
-    frame: pl.DataFrame
-    file: str
-    records: int
-    messages: list[str]
-    headers: int = 0
+    frame: pl.DataFrame  # the rows that are kept
+    file: str  # where they stand
+    records: int  # how many fit, kept or not
+    messages: list[str]  # what is wrong with the others
+    headers: int = 0  # how many stood among them
 
 
 @dataclass(frozen=True)
 class Staged:
-    """Records that were read: Arrow files in the records' order, and what is known of them.
-
-    Attributes
-    ----------
-    parts : list of Path
-        The files.
-    rows : int
-        Rows in all of them.
-    bad_lines : BadLines
-        Records that were left out.
-    source : dict
-        Names, bytes and checksum of the raw files.
-    repeated_headers : int
-        Headers that stood among the records, and were left out.
-    starts : list of (str, int)
-        The texts, each with how many rows stand before it.
-    """
+    """Records that were read: Arrow files in the records' order, and what is known of them."""
 
     parts: list[Path]
-    rows: int
-    bad_lines: BadLines
-    source: dict[str, Any]
-    repeated_headers: int = 0
-    starts: list[tuple[str, int]] = field(default_factory=list)
+    rows: int  # in all of them
+    bad_lines: BadLines  # records that were left out
+    source: dict[str, Any]  # names, bytes and checksum of the raw files
+    repeated_headers: int = 0  # stood among the records, and were left out
+    starts: list[tuple[str, int]] = field(default_factory=list)  # the texts, each with the rows before it
 
     def place(self, row: int) -> str:
         """Name the file that a row, from 0, is of, and which of its records it is."""
@@ -102,21 +72,9 @@ def write_parts(
     progress: Progress,
     task: TaskID,
 ) -> tuple[list[Path], int]:
-    """Parse blocks and write them into Arrow files; returns the files and the number of rows.
+    """Parse blocks, in threads, and write them into Arrow files; gives the files and the number of rows.
 
-    Parameters
-    ----------
-    blocks : iterable of callable
-        Functions that parse the blocks: they are called in threads.
-    add : callable
-        Takes in what was found in each block, in order.
-    folder : Path
-        Where the files go.
-
-    Raises
-    ------
-    InputError
-        A column holds something else in one block than in another; or `add` refuses a block.
+    `add` takes in what was found in each block, in order. Refuses a column whose type changes from block to block.
     """
 
     def write(numbered: tuple[int, Callable[[], Parsed]]) -> tuple[Path, Parsed]:

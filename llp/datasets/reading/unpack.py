@@ -31,34 +31,24 @@ UNPACK = "unpack it"
 
 
 class Content(NamedTuple):
-    """The content of a file: its name (a path, and behind a colon the name inside an archive), its bytes in pieces."""
+    """The content of a file."""
 
-    name: str
-    pieces: Iterator[bytes]
+    name: str  # a path, and behind a colon the name inside an archive
+    pieces: Iterator[bytes]  # its bytes
 
 
 class Codec(NamedTuple):
-    """A way of compressing: the first bytes (a pattern), a new decompressor, what it raises on damaged data."""
+    """A way of compressing."""
 
-    magic: bytes
-    new: Callable[[], Any]
-    damaged: tuple[type[Exception], ...]
+    magic: bytes  # the first bytes, a pattern
+    new: Callable[[], Any]  # a new decompressor
+    damaged: tuple[type[Exception], ...]  # what it raises on damaged data
 
 
 def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
     """The contents of a file, unpacked: itself, or an archive's files one after another; each is read before the next.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    on_read : callable
-        Is given the bytes as they lie on disk, each once and in order.
-
-    Raises
-    ------
-    InputError
-        The file is damaged or cut off.
+    `on_read` is given the bytes as they lie on disk, each once and in order.
     """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
