@@ -21,35 +21,18 @@ Tail = Literal["p70", "p85"]
 
 @dataclass(frozen=True)
 class Clustering:
-    """One way to group bag datasets.
+    """One way to group bag datasets."""
 
-    Attributes
-    ----------
-    name : str
-        What the clusters differ in.
-    measures : tuple of str
-        The measures that are clustered.
-    named_by : str
-        The measure whose cluster means, rising, give the clusters their names.
-    names : tuple of str
-        One per cluster.
-    """
-
-    name: str
-    measures: tuple[str, ...]
-    named_by: str
-    names: tuple[str, ...]
+    name: str  # what the clusters differ in
+    measures: tuple[str, ...]  # those that are clustered
+    named_by: str  # the measure whose cluster means, rising, give the clusters their names
+    names: tuple[str, ...]  # one per cluster
 
 
 def clusterings(label_kind: LabelKind, tail: Tail) -> list[Clustering]:
     """The paper's three groupings: four clusters each on binary labels (Criteo CTR), three on real ones (SSCL).
 
-    Parameters
-    ----------
-    label_kind : {'binary', 'real'}
-        The dataset's labels.
-    tail : {'p70', 'p85'}
-        Bag size percentile by whose means tails are named: p85 in the authors' code, p70 in the paper's text.
+    `tail` is the bag size percentile by whose means tails are named: p85 in the authors' code, p70 in the paper's text.
     """
     tails, variation, separation = {
         "binary": (
@@ -72,20 +55,9 @@ def clusterings(label_kind: LabelKind, tail: Tail) -> list[Clustering]:
 
 
 def assign(clustering: Clustering, datasets: Sequence[Mapping[str, float]]) -> list[str | None]:
-    """Name the cluster of each dataset.
+    """The name of each dataset's cluster, from the datasets' measures.
 
-    Parameters
-    ----------
-    clustering : Clustering
-        What to cluster and how to name it.
-    datasets : sequence of Mapping
-        The measures of each of m datasets.
-
-    Returns
-    -------
-    list of str or None
-        m names. None for a dataset with an undefined measure, and for all where fewer distinct datasets than
-        clusters remain.
+    None for a dataset with an undefined measure, and for all where fewer distinct datasets than clusters remain.
     """
     values = np.array([[row[name] for name in clustering.measures] for row in datasets], dtype=np.float64)
     values = values.reshape(len(datasets), len(clustering.measures))

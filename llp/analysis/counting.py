@@ -22,31 +22,19 @@ Codes = NDArray[np.uint8 | np.uint16 | np.int32]
 
 
 class GroupCounts(NamedTuple):
-    """The groups of one grouping key over a whole table.
+    """The groups of one grouping key over a whole table."""
 
-    Attributes
-    ----------
-    n_instances : int
-        Rows of the table, N.
-    n_groups : int
-        All groups, however small.
-    size : ndarray
-        int64 (G): instances of the groups that have at least the smallest size that matters.
-    label_sum : ndarray
-        float64 (G): their label sums.
-    """
-
-    n_instances: int
-    n_groups: int
-    size: NDArray[np.int64]
-    label_sum: NDArray[np.float64]
+    n_instances: int  # N, rows of the table
+    n_groups: int  # all groups, however small
+    size: NDArray[np.int64]  # (G,) of groups with the smallest size that matters, or more
+    label_sum: NDArray[np.float64]  # (G,)
 
 
 class CodeColumn(NamedTuple):
-    """One categorical column in memory: its name, its codes (N,) and the number of codes."""
+    """One categorical column in memory."""
 
     name: str
-    codes: Codes
+    codes: Codes  # (N,)
     vocab_size: int
 
 
@@ -60,23 +48,9 @@ def read_column(table: InstanceTable, name: str) -> CodeColumn:
 def count_groups(
     columns: Sequence[CodeColumn], label: NDArray[np.float32], label_kind: LabelKind, smallest: int
 ) -> GroupCounts:
-    """Count the groups of the key that the columns make.
+    """Count the groups of the key that the columns make; those of fewer than `smallest` rows in `n_groups` alone.
 
-    Parameters
-    ----------
-    columns : sequence of CodeColumn
-        The key's columns, N rows each.
-    label : ndarray
-        float32 (N).
-    label_kind : {'binary', 'real'}
-        Binary labels are counted with the key; real ones are summed.
-    smallest : int
-        Groups with fewer instances are counted in `n_groups` and not listed.
-
-    Raises
-    ------
-    InputError
-        The columns have more value combinations than fit in an integer.
+    Binary labels (N,) are counted with the key, real ones summed. Refuses keys of 2^63 value combinations or more.
     """
     space = math.prod(column.vocab_size for column in columns)
     if space >= 2**63:

@@ -45,17 +45,7 @@ SCATTERED = ("mean_bag_size", "std_label_proportion", "inter_intra_ratio")
 
 
 def draw(name: str, rows: pl.DataFrame, dataset: str) -> "Figure | None":
-    """A figure of an analysis, one of `FIGURES`; None where no grouping key keeps a bag.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    rows : pl.DataFrame
-        One row per bag dataset, as `analysis.parquet` holds it.
-    dataset : str
-        Name for the title.
-    """
+    """A figure of an analysis, one of `FIGURES`, from rows as in `analysis.parquet`; None where no key keeps a bag."""
     keys = shown_keys(rows)
     figure = FIGURES[name](keys) if len(keys) else None
     if figure is not None:

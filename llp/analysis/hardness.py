@@ -23,21 +23,11 @@ Measures = dict[str, float]
 def hardness(
     counts: GroupCounts, label_kind: LabelKind, *, low_thresh: int | None, high_thresh: int | None
 ) -> Measures:
-    """All measures of one bag dataset that need only its bags' sizes and label sums.
+    """All measures of one bag dataset that need only its bags' sizes and label sums, by name.
 
-    Parameters
-    ----------
-    counts : GroupCounts
-        The dataset's bags; all with at least `low_thresh` instances must be listed.
-    label_kind : {'binary', 'real'}
-        Measures of the label counts are NaN for real labels.
-    low_thresh, high_thresh : int or None
-        Bags with fewer or more instances are not kept; None keeps all.
-
-    Returns
-    -------
-    dict
-        Measure name to value. Percentages are of the table's instances.
+    Bags of fewer than `low_thresh` or more than `high_thresh` instances are not kept; `counts` must list all of
+    `low_thresh` or more. Percentages are of the table's instances. Measures of the label counts are NaN for real
+    labels.
     """
     keep = (counts.size >= (low_thresh or 0)) & (counts.size <= (high_thresh or np.inf))
     size, label_sum = counts.size[keep], counts.label_sum[keep]

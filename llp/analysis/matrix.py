@@ -23,29 +23,10 @@ _COLUMNS = ("size", "label_mean", "separation", "n_bags", "metric", "table")
 
 
 def measure_matrix(table: InstanceTable, key: GroupingKey, distances: Distances, most_bags: int) -> pl.DataFrame:
-    """Measure a key's matrix.
+    """Measure the matrix of a key's bags of the whole table, of `most_bags` at most; refuses a key of fewer than two.
 
-    Parameters
-    ----------
-    table : InstanceTable
-        The table.
-    key : GroupingKey
-        The key; its bags are those of the whole table.
-    distances : Distances
-        How far instances lie apart.
-    most_bags : int
-        Bags of the matrix at most.
-
-    Returns
-    -------
-    pl.DataFrame
-        A row per bag of the matrix, by rising label mean: `size`, `label_mean`, `separation` (its row of the matrix),
-        `n_bags` (of the key), `metric`, `table` (the table's fingerprint).
-
-    Raises
-    ------
-    InputError
-        The key keeps less than two bags, or too many instances for the metric.
+    A row per bag, by rising label mean: `size`, `label_mean`, `separation` (its row of the matrix), `n_bags` (of the
+    key), `metric`, `table` (the table's fingerprint).
     """
     every = key.all_bags(table)
     if len(every) < 2:

@@ -28,12 +28,7 @@ def draw_matrix(key: str, matrix: pl.DataFrame, folder: Path, dataset: str) -> l
 def matrix_figure(matrices: Mapping[str, pl.DataFrame], dataset: str) -> "Figure":
     """A heat map per key, of the first keys where there are many, under the label means of its bags.
 
-    Parameters
-    ----------
-    matrices : mapping of str to pl.DataFrame
-        By key, see `llp.analysis.matrix.measure_matrix`.
-    dataset : str
-        Name for the title.
+    `matrices` are by key, as `llp.analysis.matrix.measure_matrix` gives them; `dataset` is named in the title.
     """
     shown = dict([*matrices.items()][:MOST_PANELS])
     n_columns = min(len(shown), 3)

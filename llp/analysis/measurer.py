@@ -49,21 +49,11 @@ def run_keys(columns: Sequence[str], bag_sizes: Sequence[int], seed: int) -> lis
 
 @dataclass(frozen=True)
 class Measurer:
-    """Measures the bag datasets of one table.
-
-    Parameters
-    ----------
-    table : InstanceTable
-        The table.
-    store : Path
-        Folder of the stored results.
-    threads : int
-        Keys that are counted at once, and columns whose moments are taken at once.
-    """
+    """Measures the bag datasets of one table."""
 
     table: InstanceTable
-    store: Path
-    threads: int
+    store: Path  # folder of the stored results
+    threads: int  # keys that are counted at once, and columns whose moments are taken at once
 
     @cached_property
     def label(self) -> NDArray[np.float32]:
@@ -87,12 +77,7 @@ class Measurer:
     def bag_all(self, keys: Sequence[GroupingKey], distances: Distances) -> Iterator[Measures]:
         """Measures of each key that need its bags, in order, one key after the other.
 
-        Parameters
-        ----------
-        keys : sequence of GroupingKey
-            For random and fixed-size bags the counting measures are among the results.
-        distances : Distances
-            By which separations are measured.
+        For random and fixed-size bags the counting measures are among them.
         """
         options = {"space": distances.space.name if distances.space else None, "metric": distances.metric}
         with ThreadPoolExecutor(self.threads) as pool:

@@ -29,7 +29,7 @@ ROUNDING = 1e-12
 
 
 class Separations(NamedTuple):
-    """IntraBagSep and InterBagSep of each of K bags, float64 (K); inter is NaN where there is one bag."""
+    """IntraBagSep and InterBagSep of each of K bags, (K,); inter is NaN where there is one bag."""
 
     intra: NDArray[np.float64]
     inter: NDArray[np.float64]
@@ -41,30 +41,14 @@ CLOSED_FORM = "sqeuclidean"
 
 @dataclass(frozen=True)
 class Distances:
-    """Distances of instances, and from them the separations of bags.
+    """Distances of instances, and from them the separations of bags."""
 
-    Attributes
-    ----------
-    space : Space or None
-        Where the instances lie; None measures no separations.
-    metric : str
-        'sqeuclidean' (closed form) or another name that scipy's `cdist` knows.
-    limit : int
-        Most instances whose pairs are all measured, under another metric.
-    """
-
-    space: Space | None
-    metric: str
-    limit: int
+    space: Space | None  # None measures no separations
+    metric: str  # sqeuclidean (closed form) or another name that scipy's `cdist` knows
+    limit: int  # most instances whose pairs are all measured, under another metric
 
     def separations(self, bags: Bags, pool: Executor) -> Separations:
-        """Separations of bags; the columns of the closed form are taken at once in a pool.
-
-        Raises
-        ------
-        InputError
-            The bags have too many instances for the metric.
-        """
+        """Separations of bags; the columns of the closed form are taken at once in a pool."""
         if self.space is None:
             return NO_BAGS
         if self.metric != CLOSED_FORM:
@@ -73,7 +57,7 @@ class Distances:
         return squared_euclidean(sum_of_moments(parts))
 
     def matrix(self, bags: Bags) -> NDArray[np.float64]:
-        """BagSepMatrix of bags; raises as `separations` does."""
+        """BagSepMatrix (K, K) of bags; refuses more instances than `limit` unless there is a closed form."""
         assert self.space is not None
         if self.metric == CLOSED_FORM:
             return squared_euclidean_matrix(self.space.blocks, bags.rows, bags.offsets)
@@ -107,15 +91,7 @@ def _variance(bags: Moments) -> NDArray[np.float64]:
 def squared_euclidean_matrix(
     blocks: Iterable[VectorBlock], rows: Rows, offsets: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """BagSepMatrix (K, K) in ℓ₂², in closed form: the bags' variances and the distance of their means.
-
-    Parameters
-    ----------
-    blocks : iterable of VectorBlock
-        Parts of the instance vectors.
-    rows, offsets : ndarray
-        Bags, as in `Bags`.
-    """
+    """BagSepMatrix (K, K) in ℓ₂², in closed form: the bags' variances and the distance of their means."""
     K = len(offsets) - 1
     between, variance = np.zeros((K, K)), np.zeros(K)
     for block in blocks:
@@ -132,16 +108,9 @@ def squared_euclidean_matrix(
 def bag_sep_matrix(
     vectors: Callable[[Rows], NDArray[np.float64]], rows: Rows, offsets: NDArray[np.int64], metric: str
 ) -> NDArray[np.float64]:
-    """BagSepMatrix (K, K): BagSep of every pair of bags under any metric, from all O(m²) distances.
+    """BagSepMatrix (K, K): BagSep of every pair of bags under any metric of `cdist`, from all O(m²) distances.
 
-    Parameters
-    ----------
-    vectors : callable
-        Gives the vectors (m, dims) of row numbers (m): the vectors of two bags exist at a time.
-    rows, offsets : ndarray
-        Bags, as in `Bags`.
-    metric : str
-        A metric's name as `scipy.spatial.distance.cdist` knows it.
+    `vectors` gives the vectors (m, dims) of rows (m,): those of two bags exist at a time.
     """
     K = len(offsets) - 1
     matrix = np.empty((K, K))

@@ -18,18 +18,10 @@ if TYPE_CHECKING:  # torch takes seconds to import, and the multi-hot space does
 
 @dataclass(frozen=True)
 class Space:
-    """Where separations are measured.
+    """Where separations are measured."""
 
-    Attributes
-    ----------
-    name : str
-        Tells this space from any other one of the same table.
-    blocks : sequence of VectorBlock
-        Parts of the instance vectors, side by side.
-    """
-
-    name: str
-    blocks: Sequence[VectorBlock]
+    name: str  # tells this space from any other one of the same table
+    blocks: Sequence[VectorBlock]  # parts of the instance vectors, side by side
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Vectors (m, dims) of the given rows (m)."""
@@ -37,37 +29,18 @@ class Space:
 
 
 def multi_hot_space(table: InstanceTable) -> Space:
-    """Space of the multi-hot features: a unit vector per code, numeric columns as they are.
-
-    Parameters
-    ----------
-    table : InstanceTable
-        The table; its columns are read into memory.
-    """
+    """Space of the multi-hot features: a unit vector per code, numeric columns as they are; all read into memory."""
     numbers = [Scaled(values, length=1.0) for values in _numeric_columns(table)]
     codes = [OneHot(column.codes, column.vocab_size) for column in _categorical_columns(table)]
     return Space("multi_hot", [*numbers, *codes])
 
 
 def learned_space(name: str, table: InstanceTable, model: "nn.Module") -> Space:
-    """Space of a trained model's embedding: what its `embed` puts side by side.
+    """Space of a trained model's embedding: what its `embed` puts side by side; refuses a model that embeds nothing.
 
     `autoint`: value × vector for numbers, also binned ones, a row of the table for the other categorical columns.
-    `embedding_mlp`: numbers as they are, a row of the table for categorical columns.
-
-    Parameters
-    ----------
-    name : str
-        Tells the model from any other one.
-    table : InstanceTable
-        The table; its columns are read into memory.
-    model : nn.Module
-        A model that was trained on it.
-
-    Raises
-    ------
-    InputError
-        The model embeds nothing.
+    `embedding_mlp`: numbers as they are, a row of the table for categorical columns. `name` tells the model from
+    others.
     """
     from llp.models.autoint import AutoInt
     from llp.models.embedding_mlp import EmbeddingMLP

@@ -22,21 +22,11 @@ Pairs = NDArray[np.uint32 | np.uint64]
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of K bags from which separations in ℓ₂² follow, for one block of the vectors or the sum over blocks.
+    """Moments of K bags from which separations in ℓ₂² follow, for one block of the vectors or the sum over blocks."""
 
-    Attributes
-    ----------
-    mean_square : ndarray
-        float64 (K): q_B, mean squared norm of a bag's vectors.
-    square_of_mean : ndarray
-        float64 (K): ‖m_B‖².
-    mean_dot_total : ndarray
-        float64 (K): ⟨m_B, Σ m_B'⟩ with the sum over all bags, B itself included.
-    """
-
-    mean_square: NDArray[np.float64]
-    square_of_mean: NDArray[np.float64]
-    mean_dot_total: NDArray[np.float64]
+    mean_square: NDArray[np.float64]  # (K,) q_B, mean squared norm of a bag's vectors
+    square_of_mean: NDArray[np.float64]  # (K,) ‖m_B‖²
+    mean_dot_total: NDArray[np.float64]  # (K,) ⟨m_B, Σ m_B'⟩ with the sum over all bags, B itself included
 
     def __add__(self, other: "Moments") -> "Moments":
         return Moments(
@@ -72,18 +62,10 @@ def moments(block: VectorBlock, rows: Rows, offsets: NDArray[np.int64]) -> Momen
 
 @dataclass(frozen=True)
 class OneHot:
-    """A categorical column as a unit vector per code.
+    """A categorical column as a unit vector per code."""
 
-    Attributes
-    ----------
-    codes : ndarray
-        Integer (N).
-    vocab_size : int
-        Number of codes: the block's width.
-    """
-
-    codes: NDArray[np.integer]
-    vocab_size: int
+    codes: NDArray[np.integer]  # (N,)
+    vocab_size: int  # the block's width
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> csr_array:
         """See `VectorBlock`: the shares of the codes in each bag, few of which are not zero."""
@@ -112,18 +94,10 @@ class OneHot:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A categorical column as a row of an embedding per code.
+    """A categorical column as a row of an embedding per code."""
 
-    Attributes
-    ----------
-    codes : ndarray
-        Integer (N).
-    embedding : ndarray
-        Floating point (codes, D); sums are made in float64.
-    """
-
-    codes: NDArray[np.integer]
-    embedding: NDArray[np.floating]
+    codes: NDArray[np.integer]  # (N,)
+    embedding: NDArray[np.floating]  # (codes, D); sums are made in float64
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `VectorBlock`."""
@@ -145,18 +119,10 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A number times one vector; distances depend on the vector's length alone.
+    """A number times one vector; distances depend on the vector's length alone."""
 
-    Attributes
-    ----------
-    values : ndarray
-        Floating point or integer (N).
-    length : float
-        Euclidean norm of the vector; 1 for a number that enters as it is.
-    """
-
-    values: NDArray[np.floating | np.integer]
-    length: float
+    values: NDArray[np.floating | np.integer]  # (N,)
+    length: float  # Euclidean norm of the vector; 1 for a number that enters as it is
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `VectorBlock`; from the mean of all values, which leaves distances and spares digits."""

@@ -26,13 +26,7 @@ TOLERANCE = 1e-6
 
 
 class Scorer(nn.Module):
-    """Codes and numbers to log-odds (binary label) or predictions (real one).
-
-    Parameters
-    ----------
-    method : LLPMethod
-        A trained method.
-    """
+    """Codes and numbers to log-odds (binary label) or predictions (real one) of a trained method."""
 
     def __init__(self, method: LLPMethod) -> None:
         super().__init__()
@@ -47,15 +41,8 @@ class Scorer(nn.Module):
 def export(runs: TrainedRuns, out: Path) -> float:
     """Write a run's program and its preprocessing into a folder, and score rows of the table with what was written.
 
-    Returns
-    -------
-    float
-        Greatest difference of a score to the run's own, over up to `CHECKED_ROWS` rows spread over the table.
-
-    Raises
-    ------
-    InputError
-        The scores differ by more than `TOLERANCE`.
+    Gives the greatest difference of a score to the run's own, over up to `CHECKED_ROWS` rows spread over the table, and
+    refuses one above `TOLERANCE`.
     """
     (method,) = runs.methods
     scorer, (categorical, numeric) = Scorer(method).eval(), _rows(runs.table)
@@ -92,16 +79,13 @@ def _encoding(table: InstanceTable, column: str) -> dict[str, Any]:
 
 
 def preprocessing(table: InstanceTable) -> dict[str, Any]:
-    """What turns raw rows into the program's inputs.
+    """A description of what turns raw rows into the program's inputs.
 
-    Returns
-    -------
-    dict
-        `categorical` and `numeric`: the input's columns in order, each with the raw `column` and the `value` of it
-        that is taken; `values` are those of codes 1, 2, ... (code 0: any other) as canonical texts (see
-        `llp.datasets.files.values.canonical`), with `numbers` those of numbers, `edges` the upper ends of the bins
-        1, 2, ... (code 0: missing), `mean` and `std` what standardises a number (missing: the mean). Of a table that
-        was not made from own files: each column's record of `llp.data.vocabulary`, as `encoding`, and those `values`.
+    `categorical` and `numeric` are the input's columns in order, each with the raw `column` and the `value` of it that
+    is taken; `values` are those of codes 1, 2, ... (code 0: any other) as canonical texts (see
+    `llp.datasets.files.values.canonical`), with `numbers` those of numbers, `edges` the upper ends of the bins 1, 2,
+    ... (code 0: missing), `mean` and `std` what standardises a number (missing: the mean). Of a table that was not made
+    from own files: each column's record of `llp.data.vocabulary`, as `encoding`, and those `values`.
     """
     kind = {"label_kind": table.label_kind}
     if not (table.folder / "recipe.json").is_file():

@@ -34,13 +34,7 @@ class Written(NamedTuple):
 
 
 def check_out(out: Path) -> None:
-    """Refuse a name whose ending says no format, and that of a folder.
-
-    Raises
-    ------
-    InputError
-        It has another ending, or is a folder.
-    """
+    """Refuse a name whose ending says no format, and that of a folder."""
     if out.suffix not in SINKS:
         raise InputError(f"Invalid out={out}: expected a file ending in {', '.join(SINKS)}, such as out=scores.parquet")
     if out.is_dir():
@@ -52,10 +46,7 @@ def rows_to_score(
 ) -> RowSource:
     """The rows of files, of raw lines where the runs were trained on such, or of the table in a folder.
 
-    Raises
-    ------
-    InputError
-        They are not there, or not like those that the runs were trained on.
+    Refuses another table than the runs were trained on: its codes mean something else.
     """
     if files is None:
         assert folder is not None
@@ -72,21 +63,9 @@ def rows_to_score(
 
 
 def write_scores(runs: TrainedRuns, rows: RowSource, out: Path) -> Written:
-    """Score rows and write the ids that they have, and their scores, to a Parquet, Arrow or CSV file.
+    """Score rows and write the ids that they have, and their scores, to a Parquet, Arrow or CSV file, once it is whole.
 
-    Parameters
-    ----------
-    runs : TrainedRuns
-        What scores.
-    rows : RowSource
-        What is scored.
-    out : Path
-        The file; it is there once it is whole.
-
-    Raises
-    ------
-    InputError
-        The file is one that is scored, an id column has the name of a score, or a row is wrong.
+    Refuses a file that is scored itself, and an id column with the name of a score.
     """
     begin, written = time.perf_counter(), 0
     if out.exists() and any(out.samefile(path) for path in rows.paths):

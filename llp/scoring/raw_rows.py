@@ -33,13 +33,7 @@ class RawCoder(Protocol):
 
 
 def raw_coder(table: InstanceTable) -> RawCoder | None:
-    """What coded the lines of a table's raw files, `CODER` of its dataset's module; None where it has none.
-
-    Raises
-    ------
-    InputError
-        The table does not say how they were coded.
-    """
+    """The coder of a table's raw lines, made by `CODER` of its dataset's module; None where it has none."""
     module = str(table.schema.made_by.get("_target_")).rpartition(".")[0]
     if not module.startswith("llp.datasets.") or importlib.util.find_spec(module) is None:
         return None
@@ -50,14 +44,7 @@ def raw_coder(table: InstanceTable) -> RawCoder | None:
 class RawRows:
     """All lines of raw files in the format of a table's, in their order: each is a row, none is left out.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Files, folders and globs.
-    coder : RawCoder
-        What coded the table's lines.
-    on_read : callable
-        Called with the number of bytes that were read.
+    `on_read` is called with the number of bytes that were read.
     """
 
     def __init__(self, names: Sequence[str], coder: RawCoder, on_read: Callable[[int], None]) -> None:
@@ -73,13 +60,7 @@ class RawRows:
         self.total = self._files.total_bytes
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
-        """See `RowSource`.
-
-        Raises
-        ------
-        InputError
-            A file is empty, damaged or of another dataset, or there is no line; of a wrong line when it is coded.
-        """
+        """See `RowSource`; refuses a wrong line when it is coded."""
         total = 0
         for block in all_blocks(self._files, self._layout):
             lines = block.records.count(b"\n")

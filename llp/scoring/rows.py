@@ -30,11 +30,11 @@ FIRST_LINE = "; its first line has to name the columns, as in the files that wer
 
 
 class EncodedRows(NamedTuple):
-    """Rows as the models take them: ids (n, 1 or 0 columns), codes (n, Fc), numbers (n, Fn)."""
+    """Rows as the models take them."""
 
-    ids: pl.DataFrame
-    categorical: NDArray[np.int32]
-    numeric: NDArray[np.float32]
+    ids: pl.DataFrame  # (n, 1 or 0 columns)
+    categorical: NDArray[np.int32]  # (n, Fc)
+    numeric: NDArray[np.float32]  # (n, Fn)
 
 
 class RowSource(Protocol):
@@ -52,15 +52,7 @@ class RowSource(Protocol):
 
 
 class TableRows:
-    """All rows of a table.
-
-    Parameters
-    ----------
-    table : InstanceTable
-        The table.
-    on_read : callable
-        Called with the number of rows that were read.
-    """
+    """All rows of a table; `on_read` is called with the number of rows that were read."""
 
     def __init__(self, table: InstanceTable, on_read: Callable[[int], None]) -> None:
         self._table = table
@@ -88,22 +80,7 @@ class TableRows:
 
 
 class FilesRows:
-    """All rows of files like those that a table was made from.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Files, folders and globs.
-    recipe : Recipe
-        How the table's rows were encoded.
-    on_read : callable
-        Called with the number of bytes that were read.
-
-    Attributes
-    ----------
-    unknown : Unknown
-        What the model does not know of the rows that were encoded.
-    """
+    """All rows of files like those that a table was made from; `on_read` is called with the number of bytes read."""
 
     def __init__(self, names: Sequence[str], recipe: Recipe, on_read: Callable[[int], None]) -> None:
         found = find_files(names, option="files")
@@ -162,13 +139,7 @@ class FilesRows:
 
 
 def _with_header(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The frames; what is said of a header is what one can do about it here, where no option names columns.
-
-    Raises
-    ------
-    InputError
-        See `FilesReader.frames`.
-    """
+    """The frames; what is said of a header is what one can do about it here, where no option names columns."""
     try:
         yield from frames
     except InputError as error:

@@ -25,31 +25,15 @@ ScoresByName = dict[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class TrainedRuns:
-    """One run, or several whose scores are averaged.
-
-    Attributes
-    ----------
-    folders : list of Path
-        Their folders.
-    methods : list of LLPMethod
-        The trained methods, in evaluation mode, on the CPU.
-    table : InstanceTable
-        What all of them were trained on.
-    """
+    """One run, or several whose scores are averaged."""
 
     folders: list[Path]
-    methods: list[LLPMethod]
-    table: InstanceTable
+    methods: list[LLPMethod]  # in evaluation mode, on the CPU
+    table: InstanceTable  # what all of them were trained on
 
     @classmethod
     def open(cls, names: Sequence[str], data_dir: Path) -> Self:
-        """Open the finished runs, whose weights were kept, that folders and globs name.
-
-        Raises
-        ------
-        InputError
-            A name fits no such run, or a run's table is not there any more, or not the one of the others.
-        """
+        """Open the finished runs that folders and globs name: their weights were kept, and they share a table."""
         folders = find_runs(names)
         records = [RunRecord.read(folder / "result.json") for folder in folders]
         name = _table_name(folders[0], records[0])
@@ -94,13 +78,7 @@ def _parts(rows: NDArray[Any]) -> tuple[Tensor, ...]:
 
 
 def find_runs(names: Sequence[str]) -> list[Path]:
-    """The folders of finished runs that a run= option names: folders, and globs of them, in order, each once.
-
-    Raises
-    ------
-    InputError
-        A name fits none.
-    """
+    """The folders of finished runs that a run= option names: folders, and globs of them, in order, each once."""
     found: list[Path] = []
     for name in names:
         folders = [Path(name)] if Path(name).is_dir() else sorted(Path(match) for match in glob.glob(name))

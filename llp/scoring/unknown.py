@@ -12,13 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class Unknown:
-    """Counts values that a table's vocabularies lack, and missing numbers; threads may share it.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        How the table's rows were encoded.
-    """
+    """Counts values that a table's vocabularies lack, and missing numbers; threads may share it."""
 
     def __init__(self, recipe: Recipe) -> None:
         places = {feature.name: i for i, feature in enumerate(recipe.features) if feature.has_vocabulary}

@@ -14,35 +14,19 @@ DatePart = Literal["year", "month", "day", "weekday", "hour"]
 
 
 class Roles(Options):
-    """The roles of the columns.
+    """The roles of the columns; kinds of columns that none names are inferred."""
 
-    Attributes
-    ----------
-    label : str or None
-        The label's column; None where only bags have labels.
-    positive : str or None
-        The text that means 1; every other one means 0.
-    label_kind : {'auto', 'binary', 'real'}
-        `auto`: binary where the values are 0 and 1, or `positive` is given.
-    categorical, numeric, dates, ignore : tuple of str
-        Columns whose kind is given, and columns that are left out; kinds of others are inferred.
-    id_column, weight_column, bag_column : str or None
-        Names each instance; weighs it in the evaluation; says in which bag it is.
-    overlap : bool
-        Whether an instance may be in several bags, whose ids stand in `bag_column` with | between them.
-    """
-
-    label: Text | None
-    positive: Text | None
-    label_kind: Literal["auto", "binary", "real"]
+    label: Text | None  # None where only bags have labels
+    positive: Text | None  # the text that means 1; every other one means 0
+    label_kind: Literal["auto", "binary", "real"]  # auto: binary where the values are 0 and 1, or `positive` is given
     categorical: Names
     numeric: Names
     dates: Names
-    ignore: Names
-    id_column: Text | None
-    weight_column: Text | None
-    bag_column: Text | None
-    overlap: bool
+    ignore: Names  # left out
+    id_column: Text | None  # names each instance
+    weight_column: Text | None  # weighs it in the evaluation
+    bag_column: Text | None  # says in which bag it is
+    overlap: bool  # an instance may be in several bags, whose ids stand in `bag_column` with | between them
 
     @property
     def named(self) -> list[tuple[str, str]]:
@@ -60,30 +44,14 @@ class Roles(Options):
 
 
 class Coding(Options):
-    """The coding of values as codes and numbers.
+    """The coding of values as codes and numbers."""
 
-    Attributes
-    ----------
-    rare_threshold : int
-        Categorical values seen at most this often share one code.
-    numeric_as : {'standardised', 'bins', 'both'}
-        Numbers with mean 0 and standard deviation 1, as quantile bins, or as both.
-    bins : int
-        Quantile bins of a number, 2 to 10,000.
-    missing_as : {'indicator', 'mean'}
-        A missing standardised number is the mean, and with `indicator` a column beside it says that it was missing.
-    date_parts : tuple of {'year', 'month', 'day', 'weekday', 'hour'}
-        What a date becomes.
-    date_format : str
-        iso, or a pattern such as %d.%m.%Y.
-    """
-
-    rare_threshold: NonNegativeInt
-    numeric_as: Literal["standardised", "bins", "both"]
-    bins: Annotated[int, Constraint(ge=2, le=10_000)]
-    missing_as: Literal["indicator", "mean"]
-    date_parts: tuple[DatePart, ...]
-    date_format: Annotated[str, Constraint(examples=["iso"])]
+    rare_threshold: NonNegativeInt  # categorical values seen at most this often share one code
+    numeric_as: Literal["standardised", "bins", "both"]  # mean 0 and standard deviation 1, quantile bins, or both
+    bins: Annotated[int, Constraint(ge=2, le=10_000)]  # quantile bins of a number
+    missing_as: Literal["indicator", "mean"]  # a missing number is the mean; with indicator a column beside it says so
+    date_parts: tuple[DatePart, ...]  # what a date becomes
+    date_format: Annotated[str, Constraint(examples=["iso"])]  # iso, or such as %d.%m.%Y
 
 
 class FilesOptions(Options):

@@ -50,38 +50,16 @@ class Options(BaseModel):
 
 
 class Reading(Options):
-    """The way in which text files are written; Parquet, Arrow and ARFF files say it themselves.
+    """The way in which text files are written; Parquet, Arrow and ARFF files say it themselves."""
 
-    Attributes
-    ----------
-    columns : tuple of str or None
-        Names of the columns of files without a header (or instead of theirs).
-    header : bool or 'auto'
-        Whether the first line names the columns; `auto`: unless `columns` names others.
-    separator : str
-        One character, or auto, comma, semicolon, tab, pipe, space.
-    quote : str
-        The character around fields that hold separators; none.
-    decimal : {'point', 'comma'}
-        What stands before the decimals of a number.
-    thousands : {'none', 'comma', 'point', 'space', 'apostrophe'}
-        What stands between the thousands of a number, each of three digits.
-    encoding : str
-        A Python codec.
-    comment : str or None
-        What lines that are to be left out begin with.
-    missing : tuple of str
-        Texts that mean a missing value, beside the empty one.
-    """
-
-    columns: Names | None
-    header: bool | Literal["auto"]
+    columns: Names | None  # names of the columns of files without a header, or instead of theirs
+    header: bool | Literal["auto"]  # the first line names the columns; auto: unless `columns` names others
     separator: Annotated[
         str, like(rf"{_NAMED}|{_CHARACTER}|\\t", f"one character of ASCII, or {choice(_NAMED.split('|'))}", "semicolon")
     ]
     quote: Annotated[str, like(f"none|{_CHARACTER}", "one character of ASCII, or none", "none")]
-    decimal: Literal["point", "comma"]
-    thousands: Literal["none", "comma", "point", "space", "apostrophe"]
-    encoding: Annotated[str, AfterValidator(_text_encoding), Constraint(examples=["latin-1"])]
-    comment: Annotated[str, Constraint(min_length=1, examples=["#"])] | None
-    missing: Names
+    decimal: Literal["point", "comma"]  # what stands before the decimals of a number
+    thousands: Literal["none", "comma", "point", "space", "apostrophe"]  # between groups of three digits
+    encoding: Annotated[str, AfterValidator(_text_encoding), Constraint(examples=["latin-1"])]  # a Python codec
+    comment: Annotated[str, Constraint(min_length=1, examples=["#"])] | None  # what lines to leave out begin with
+    missing: Names  # texts that mean a missing value, beside the empty one
