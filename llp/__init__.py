@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         bag_mse,
         bag_mse_scorer,
         unbiased_risk_scorer,
-    )  # fmt: skip
+    )
 
 __version__ = "0.1.0"
 

@@ -55,13 +55,7 @@ def main(config: AnalyzeConfig) -> None:
 
 
 def analyze(config: AnalyzeConfig) -> Path:
-    """Measure all bag datasets of a dataset; returns the folder of the results.
-
-    Raises
-    ------
-    InputError
-        The config is wrong, or the dataset is not prepared.
-    """
+    """Measure all bag datasets of a dataset; returns the folder of the results."""
     check_metric(config.metric)
     keys = matrix_keys(config)
     with placed_errors([config.dataset.prepare], debug=config.debug):
@@ -113,13 +107,7 @@ def measure_all(config: AnalyzeConfig, table: InstanceTable, distances: Distance
 
 
 def matrix_keys(config: AnalyzeConfig) -> list[GroupingKey]:
-    """The keys whose matrix is asked for, with the analysis' own limits of bag sizes and seed.
-
-    Raises
-    ------
-    InputError
-        A key has columns that the dataset lacks, or that are not in order; or there is no space to measure it in.
-    """
+    """The keys whose matrix is asked for, with the analysis' own limits of bag sizes and seed."""
     keys, limits = [], {"low_thresh": config.low_thresh, "high_thresh": config.high_thresh, "seed": config.bag_seed}
     for name in config.matrix or ():
         # the key of grouping_key may have options that no name tells
@@ -138,19 +126,9 @@ def matrix_keys(config: AnalyzeConfig) -> list[GroupingKey]:
 
 
 def make_space(name: str, table: InstanceTable) -> Space | None:
-    """Make the space in which bag separations are measured; None for 'none'.
+    """The space in which bag separations are measured: multi_hot, that of a finished run's folder, or none (None).
 
-    Parameters
-    ----------
-    name : str
-        'multi_hot', 'none', or the folder of a finished run whose model has an embedding.
-    table : InstanceTable
-        The table.
-
-    Raises
-    ------
-    InputError
-        The folder holds no trained model with an embedding, or one of another table.
+    InputError where the folder holds no trained model with an embedding, or one of another table.
     """
     if name == "none":
         return None
@@ -180,13 +158,7 @@ def add_clusters(rows: list[BagDatasetRow], label_kind: LabelKind, tail_named_by
 
 
 def check_metric(metric: str) -> None:
-    """Refuse what is no metric of scipy's.
-
-    Raises
-    ------
-    InputError
-        Names some.
-    """
+    """Refuse what is no metric of scipy's."""
     try:
         cdist([[0.0, 1.0]], [[1.0, 0.0]], metric)
     except ValueError:

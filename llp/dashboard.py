@@ -18,13 +18,7 @@ from llp.runs.tracking import wandb_mode
 
 @command_of(DashboardConfig)
 def main(config: DashboardConfig) -> None:
-    """Save the workspace to W&B where a key is configured; write its spec where `save` names a file.
-
-    Raises
-    ------
-    InputError
-        The package is missing, or W&B refuses the workspace.
-    """
+    """Save the workspace to W&B where a key is configured; write its spec where `save` names a file."""
     if config.save is not None and Path(config.save).is_dir():
         raise invalid("save", config.save, "a file, not a folder", "workspace.json")
     try:

@@ -34,18 +34,10 @@ class InputError(ValueError):
 
 
 def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputError:
-    """The error for an option's value.
+    """The error for an option's value: what was given, what is expected, and an example.
 
-    Parameters
-    ----------
-    name : str
-        The option as it is written on the command line.
-    value : Any
-        What was given.
-    expected : str
-        What is expected, in words that follow "expected".
-    example : Any
-        A value that is accepted, or a text with '=' that is written as it stands; left out where there is none.
+    The example is a value that is accepted, or a text with '=' that is written as it stands; without one, none is
+    given.
 
     >>> str(invalid("seed", "x", "an integer >= 0", 0))
     "Invalid seed='x': expected an integer >= 0, such as seed=0"

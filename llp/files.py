@@ -31,11 +31,6 @@ def lock_of(path: Path) -> BaseFileLock:
 
     The file system's (flock) ends with its process. A lease works where that does not reach other machines; its holder
     refreshes the marker, and that of a killed one counts for `LEASE_SECONDS` more.
-
-    Raises
-    ------
-    InputError
-        LLP_LOCKS is something else.
     """
     kind = os.environ.get("LLP_LOCKS", "flock")
     if kind not in ("flock", "lease"):
@@ -66,13 +61,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def _told_without_locks(path: Path) -> Iterator[None]:
-    """Say what to do on a file system that has no locks, or whose server has lost them.
-
-    Raises
-    ------
-    OSError
-        With its number and the path.
-    """
+    """Say in the OSError what to do on a file system that has no locks, or whose server has lost them."""
     try:
         yield
     except (OSError, NotImplementedError) as error:
@@ -101,10 +90,7 @@ def is_locked(path: Path) -> bool:
 def naming(place: Path) -> Iterator[None]:
     """Name a place in an error of the file system that names none: numpy tells its number, polars only its words.
 
-    Raises
-    ------
-    OSError
-        With its number, the place, and for a full disk what to do.
+    The OSError has the number, the place, and for a full disk what to do.
     """
     try:
         yield
@@ -127,17 +113,8 @@ def _number(error: Exception) -> int | None:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` fill a temporary file beside `path`, flush it to disk and put it in its place.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder is made when it is missing.
-    write : callable
-        Given the path of an empty temporary file of a name that cannot be foreseen, with the ending of `path`.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; names it. Nothing of it stays, and what was there before does.
+    Its folder is made; the empty temporary file has a name that cannot be foreseen, with the ending of `path`. Where it
+    cannot be written, an OSError names the file; nothing of it stays, and what was there before does.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary, held = path.with_name(_part_name(path, secrets.token_hex(8))), None

@@ -8,17 +8,9 @@ _UNBOUNDED = 2**62  # what version 1 of control groups says for no bound is abou
 
 
 def free_memory(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Bytes that are free or could be freed at once, the page cache among them.
+    """Bytes that are free or could be freed at once, the page cache among them; `sys.maxsize` where nothing tells.
 
-    Parameters
-    ----------
-    proc, cgroup : Path
-        Where Linux tells of the machine's memory and of control groups, of either version.
-
-    Returns
-    -------
-    int
-        `sys.maxsize` where neither is told.
+    `proc` and `cgroup` are where Linux tells of the machine's memory and of control groups, of either version.
     """
     found = [_machine(proc)]
     try:

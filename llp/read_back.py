@@ -28,10 +28,7 @@ def is_intact(path: Path) -> bool:
 def read_small(path: Path) -> bytes:
     """Read a record, a configuration or a counter; never waits for a pipe, never fills the memory.
 
-    Raises
-    ------
-    OSError
-        It is not there, is no regular file, or is larger than `SMALL_FILE`.
+    OSError where it is not there, is no regular file, or is larger than `SMALL_FILE`.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -44,12 +41,7 @@ def read_small(path: Path) -> bytes:
 def read_yaml(path: Path) -> Any:
     """Read plain YAML as the program writes it: without anchors and aliases, which can stand for any amount of data.
 
-    Raises
-    ------
-    OSError
-        See `read_small`.
-    ValueError
-        It is no such YAML; says why.
+    ValueError where it is no such YAML, and says why; OSError as by `read_small`.
     """
     import yaml  # type: ignore[import-untyped]
 

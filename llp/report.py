@@ -57,18 +57,7 @@ def main(config: ReportConfig) -> None:
 def report(config: ReportConfig, console: Console | None = None) -> ReportFiles:
     """Show the runs of a folder, and write tables, figures and a page to `<outputs_dir>/report/`.
 
-    Parameters
-    ----------
-    config : ReportConfig
-        A checked config, see `conf/report.yaml`.
-    console : rich.console.Console, optional
-        Where the tables are printed; standard output by default.
-
-    Raises
-    ------
-    InputError
-        There is no such dataset, grouping key, method, experiment, table or figure, or no such folder and more than
-        published numbers is asked for.
+    InputError for names that are not there, or no folder where more than published numbers is asked for.
     """
     outputs_dir = config.outputs_dir
     _check_known("tables", config.tables, contents.TABLES)

@@ -7,16 +7,9 @@ import hashlib
 
 
 def keyed_seed(seed: int, purpose: str, *position: int) -> int:
-    """A 63-bit seed for one draw.
+    """A 63-bit seed for one draw of a purpose ('bag order', 'initial weights', ...).
 
-    Parameters
-    ----------
-    seed : int
-        The run's seed.
-    purpose : str
-        What is drawn ('bag order', 'initial weights', ...).
-    *position : int
-        Epoch, step, or whatever else counts the draws of this purpose.
+    `position` is its epoch and step, or whatever else counts the draws of this purpose.
     """
     digest = hashlib.sha256(repr((seed, purpose, *position)).encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1

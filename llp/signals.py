@@ -17,15 +17,7 @@ _deferred = False
 
 
 class Stopped(SystemExit):
-    """A signal ends this process; its exit code is 128 + the signal's number.
-
-    Attributes
-    ----------
-    number : signal.Signals
-        The signal.
-    told : bool
-        Whether it has been said.
-    """
+    """A signal ends this process; its exit code is 128 + the signal's number. `told`: that has been said."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -82,13 +74,7 @@ def received() -> signal.Signals | None:
 
 
 def exit_if_received() -> None:
-    """End this run, or the command, if a signal came.
-
-    Raises
-    ------
-    Stopped
-        One came.
-    """
+    """End this run, or the command, by `Stopped`, if a signal came."""
     if _received:
         raise Stopped(_received[0])
 

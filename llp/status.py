@@ -51,10 +51,7 @@ def main(config: StatusConfig) -> None:
 def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:
     """What became of the points of experiments, or of all grids and runs of a folder.
 
-    Raises
-    ------
-    InputError
-        There is no such folder or experiment.
+    InputError where that is not there.
     """
     if experiments is None and not outputs_dir.is_dir():
         raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; start a grid: python -m llp.train -m")

@@ -7,18 +7,7 @@ from torch import Tensor, nn
 
 
 class EpochMeans(nn.Module):
-    """Sums and counts that stay on the device: no step waits for it.
-
-    Parameters
-    ----------
-    names : sequence of str
-        What a mean is taken of.
-
-    Attributes
-    ----------
-    sums : Tensor
-        float64 (number of names, 2): sum and count of each, in order.
-    """
+    """Sums and counts, `sums` float64 (names, 2) in their order, that stay on the device: no step waits for it."""
 
     sums: Tensor
 

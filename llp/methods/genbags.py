@@ -31,26 +31,12 @@ def blocks_of(n_bags: int, block_size: int, device: torch.device) -> tuple[Tenso
 
 
 def bag_weights(normal: Tensor, block: Tensor, block_size: Tensor, *, covariance: Covariance) -> Tensor:
-    """Weights w ~ N(0, Σ) of the generalised bags, from standard normal draws.
+    """Weights w ~ N(0, Σ) (M, W) of the generalised bags, from W standard normal draws for each bag (M, W).
 
     For a block of m bags Σ = c (I - J/m) + r J/m. `tetrahedron`: c = m/(m-1), r = 0, that is a diagonal of 1 and
     -1/(m-1) elsewhere. `reference`: a diagonal of 1.001 and -0.99/(m-1) elsewhere, 1.331 I - 0.33 J for m = 4. Both
     are singular or nearly so; w is the draws' deviation from their block mean and that mean, each scaled. A block
-    of one bag is that bag itself, with weight 1.
-
-    Parameters
-    ----------
-    normal : Tensor
-        (M, W) standard normal draws, W weight vectors per block.
-    block, block_size : Tensor
-        (M,) block of each bag, (G,) bags of each block, both int64.
-    covariance : {'tetrahedron', 'reference'}
-        Which Σ.
-
-    Returns
-    -------
-    Tensor
-        (M, W).
+    of one bag is that bag itself, with weight 1. `block` (M,) and `block_size` (G,) are those of `blocks_of`.
     """
     m = block_size.to(normal.dtype)
     off_diagonal, diagonal = (0.99, 1.001) if covariance == "reference" else (1.0, 1.0)

@@ -24,36 +24,17 @@ from llp.models.linear import Linear
 
 
 class MeanOperator(NamedTuple):
-    """An estimate of E[y x] over the train instances, y = ±1.
+    """An estimate of E[y x] over the train instances, y = ±1, float64."""
 
-    Attributes
-    ----------
-    categorical : ndarray
-        float64 (N), a position for each (column, code), columns in table order.
-    numeric : ndarray
-        float64 (Fn).
-    """
-
-    categorical: NDArray[np.float64]
-    numeric: NDArray[np.float64]
+    categorical: NDArray[np.float64]  # (N,), a position for each (column, code), columns in table order
+    numeric: NDArray[np.float64]  # (Fn,)
 
 
 def bag_coefficients(proportion: NDArray[np.float64], label_mean: float) -> NDArray[np.float64]:
     """Coefficients (K) with which the bags' mean vectors add up to μ_XY = p μ_+ - (1-p) μ_-.
 
-    (μ_-, μ_+) = (πᵀπ)⁻¹ πᵀ μ_set with π = (1-α, α), the least-squares fit of the bags' mean vectors.
-
-    Parameters
-    ----------
-    proportion : ndarray
-        float64 (K) label proportions α.
-    label_mean : float
-        Pooled label mean p.
-
-    Raises
-    ------
-    InputError
-        The bags' proportions do not differ, so πᵀπ is singular.
+    (μ_-, μ_+) = (πᵀπ)⁻¹ πᵀ μ_set with π = (1-α, α), the least-squares fit of the bags' mean vectors; InputError where
+    the α (K) do not differ, so that πᵀπ is singular.
     """
     pi = np.stack([1 - proportion, proportion], axis=1)
     gram = pi.T @ pi

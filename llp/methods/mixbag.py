@@ -34,23 +34,13 @@ Band = Literal["weighted", "authors_code", "none"]
 
 
 class Mix(NamedTuple):
-    """The draw of M mixed bags from the M bags of a minibatch.
+    """The draw of M mixed bags from the M bags of a minibatch, int64."""
 
-    Attributes
-    ----------
-    partner : Tensor
-        (M,) int64, the bag that each is mixed with.
-    n_own, n_partner : Tensor
-        (M,) int64, instances taken of the bag and of its partner.
-    taken, segment : Tensor
-        (n',) int64, the instances taken and the mixed bag that each goes to.
-    """
-
-    partner: Tensor
-    n_own: Tensor
-    n_partner: Tensor
-    taken: Tensor
-    segment: Tensor
+    partner: Tensor  # (M,), the bag that each is mixed with
+    n_own: Tensor  # (M,), instances taken of the bag
+    n_partner: Tensor  # (M,), instances taken of its partner
+    taken: Tensor  # (n',), the instances taken
+    segment: Tensor  # (n',), the mixed bag that each goes to
 
 
 def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:
@@ -78,16 +68,8 @@ def expectation_and_band(
 ) -> tuple[Tensor, Tensor]:
     """Expected label proportion of mixed bags and half-width of its confidence band: (M,) each.
 
-    Parameters
-    ----------
-    own, partner : Tensor
-        (M,) label proportions of the two bags.
-    n_own, n_partner : Tensor
-        (M,) instances taken of each.
-    tail : float
-        Probability on each side of the band.
-    band : {'weighted', 'authors_code', 'none'}
-        Weight of the first bag's deviation: its share of the mixed bag, or the normal quantile; `none`: no width.
+    `tail` is the probability on each side of the band. The weight of the first bag's deviation is its share of the
+    mixed bag (`weighted`) or the normal quantile (`authors_code`); the band `none` has no width.
     """
     quantile = NormalDist().inv_cdf(1 - tail)
     share = n_own / (n_own + n_partner)

@@ -8,26 +8,14 @@ from llp.errors import InputError, place
 
 
 def check_scores(scores: Any, model: Any) -> None:
-    """Refuse what a model gives that is not one score for each instance: another shape would be spread over others.
-
-    Raises
-    ------
-    InputError
-        Says what the model returned, and where.
-    """
+    """Refuse what a model gives that is not one score for each instance: another shape would be spread over others."""
     if not isinstance(scores, Tensor) or scores.ndim != 1:
         found = place(type(model).forward.__code__)
         raise InputError(f"expected scores of shape (n,), got {_kind(scores)} from {found}")
 
 
 def check_loss(loss: Any, method: Any) -> None:
-    """Refuse a method's loss that cannot be trained on.
-
-    Raises
-    ------
-    InputError
-        Says what the method returned, and where.
-    """
+    """Refuse a method's loss that cannot be trained on."""
     if isinstance(loss, Tensor) and not loss.ndim and loss.requires_grad:
         return
     kind = type(method)

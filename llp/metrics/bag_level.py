@@ -39,27 +39,13 @@ def bag_measures(
     *,
     epsilon: float | None = None,
 ) -> dict[str, float]:
-    """All measures of bags.
+    """All measures of K bags from their stated and predicted label sums, (K,) each.
 
-    Parameters
-    ----------
-    label_kind : {'binary', 'real'}
-        Kind of the labels.
-    label_sum, predicted_sum : ndarray
-        (K,) stated and predicted sum of the labels of each bag.
-    variance : ndarray
-        (K,) variance of a bag's sum if its labels are drawn from the predictions: Σ h (1 - h). Unused for real labels.
-    size : ndarray
-        (K,) instances of each bag.
-    epsilon : float, optional
-        Of the Laplace noise of scale 1/ε that the stated sums hold.
-
-    Returns
-    -------
-    dict
-        bag_mse, bag_rmse, bag_mae, mean_prediction_over_mean_label; binary: bag_log_loss, and bag_coverage, the share
-        of bags whose sum is within the 95 % interval of the predictions (about 0.95 for a calibrated model without
-        noise in the sums); with `epsilon` also noise_coverage, the same with the noise's variance 2/ε² in the interval.
+    bag_mse, bag_rmse, bag_mae, mean_prediction_over_mean_label; binary: bag_log_loss, and bag_coverage, the share of
+    bags whose sum is within the 95 % interval of the predictions (about 0.95 for a calibrated model without noise in
+    the sums). `variance` is that of a bag's sum if its labels are drawn from the predictions, Σ h (1 - h), unused for
+    real labels. With `epsilon`, of Laplace noise of scale 1/ε in the stated sums, also noise_coverage: with its
+    variance 2/ε² in the interval.
     """
     alpha, prediction = label_sum / size, predicted_sum / size
     measures = {}

@@ -40,13 +40,10 @@ def epoch_measures(
 
 
 def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], label_kind: LabelKind) -> dict[str, float]:
-    """Every measure at the chosen epoch, from raw scores z (n,) and labels (n,).
+    """Every measure at the chosen epoch, from raw scores z (n,) and labels (n,); NaN scores give NaN.
 
-    Returns
-    -------
-    dict
-        binary: auc, auc_200_thresholds, average_precision, log_loss, brier, calibration_error; real: mse, mae, r2,
-        spearman; both: mean_prediction_over_mean_label. NaN scores give NaN.
+    binary: auc, auc_200_thresholds, average_precision, log_loss, brier, calibration_error; real: mse, mae, r2,
+    spearman; both: mean_prediction_over_mean_label.
     """
     measures = epoch_measures(scores, labels, label_kind)
     z, label = (torch.from_numpy(np.asarray(values, np.float64)) for values in (scores, labels))

@@ -22,20 +22,12 @@ LEAST_BAGS = 3
 
 
 class HeldOutBags(NamedTuple):
-    """Sums over each of K held-out bags.
+    """Sums over each of K held-out bags, float64."""
 
-    Attributes
-    ----------
-    size, label_sum, prediction_sum : Tensor
-        (K,) float64, instances, Σ y and Σ h.
-    loss_sum : Tensor
-        (K, 2) float64, sum of -log P of the classes 0 and 1; zeros for real labels.
-    """
-
-    size: Tensor
-    label_sum: Tensor
-    prediction_sum: Tensor
-    loss_sum: Tensor
+    size: Tensor  # (K,)
+    label_sum: Tensor  # (K,), Σ y
+    prediction_sum: Tensor  # (K,), Σ h
+    loss_sum: Tensor  # (K, 2), sum of -log P of the classes 0 and 1; zeros for real labels
 
     @classmethod
     def of(cls, log_odds: Tensor, batch: BagBatch, label_kind: LabelKind) -> "HeldOutBags":

@@ -11,13 +11,9 @@ from llp.metrics.evaluation import LOG_LOSS_CLIP
 def weighted_measures(
     scores: NDArray[np.floating], labels: NDArray[np.floating], weight: NDArray[np.floating], label_kind: LabelKind
 ) -> dict[str, float]:
-    """Measures from raw scores z (n,), labels (n,) and weights (n,) from 0.
+    """weighted_auc and weighted_log_loss, or weighted_mse, from raw scores z, labels and weights from 0: (n,) each.
 
-    Returns
-    -------
-    dict
-        binary: weighted_auc, weighted_log_loss; real: weighted_mse. NaN where no instance has a weight, or those that
-        have one are all of one class.
+    NaN where no instance has a weight, or those that have one are all of one class.
     """
     from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score  # a second that few runs need
 

@@ -17,15 +17,7 @@ from llp.optim.embedding_sgd import EmbeddingParameter
 
 
 class AttentionLayer(nn.Module):
-    """Multi-head self-attention over an instance's columns, with a residual and a relu.
-
-    Parameters
-    ----------
-    width_in : int
-        Numbers per column that come in.
-    heads, head_width : int
-        Numbers per column that go out: heads · head_width.
-    """
+    """Multi-head self-attention over an instance's columns, with a residual and a relu."""
 
     def __init__(self, *, width_in: int, heads: int, head_width: int) -> None:
         super().__init__()
@@ -47,20 +39,8 @@ class AttentionLayer(nn.Module):
 class AutoInt(Layered):
     """Embeddings, attention layers over the columns, relu layers with batch norm, one raw score.
 
-    Parameters
-    ----------
-    vocab_sizes : sequence of int
-        Codes of each of the Fc categorical columns.
-    n_numeric : int
-        Numeric columns, Fn.
-    number_columns : int
-        How many leading categorical columns hold binned numbers: they are embedded as code × vector.
-    embedding_dim : int
-        Numbers per column, D.
-    attention_layers, heads, head_width : int
-        Attention layers, and heads and numbers per head of each.
-    hidden : sequence of int
-        Widths of the relu layers.
+    A categorical column has one of `vocab_sizes`; the first `number_columns` of them hold binned numbers, which are
+    embedded as code × vector. `embedding_dim` is D, `hidden` are the widths of the relu layers.
     """
 
     offset: Tensor

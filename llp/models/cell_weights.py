@@ -10,21 +10,10 @@ from llp.data.cells import Cells
 
 
 class CellWeights(nn.Module):
-    """Raw score θ₀ + Σ_q θ of the instance's cell in query q; an unpublished cell adds 0.
+    """Raw score θ₀ + Σ_q θ of the instance's cell in query q; an unpublished cell adds 0, numeric columns are in none.
 
-    It has no weight before `take`; kept weights bring their cells along.
-
-    Parameters
-    ----------
-    vocab_sizes, n_numeric
-        The table's columns. Numeric ones are in no cell.
-
-    Attributes
-    ----------
-    radix, base, code : Tensor
-        Which cell an instance is in, see `llp.data.cells.Cells`.
-    weight : Parameter
-        (P + 1,) float32: θ of the intercept, and of the cells.
+    It has no weight before `take`; kept weights bring their cells along. `radix`, `base`, `code` say which cell an
+    instance is in, see `llp.data.cells.Cells`; `weight` (P + 1,) float32 is θ of the intercept, and of the cells.
     """
 
     radix: Tensor

@@ -12,19 +12,7 @@ from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
 class EmbeddingMLP(Layered):
-    """Embeddings concatenated with the numeric columns, relu layers, one raw score.
-
-    Parameters
-    ----------
-    vocab_sizes : sequence of int
-        Codes of each of the Fc categorical columns.
-    n_numeric : int
-        Numeric columns, Fn.
-    embedding_dim : int
-        Numbers per categorical value, D.
-    hidden : sequence of int
-        Widths of the hidden layers.
-    """
+    """Embeddings (D = `embedding_dim`) and the numeric columns, relu layers of widths `hidden`, one raw score."""
 
     offset: Tensor
 

@@ -68,13 +68,7 @@ class Layered(nn.Module):
 
 
 def hidden_layers_of(model: nn.Module, *, needed_by: str) -> HiddenLayers:
-    """Give the model back as one with hidden layers.
-
-    Raises
-    ------
-    InputError
-        It has none.
-    """
+    """Give the model back as one with hidden layers; InputError where it has none."""
     if not isinstance(model, HiddenLayers):
         given = type(model).__name__
         raise InputError(f"Invalid model {given}: {needed_by} needs one with hidden layers, such as model=mlp")

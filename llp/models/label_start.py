@@ -7,13 +7,7 @@ NAME = "label_start"
 
 
 class LabelStart(nn.Module):
-    """offset + scale × score; neither is trained.
-
-    Attributes
-    ----------
-    offset, scale : Tensor
-        float32 scalars, 0 and 1 until training begins.
-    """
+    """offset + scale × score, float32 scalars, 0 and 1 until training begins; neither is trained."""
 
     offset: Tensor
     scale: Tensor

@@ -9,15 +9,7 @@ from llp.models.multi_hot import MultiHot
 
 
 class Linear(nn.Module):
-    """Raw score ⟨x, θ⟩ of the multi-hot (and numeric) features.
-
-    Parameters
-    ----------
-    vocab_sizes, n_numeric
-        The table's columns, see `MultiHot`.
-    bias : bool
-        Whether a constant is added.
-    """
+    """Raw score ⟨x, θ⟩ of the multi-hot (and numeric) features, see `MultiHot`; with `bias` a constant is added."""
 
     def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int, bias: bool) -> None:
         super().__init__()

@@ -10,15 +10,7 @@ from llp.models.multi_hot import MultiHot
 
 
 class MLP(Layered):
-    """Multi-hot input, relu layers, one raw score.
-
-    Parameters
-    ----------
-    vocab_sizes, n_numeric
-        The table's columns, see `MultiHot`.
-    hidden : sequence of int
-        Widths of the hidden layers; the first is the width of the multi-hot layer.
-    """
+    """Multi-hot input, relu layers of widths `hidden`, the first of which is the multi-hot layer's, one raw score."""
 
     def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int, hidden: Widths) -> None:
         super().__init__()

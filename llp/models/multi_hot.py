@@ -9,21 +9,10 @@ from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
 class MultiHot(nn.Module):
-    """Linear map of an instance's multi-hot vector, as a sum of weight rows.
+    """Linear map of an instance's multi-hot vector to D numbers (`width`), as a sum of weight rows.
 
-    One position of the input belongs to each (column, code). Numeric columns enter through a linear map added
+    One position of the N of the input belongs to each (column, code). Numeric columns enter through a linear map added
     to the sum. The kernel is Glorot-uniform over its full N × D shape, the bias zero.
-
-    Parameters
-    ----------
-    vocab_sizes : sequence of int
-        Codes of each of the Fc categorical columns; N is their sum.
-    n_numeric : int
-        Numeric columns, Fn.
-    width : int
-        Outputs, D.
-    bias : bool
-        Whether a bias is added.
     """
 
     offset: Tensor

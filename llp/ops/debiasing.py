@@ -25,20 +25,9 @@ def debiased_estimates(
 ) -> Tensor:
     """Σ_c (α_c - p_c) (Σ_i ℓ_c(x_i) - k Ê[ℓ_c]) + Σ_c p_c Ê[ℓ_c] of each bag: (M,).
 
-    Applebaum et al., arXiv 2509.15145 (2025), eq. 28, for the classes c = 0 and 1.
-
-    Parameters
-    ----------
-    loss_sum : Tensor
-        (M, 2), sums over each bag of the loss that an instance has with either label.
-    size, label_sum : Tensor
-        (M,), instances and label sum of each bag.
-    label_mean : float
-        p.
-    centre : Tensor
-        (M, 2) or (2,), the Ê[ℓ] of the first sum.
-    mean_loss : Tensor
-        (2,), the Ê[ℓ] of the second.
+    Applebaum et al., arXiv 2509.15145 (2025), eq. 28, for the classes c = 0 and 1. `loss_sum` (M, 2) is Σ_i ℓ_c, the
+    losses that the bag's instances have with either label; `centre` (M, 2) or (2,) is the first Ê[ℓ], `mean_loss` (2,)
+    the second.
     """
     positive = label_sum / size
     proportion = torch.stack([1 - positive, positive], dim=1)

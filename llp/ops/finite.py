@@ -7,13 +7,7 @@ from torch import Tensor
 
 
 def all_finite(numbers: Tensor) -> bool:
-    """Whether no number is NaN or infinite, in one pass over them: `torch.isfinite` takes several and a mask.
-
-    Parameters
-    ----------
-    numbers : Tensor
-        Of any shape and floating type.
-    """
+    """Whether no number is NaN or infinite, in one pass over them: `torch.isfinite` takes several and a mask."""
     if not numbers.numel():
         return True
     least, most = torch.aminmax(numbers.detach())  # NaN goes into both

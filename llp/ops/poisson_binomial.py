@@ -46,21 +46,9 @@ def mean_shift(z: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tenso
 
 
 def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
-    """Probability of a count that is the mean, and of each label given that count.
+    """P(S = count) (M,) of a count that is the mean of S, and P(Y_i = 1 | S = count) (n,) of each label given it.
 
-    Parameters
-    ----------
-    q : Tensor
-        (n,) float64, probabilities whose sum over each bag is `count`.
-    segment, size : Tensor
-        (n,) and (M,) int64.
-    count : Tensor
-        (M,) float64, integers.
-
-    Returns
-    -------
-    probability, conditional : Tensor
-        (M,) P(S = count) and (n,) P(Y_i = 1 | S = count), NaN for an instance that belongs to no bag.
+    `q` (n,) float64 sums to `count` (M,), float64 integers, over each bag. NaN for an instance that belongs to no bag.
     """
     n_bags, spread = len(size), q * (1 - q)
     reach = DECAY / 3 + torch.sqrt((DECAY / 3) ** 2 + 2 * DECAY * segment_sum(spread, segment, n_bags))

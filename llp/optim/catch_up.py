@@ -43,15 +43,10 @@ BLOCK_GROWTH = 1.5
 
 @dataclass(frozen=True)
 class PushSums:
-    """Where the sums of each ``t0`` lie in one table, and how a step is added to it.
+    """Where the sums of each ``t0`` lie in one table, and how a step is added to it; 0 < beta < 1.
 
     The table is float64, rows × (1 + TERMS): the centre ``B_0``, then ``S_0 … S_7``. The first ``window × n_blocks``
     rows belong to ``t0 = 0 … window − 1``, block by block; then comes one row for each later ``t0``.
-
-    Parameters
-    ----------
-    beta1, beta2 : float
-        Decay of the first and second moment, 0 < beta < 1.
     """
 
     beta1: float
@@ -111,9 +106,7 @@ class PushSums:
     def table(self, steps: int) -> NDArray[np.float64]:
         """Make a table with room for ``steps`` steps, none of them added yet.
 
-        Returns
-        -------
-        ndarray, float64 (early_rows + max(0, steps − window) + 1, 1 + TERMS)
+        It is (early_rows + max(0, steps − window) + 1, 1 + TERMS).
         """
         early = np.arange(self.window, dtype=np.float64)[:, None]
         late = np.arange(self.window, max(self.window, steps) + 1, dtype=np.float64)
@@ -133,21 +126,9 @@ class PushSums:
         return larger
 
     def add_step(self, sums: NDArray[np.float64], step: int, lr: float) -> NDArray[np.int64]:
-        """Add the push of one step to the sums of every ``t0`` before it, in place.
+        """Add the push of one step (from 1, in order) to the sums of every ``t0`` before it, in place.
 
-        Parameters
-        ----------
-        sums : ndarray, float64 (rows, 1 + TERMS)
-            Table that holds the steps 1 … step − 1.
-        step : int
-            The step, from 1; steps are added in order.
-        lr : float
-            Learning rate of this step.
-
-        Returns
-        -------
-        ndarray, int64
-            The rows of the table that changed.
+        Gives the rows of the table that changed, int64.
         """
         reach = min(self.window, step - 1)  # j = 1 … reach, t0 = step − j
         late = max(0, min(reach, step - self.window))  # the first `late` of them have t0 >= window

@@ -20,21 +20,10 @@ NEGLIGIBLE = 1e-24
 
 @compiled
 def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
-    """List the distinct rows.
+    """List the U distinct ones of ``rows`` (P) in ``distinct`` (P), in the order of their first position; gives U.
 
-    Parameters
-    ----------
-    rows : ndarray, int (P)
-        Row number at each position.
-    mark : ndarray, int32 (N)
-        Scratch, all −1. Set to 0 at the distinct rows; `group_positions` sets it back.
-    distinct : ndarray, int32 (P)
-        Out: the U distinct rows, in the order of their first position.
-
-    Returns
-    -------
-    int
-        U, or −1 (and `mark` all −1) where a row number is not in 0 … N − 1.
+    ``mark`` int32 (N) is all −1 before, and 0 at the distinct rows after; `group_positions` sets it back. Where a row
+    number is not in 0 … N − 1, gives −1, and ``mark`` is all −1.
     """
     n_distinct = 0
     for p in range(len(rows)):
@@ -52,25 +41,11 @@ def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
 
 @compiled
 def find_lagging(rows: Ints, last: Ints, step: int, mark: Ints, lagging: Ints) -> int:
-    """List the distinct rows that have moments and are not current as of ``step``.
+    """List the U distinct ones of ``rows`` (P) that have moments and are not current as of ``step``; gives U.
 
-    Parameters
-    ----------
-    rows : ndarray, int (P)
-        Row number at each position.
-    last : ndarray, int32 (N)
-        The step to which each row is current; 0 where it has no moments.
-    step : int
-        The step to be current at.
-    mark : ndarray, int32 (N)
-        Scratch, all −1 before and after.
-    lagging : ndarray, int32 (P)
-        Out: the U rows, in the order of their first position.
-
-    Returns
-    -------
-    int
-        U, or −1 where a row number is not in 0 … N − 1.
+    They are in ``lagging`` (P), in the order of their first position. ``last`` int32 (N) is the step to which a row is
+    current, 0 where it has no moments; ``mark`` int32 (N) is all −1 before and after. Gives −1 where a row number is
+    not in 0 … N − 1.
     """
     n_lagging = 0
     valid = True

@@ -18,21 +18,9 @@ class EmbeddingParameter(nn.Parameter):
 
 
 class EmbeddingSGD(torch.optim.SGD):
-    """Stochastic gradient descent, the embeddings penalised.
+    """Stochastic gradient descent with embedding_l2 · Σ w² of the `EmbeddingParameter`s in the loss.
 
-    Parameters
-    ----------
-    params : iterable of Parameter
-        What to train; the `EmbeddingParameter`s among them are penalised.
-    lr : float
-        Learning rate.
-    embedding_l2 : float
-        Weight of the sum of the embeddings' squares in the loss.
-
-    Raises
-    ------
-    InputError
-        There is a penalty, and nothing to penalise.
+    InputError where there is a penalty, and nothing to penalise.
     """
 
     def __init__(self, params: Iterable[nn.Parameter], *, lr: PositiveFloat, embedding_l2: NonNegativeFloat) -> None:

@@ -42,25 +42,10 @@ LARGEST_DIFFERENCE = 0.01
 class ExactAdam(torch.optim.Optimizer):
     """Adam (Kingma & Ba, 2015) with the weights of the dense algorithm and the cost of the touched rows.
 
-    Each `RowParameter` among the parameters keeps, beside its moments, the step up to which a row is current. The
-    learning rate may change between steps. Gradients of several backward passes add up until `zero_grad`. On CUDA,
-    sums of gradients are in a fixed order if `torch.use_deterministic_algorithms` is on; on the CPU they always are.
-
-    Parameters
-    ----------
-    params : iterable of Parameter or of groups
-        What to train; `RowParameter`s lie on the device on which they will be trained.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        Decay of the first and second moment.
-    eps : float
-        Added to the root of the second moment.
-
-    Raises
-    ------
-    InputError
-        A value is out of its range, or the closed form is not exact for these betas.
+    Each `RowParameter` among the parameters, on the device on which it will be trained, keeps beside its moments the
+    step up to which a row is current. The learning rate may change between steps. Gradients of several backward passes
+    add up until `zero_grad`. On CUDA, sums of gradients are in a fixed order if `torch.use_deterministic_algorithms` is
+    on; on the CPU they always are.
     """
 
     def __init__(self, params: Iterable[Any], *, lr: float, betas: tuple[float, float], eps: float) -> None:
@@ -99,18 +84,7 @@ class ExactAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step; parameters without a gradient are left alone, as by torch.
-
-        Parameters
-        ----------
-        closure : callable, optional
-            Computes the loss and its gradients; called first.
-
-        Returns
-        -------
-        object
-            What the closure returned.
-        """
+        """Take one step, after the closure if any; parameters without a gradient are left alone, as by torch."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -163,13 +137,7 @@ class ExactAdam(torch.optim.Optimizer):
         return content
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a copy of a state; see `torch.optim.Optimizer.load_state_dict`.
-
-        Raises
-        ------
-        InputError
-            If another optimizer wrote the state.
-        """
+        """Take over a copy of a state; InputError where another optimizer wrote it."""
         saved = [state_dict["state"].get(n, {}) for group in state_dict["param_groups"] for n in group["params"]]
         tables = [*self._tables()]
         if any(saved[number].keys() != {"step", "exp_avg", "exp_avg_sq", "last", SUMS} for number, *_ in tables):

@@ -25,20 +25,9 @@ States = Mapping[Tensor, dict[str, Tensor]]
 class TouchedRows(ABC):
     """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device.
 
-    Parameters
-    ----------
-    weight : Tensor, float32 or float64 (N, D)
-        The table, changed in place.
-    states : mapping
-        The optimizer's states. That of the weight, a dict, holds `exp_avg` and `exp_avg_sq` (N, D), `last` int32 (N)
-        and `step` int64 (). They are changed in place; the dict is looked up at each use, as a trainer may put another
-        in its place.
-    betas : tuple of float
-        Decay of the first and second moment.
-    eps : float
-        Added to the root of the second moment.
-    sums : Tensor
-        float64, on the host: the table of `llp.optim.catch_up.PushSums`; replaced when it is full.
+    ``weight``, float32 or float64 (N, D), is changed in place, as its state in ``states``: `exp_avg` and `exp_avg_sq`
+    (N, D), `last` int32 (N) and `step` int64 (). That dict is looked up at each use, as a trainer may put another in
+    its place. ``sums``, float64, on the host, is a table of `PushSums`; it is replaced when it is full.
     """
 
     def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float, sums: Tensor) -> None:
@@ -181,23 +170,10 @@ class _SumRows(torch.autograd.Function):
 
 
 def sum_rows(weight: Tensor, rows: Tensor) -> Tensor:
-    """Sum rows of a table for each instance.
+    """Sum rows (n, F), int32 or int64, of a table (N, D) for each instance: (n, D).
 
-    Parameters
-    ----------
-    weight : Tensor, float (N, D)
-        The table; its rows are brought up to date where it is a `RowParameter` of an `ExactAdam`.
-    rows : Tensor, int32 or int64 (n, F)
-        Row numbers.
-
-    Returns
-    -------
-    Tensor, float (n, D)
-
-    Raises
-    ------
-    IndexError
-        On the CPU, if a row number is not in 0 … N − 1.
+    Rows are brought up to date where it is a `RowParameter` of an `ExactAdam`; there, on the CPU, a row number that is
+    not in 0 … N − 1 is an IndexError.
     """
     touched = weight.touched_rows if isinstance(weight, RowParameter) else None
     if touched is None:

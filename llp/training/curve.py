@@ -19,12 +19,7 @@ Row = dict[str, float]
 class Curve(Callback):
     """One row per epoch, in `metrics.csv` and handed on to whoever follows the run; part of a resume checkpoint.
 
-    Parameters
-    ----------
-    path : Path
-        The CSV file; written again, as a whole, after each epoch.
-    on_row : callable
-        Called with each new row.
+    The file is written again, as a whole, after each epoch.
     """
 
     def __init__(self, path: Path, on_row: Callable[[Row], None]) -> None:

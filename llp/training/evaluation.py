@@ -53,13 +53,7 @@ class EpochMeasures(Callback):
             self._labels.append(batch.label)
 
     def on_validation_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Log the measures.
-
-        Raises
-        ------
-        FloatingPointError
-            A held-out loss or a score is not finite.
-        """
+        """Log the measures; FloatingPointError where a held-out loss or a score is not finite."""
         assert isinstance(pl_module, LLPMethod)
         if self._held_out:
             held_out_loss = torch.cat(self._losses).double().mean().item()
@@ -116,10 +110,7 @@ def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[ND
 def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Tensor]:
     """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device.
 
-    Raises
-    ------
-    FloatingPointError
-        A score is not finite.
+    FloatingPointError where a score is not finite.
     """
     scores, labels = [], []
     for batch, raw in _scored(method, data.test_dataloader()):
@@ -139,13 +130,7 @@ def _scored(method: LLPMethod, batches: Iterable[Any]) -> Iterator[tuple[Any, Te
 
 
 def finite(scores: Tensor) -> Tensor:
-    """Give the scores of test rows back, unless one of them is not finite.
-
-    Raises
-    ------
-    FloatingPointError
-        One of them is not.
-    """
+    """Give the scores of test rows back; FloatingPointError where one of them is not finite."""
     if not all_finite(scores):
         raise FloatingPointError("the scores of the test rows are not finite")
     return scores

@@ -22,14 +22,8 @@ class Watch(Callback):
     """Ends a training on a signal, between its steps (`llp.signals.deferred`), and where its numbers are wrong.
 
     The loss is checked every `STEPS_BETWEEN_CHECKS` steps and, with the weights and the count of the steps, which keys
-    the draws, before an epoch is evaluated.
-
-    Raises
-    ------
-    FloatingPointError
-        The loss or a weight is not finite.
-    RuntimeError
-        A method keeps `LLPMethod.on_train_batch_end` from being called, or drops its part of a checkpoint.
+    the draws, before an epoch is evaluated. A wrong count is a RuntimeError: a method keeps
+    `LLPMethod.on_train_batch_end` from being called, or drops its part of a checkpoint.
     """
 
     def __init__(self) -> None:
@@ -62,13 +56,7 @@ class Watch(Callback):
 
 
 def require_finite(method: LLPMethod, *, weights: bool = True) -> None:
-    """Check the epoch's loss and, where they are asked for, the weights.
-
-    Raises
-    ------
-    FloatingPointError
-        One of them is not finite.
-    """
+    """FloatingPointError where the epoch's loss or, if they are asked for, one of the weights is not finite."""
     loss = float(method.epoch_means.sums[0, 0])
     if not math.isfinite(loss):
         raise FloatingPointError(f"the train loss is {loss}")
@@ -82,11 +70,6 @@ def stopped_unless_finite(trainer: L.Trainer, method: LLPMethod) -> Iterator[Non
     """Report numbers that are not finite in one line: where training stood, and at which learning rate.
 
     They may show first as an error of an operation that refuses them.
-
-    Raises
-    ------
-    InputError
-        A loss, weight or score is not finite.
     """
     try:
         yield

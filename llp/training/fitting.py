@@ -28,37 +28,16 @@ _ADVICE = (".*does not have many workers.*", ".*number of training batches.*", "
 
 @dataclass(frozen=True)
 class Plan:
-    """How a stage is trained: parsed once by whoever starts it, and handed on whole.
+    """How a stage is trained: parsed once by whoever starts it, and handed on whole."""
 
-    Attributes
-    ----------
-    name : str
-        The run in words.
-    trainer : TrainerConfig
-        Epochs at most, and without a better value.
-    hardware : Hardware
-        Where to compute.
-    select_by : str
-        What picks the epoch.
-    curve : Path
-        Where the rows of the curve are written.
-    checkpoints : Path
-        Folder of what an attempt that was cut off leaves: `resume.ckpt`, `chosen.ckpt` once the epoch is chosen, and
-        `refit.ckpt`.
-    checkpoint_minutes : float
-        Least time between two checkpoints.
-    on_row : callable
-        Called with each row of the curve.
-    """
-
-    name: str
+    name: str  # the run in words
     trainer: TrainerConfig
     hardware: Hardware
-    select_by: SelectBy
-    curve: Path
-    checkpoints: Path
-    checkpoint_minutes: float
-    on_row: Callable[[Row], None]
+    select_by: SelectBy  # what picks the epoch
+    curve: Path  # file of its rows
+    checkpoints: Path  # folder of resume.ckpt, chosen.ckpt once the epoch is chosen, and refit.ckpt
+    checkpoint_minutes: float  # least time between two checkpoints
+    on_row: Callable[[Row], None]  # called with each row of the curve
 
 
 @contextmanager
@@ -82,18 +61,8 @@ def trainer_of(
 ) -> L.Trainer:
     """Lightning's trainer for one training of a stage.
 
-    Parameters
-    ----------
-    plan : Plan
-        How.
-    callbacks : sequence of Callback
-        What this training has of its own.
-    evaluations : int
-        Each is the end of an epoch to Lightning.
-    checkpoint : Path
-        Where it writes what it needs to resume.
-    shown : str, optional
-        The logged value that is shown beside the progress; None where no epoch is evaluated.
+    Each of its `evaluations` is the end of an epoch to Lightning; `callbacks` are this training's own, `shown` is the
+    logged value beside the progress, None where no epoch is evaluated.
     """
     resume = ResumeCheckpoint(checkpoint, 60 * plan.checkpoint_minutes)
     return L.Trainer(

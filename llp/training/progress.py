@@ -59,14 +59,7 @@ class _Bar:
 class EpochProgress(Callback):
     """Shows where a training stands within its epoch; costs a reading of the clock for each batch.
 
-    Lightning's own bars count its steps, of which one may train on many minibatches.
-
-    Parameters
-    ----------
-    name : str
-        The run in words.
-    shown : str or None
-        The logged value that is shown.
+    Lightning's own bars count its steps, of which one may train on many minibatches. `shown` is a logged value's name.
     """
 
     def __init__(self, name: str, shown: str | None) -> None:

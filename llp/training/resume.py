@@ -24,17 +24,10 @@ VERSIONS = {name: importlib.metadata.version(name) for name in ("llp-bench", "to
 
 
 class ResumeCheckpoint(Checkpoint):
-    """Writes what a cut-off run needs to resume, after an epoch, at most every few minutes.
+    """Writes what a cut-off run needs to resume, whole, after an epoch, `every_seconds` at most.
 
     Lightning runs a callback of this base class last at an epoch's end, so the others' states are those after it.
     Writing leaves the run as it is: rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.
-
-    Parameters
-    ----------
-    path : Path
-        Replaced as a whole, never half-written.
-    every_seconds : float
-        Least time between two of them.
     """
 
     def __init__(self, path: Path, every_seconds: float) -> None:
@@ -69,14 +62,9 @@ class ResumeFile(TorchCheckpointIO):
         write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
 
     def open(self, path: Path, expected: Mapping[str, Any]) -> bool:
-        """Read a checkpoint if training can resume from it; otherwise say in one line why it starts again.
+        """Read a checkpoint, if any, if training can resume from it; otherwise say in one line why it starts again.
 
-        Parameters
-        ----------
-        path : Path
-            The file; it need not be there.
-        expected : mapping
-            The state of the module that is to take over its `state_dict`.
+        `expected` is the state of the module that is to take over its `state_dict`.
         """
         content = read_checkpoint(path, lambda content: _problem(content, expected))
         self._content = content or {}
@@ -89,14 +77,9 @@ class ResumeFile(TorchCheckpointIO):
 
 
 def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | None]) -> dict[str, Any] | None:
-    """What a checkpoint of a run holds; None where it is not there, or cannot be used, which is said in one line.
+    """The content of a run's checkpoint; None where it is not there, or cannot be used, which is said in one line.
 
-    Parameters
-    ----------
-    path : Path
-        The file; nothing in it is executed.
-    problem_of : callable
-        Why training cannot resume from this content of a checkpoint, or None.
+    Nothing in the file is executed; `problem_of` says why training cannot resume from a content, or None.
     """
     if not path.is_file():
         return None

@@ -49,13 +49,7 @@ def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
 
 
 def check_estimated(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataModule) -> None:
-    """Refuse to select by an estimate that the held-out bags do not define.
-
-    Raises
-    ------
-    InputError
-        They are too few.
-    """
+    """Refuse to select by an estimate that the held-out bags do not define, as they are too few."""
     found = len(data.held_out_bags)
     if protocol.name == "holdout" and not found and method.trains:
         raise InputError(
@@ -115,10 +109,7 @@ class BestWeights(Callback):
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Copy the weights if this epoch is the best so far (the first one always is).
 
-        Raises
-        ------
-        FloatingPointError
-            What is held out says nothing finite of it.
+        FloatingPointError where what is held out says nothing finite of it.
         """
         value = float(trainer.callback_metrics[self.monitor.name])
         if self.monitor.held_out and not math.isfinite(value):
@@ -142,36 +133,16 @@ class BestWeights(Callback):
 
 @dataclass(frozen=True)
 class ChosenEpoch:
-    """What the choice of the epoch came to.
+    """What the choice of the epoch came to."""
 
-    Attributes
-    ----------
-    rows : list of dict
-        The epochs' curve.
-    epoch : int
-        The chosen one, -1 where nothing is trained.
-    steps : int
-        Optimizer steps up to its end.
-    held_out : float or None
-        The estimate on what is held out that picked it; None where the test metric did, or nothing is trained.
-    early_stopped : bool
-        Whether the curve, and not the epoch limit, ended the search.
-    untrained : float or None
-        The metric on the test rows before the first step; None where the protocol touches them only once.
-    measures : dict or None
-        Every measure of the model at that epoch; None where only a refit is measured.
-    weights : dict
-        Of the model at that epoch.
-    """
-
-    rows: list[Row]
-    epoch: int
-    steps: int
-    held_out: float | None
-    early_stopped: bool
-    untrained: float | None
-    measures: dict[str, float] | None
-    weights: dict[str, torch.Tensor]
+    rows: list[Row]  # the epochs' curve
+    epoch: int  # the chosen one, -1 where nothing is trained
+    steps: int  # up to its end
+    held_out: float | None  # the estimate that picked it; None where the test metric did, or nothing is trained
+    early_stopped: bool  # whether the curve, and not the epoch limit, ended the search
+    untrained: float | None  # test metric before the first step; None where the protocol touches those rows only once
+    measures: dict[str, float] | None  # every one of the model at that epoch; None where only a refit is measured
+    weights: dict[str, torch.Tensor]  # of the model at that epoch
 
     def write(self, path: Path) -> None:
         """Write it, so that a run that is cut off later does not search again."""

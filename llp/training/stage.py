@@ -31,30 +31,14 @@ class Refitted(NamedTuple):
 
 @dataclass
 class StageResult:
-    """What training of one stage came to.
+    """What training of one stage came to."""
 
-    Attributes
-    ----------
-    method : LLPMethod
-        As it is in the end, on the CPU.
-    device : torch.device
-        Where it was trained and measured.
-    chosen : ChosenEpoch
-        The choice of the epoch: its curve, and the weights then.
-    refitted : Refitted or None
-        How long and on what the method was trained again after the choice; None where it was not.
-    measures : dict
-        Every measure on the test rows, or on bags, at the end; of held-out bags those of the chosen epoch.
-    seconds : float
-        Wall-clock time of this process for the stage.
-    """
-
-    method: LLPMethod
-    device: torch.device
+    method: LLPMethod  # as it is in the end, on the CPU
+    device: torch.device  # where it was trained and measured
     chosen: ChosenEpoch
-    refitted: Refitted | None
-    measures: dict[str, float]
-    seconds: float
+    refitted: Refitted | None  # None where it was not trained again after the choice
+    measures: dict[str, float]  # on the test rows, or on bags, at the end; of held-out bags at the chosen epoch
+    seconds: float  # wall-clock time of this process for the stage
 
 
 def train_stage(
@@ -65,14 +49,7 @@ def train_stage(
 ) -> StageResult:
     """Train a method to its early stop, restore the best weights, perhaps train again on all bags, and measure.
 
-    Parameters
-    ----------
-    method, data
-        What to train, on what.
-    plan : Plan
-        How.
-    again : callable, optional
-        Gives the method as it was before its first step, and data that hold nothing out, for a refit.
+    For a refit `again` gives the method as it was before its first step, and data that hold nothing out.
     """
     begin = time.perf_counter()
     measures = again is None or data.held_out_bags_measure  # what is chosen; else what is trained again
