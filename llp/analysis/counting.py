@@ -84,25 +84,13 @@ def _count_binary(key: JoinedCodes, space: int, label: NDArray[np.float32], smal
         keep = size >= max(smallest, 1)
         return int(np.count_nonzero(size)), size[keep], positive[keep].astype(np.float64)
     key.sort()
-    end = _run_ends(key >> key.dtype.type(1))
+    values = key >> key.dtype.type(1)
+    end = np.append(np.flatnonzero(values[1:] != values[:-1]) + 1, len(key))  # of each run of equal values
     size = np.diff(end, prepend=0)
     keep = size >= smallest
     end, size = end[keep], size[keep]
-    positive = _ones_at_the_end(key, end, size)
-    return len(keep), size, positive.astype(np.float64)
-
-
-def _run_ends(ordered: JoinedCodes) -> NDArray[np.int64]:
-    """Position after the last element of each run of equal values."""
-    return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
-
-
-def _ones_at_the_end(key: JoinedCodes, end: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the keys with last digit 1 in each run that ends at `end` with `size` elements."""
-    last = key[end - 1] | key.dtype.type(1)
-    first_positive = np.searchsorted(key, last, side="left")
-    positive: NDArray[np.int64] = np.minimum(end - first_positive, size)
-    return positive
+    first_positive = np.searchsorted(key, key[end - 1] | key.dtype.type(1), side="left")
+    return len(keep), size, np.minimum(end - first_positive, size).astype(np.float64)
 
 
 def _count_real(key: JoinedCodes, space: int, label: NDArray[np.float32], smallest: int) -> Counted:

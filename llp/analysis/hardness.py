@@ -66,14 +66,8 @@ def percentile_name(permille: int) -> str:
 
 def spread(values: NDArray[np.float64] | NDArray[np.int64], name: str) -> Measures:
     """Minimum, maximum, mean and population standard deviation; NaN of no value."""
-    if not len(values):
-        return {f"{kind}_{name}": float("nan") for kind in ("min", "max", "mean", "std")}
-    return {
-        f"min_{name}": float(values.min()),
-        f"max_{name}": float(values.max()),
-        f"mean_{name}": float(values.mean()),
-        f"std_{name}": float(values.std()),
-    }
+    kinds = ("min", "max", "mean", "std")
+    return {f"{kind}_{name}": float(getattr(values, kind)() if len(values) else "nan") for kind in kinds}
 
 
 def _bag_sizes(size: NDArray[np.int64]) -> Measures:

@@ -10,8 +10,6 @@ SOURCES = {
     "ctr": ("ctr_multihot_offsets.csv", "column", "n_values_incl_zero"),
     "sscl": ("sscl_column_map.csv", "paper_col", "vocab_size_in_reference"),
 }
-
-
 BENCHMARKS = {  # the published lists of the grouping keys that are kept
     "criteo_ctr": "llpbench_ctr_large_bag_skew_pct.csv",
     "criteo_sscl": "llpbench_sscl_bag_stats.csv",

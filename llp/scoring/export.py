@@ -45,7 +45,9 @@ def export(runs: TrainedRuns, out: Path) -> float:
     refuses one above `TOLERANCE`.
     """
     (method,) = runs.methods
-    scorer, (categorical, numeric) = Scorer(method).eval(), _rows(runs.table)
+    scorer, table = Scorer(method).eval(), runs.table
+    rows = np.unique(np.linspace(0, table.n_rows - 1, CHECKED_ROWS).astype(np.int64))
+    categorical, numeric = torch.from_numpy(table.categorical[rows]), torch.from_numpy(table.numeric[rows])
     n = torch.export.Dim("n")
     with torch.inference_mode(False), torch.no_grad():
         example = categorical[:2].clone(), numeric[:2].clone()
@@ -55,7 +57,7 @@ def export(runs: TrainedRuns, out: Path) -> float:
     for name in (MODEL, PREPROCESSING):
         remove_killed(out / name)
     write_atomically(out / MODEL, lambda path: path.write_bytes(packed.getbuffer()))
-    text = json.dumps(preprocessing(runs.table), indent=1)
+    text = json.dumps(preprocessing(table), indent=1)
     write_atomically(out / PREPROCESSING, lambda path: path.write_text(text))
     with torch.no_grad():
         written = torch.export.load(out / MODEL).module()(categorical, numeric)
@@ -63,11 +65,6 @@ def export(runs: TrainedRuns, out: Path) -> float:
     if not difference <= TOLERANCE:
         raise InputError(f"{out / MODEL} scores otherwise than the run, by up to {difference:g}: do not use it")
     return difference
-
-
-def _rows(table: InstanceTable) -> tuple[Tensor, Tensor]:
-    rows = np.unique(np.linspace(0, table.n_rows - 1, CHECKED_ROWS).astype(np.int64))
-    return torch.from_numpy(table.categorical[rows]), torch.from_numpy(table.numeric[rows])
 
 
 def _encoding(table: InstanceTable, column: str) -> dict[str, Any]:

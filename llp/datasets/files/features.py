@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from llp.data.table import Column
 from llp.datasets.encode import vocabulary
 from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.options import Coding, DatePart, FilesOptions
@@ -170,18 +169,3 @@ def value_of(feature: Feature, kind: pl.DataType, options: FilesOptions) -> pl.E
     if feature.value == "bins" or feature.value == "number":
         return number(name, kind, reading)
     return date_part(date(name, kind, date_format=options.coding.date_format), feature.value)
-
-
-def table_columns(features: Sequence[Feature], vocabularies: Vocabularies) -> list[Column]:
-    """The table's columns for fitted features."""
-    columns = []
-    for feature in features:
-        if feature.has_vocabulary:
-            size = len(vocabularies[feature.name]) + 1
-            transform = "rare merged" if feature.value == "text" else feature.value
-            columns.append(Column(feature.name, "categorical", size, transform))
-        elif feature.value == "bins":
-            columns.append(Column(feature.name, "categorical", len(feature.edges) + 2, "quantile bins"))
-        else:
-            columns.append(Column(feature.name, "numeric", None, "standardised"))
-    return columns

@@ -115,7 +115,7 @@ class FilesReader:
         """A text with what tells how it is written: an ARFF file's head, or its first lines."""
         name, reading = content.name, self.reading
         text = text_of(content, reading.encoding, arff=True)
-        if _name_without_compression(name).endswith(".arff"):
+        if reduce(str.removesuffix, (".gz", ".zst", ".zip"), name.lower()).endswith(".arff"):
             columns, first_line, rest = read_head(name, text)
             quote = quote_of(rest)
             data = without_comments(chain([rest], text), ARFF_COMMENT, quote)
@@ -150,10 +150,6 @@ class FilesReader:
             raise InputError(f"{name} has no column {missing[0]!r}, which {first} has; it has {', '.join(names)}")
         if further := [one for one in names if one not in self.columns and one not in self.ignored]:
             raise InputError(f"{name} has the column {further[0]!r}, which {first} lacks")
-
-
-def _name_without_compression(name: str) -> str:
-    return reduce(str.removesuffix, (".gz", ".zst", ".zip"), name.lower())
 
 
 def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:

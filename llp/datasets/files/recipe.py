@@ -12,7 +12,7 @@ from llp.data.table import Column
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import read_vocabulary
 from llp.datasets.files.coder import RowCoder
-from llp.datasets.files.features import Feature, table_columns
+from llp.datasets.files.features import Feature
 from llp.datasets.files.label import Label
 from llp.datasets.files.options import FilesOptions, check_files_options
 from llp.errors import InputError
@@ -38,7 +38,16 @@ class Recipe:
     @property
     def table_columns(self) -> list[Column]:
         """The table's columns."""
-        return table_columns(self.features, self.vocabularies)
+        columns = []
+        for one in self.features:
+            if one.has_vocabulary:
+                transform = "rare merged" if one.value == "text" else one.value
+                columns.append(Column(one.name, "categorical", len(self.vocabularies[one.name]) + 1, transform))
+            elif one.value == "bins":
+                columns.append(Column(one.name, "categorical", len(one.edges) + 2, "quantile bins"))
+            else:
+                columns.append(Column(one.name, "numeric", None, "standardised"))
+        return columns
 
     def coder(self) -> RowCoder:
         """A coder of raw rows that remembers the codes of their values."""

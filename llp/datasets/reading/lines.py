@@ -157,18 +157,11 @@ def _flaw(line: bytes, dialect: Dialect) -> str | None:
 def _unfit(value: bytes, kind: Kind) -> str | None:
     """The kind, in words, that a value is not of; None for one that fits."""
     if kind == "text":
-        return None if b"\r" not in value and _is_utf8(value) else "text in UTF-8 without line ends"
+        is_utf8 = value.decode(errors="ignore").encode() == value
+        return None if b"\r" not in value and is_utf8 else "text in UTF-8 without line ends"
     if kind in TEXTS:
         pattern, words = TEXTS[kind]
         return None if pattern.fullmatch(value) else words
     fit, value = NUMBERS[kind], value.lstrip(b" \t")  # as polars does
     fits = fit.may_be_empty if not value else bool(NUMBER.fullmatch(value)) and fit.value(float(value))
     return None if fits else fit.words
-
-
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
