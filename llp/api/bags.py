@@ -13,27 +13,13 @@ from llp.errors import InputError
 
 
 class BagLabels(NamedTuple):
-    """The bags of n instances and their labels.
+    """The bags of n instances and their labels."""
 
-    Attributes
-    ----------
-    number : ndarray
-        (n,) int32, the bag of each instance: 0..K-1, in the order of the ids as texts; (m,) where bags overlap.
-    size : ndarray
-        (K,) int64.
-    label_sum : ndarray
-        (K,) float64.
-    instance : ndarray or None
-        (m,) int64, the instance of each entry of `number`, not falling; None where each instance is in one bag.
-    ids : list of str
-        (K,) the bags' names.
-    """
-
-    number: NDArray[np.int32]
-    size: NDArray[np.int64]
-    label_sum: NDArray[np.float64]
-    instance: NDArray[np.int64] | None
-    ids: list[str]
+    number: NDArray[np.int32]  # (n,) bag of each instance, 0..K-1 by id as text; (m,) where bags overlap
+    size: NDArray[np.int64]  # (K,)
+    label_sum: NDArray[np.float64]  # (K,)
+    instance: NDArray[np.int64] | None  # (m,) of each `number`, not falling; None where each is in one bag
+    ids: list[str]  # (K,) the bags' names
 
     def of_entries(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of the instances (n,) as those of the entries of `number`."""
@@ -48,24 +34,9 @@ class BagLabels(NamedTuple):
 def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_sizes: Any) -> BagLabels:
     """Bring the arguments of `fit` and of the scorers together.
 
-    Parameters
-    ----------
-    n : int
-        Instances.
-    y : ndarray or None
-        (n,) labels of instances, which are aggregated.
-    bags : array-like or None
-        (n,) ids of bags, or n lists of ids where an instance may be in several; None: every instance is a bag of its
-        own.
-    proportions : mapping, Series or array-like, or None
-        Mean label of each bag: see `per_bag`.
-    bag_sizes : as `proportions`, or None
-        Stated sizes, which are checked.
-
-    Raises
-    ------
-    InputError
-        Labels are given twice or not at all, lengths differ, or a size is not the number of instances.
+    Labels `y` (n,) of instances are aggregated. `bags` are (n,) ids, or n lists of ids where an instance may be in
+    several; None: every instance is a bag of its own. `proportions` and `bag_sizes`, which are checked, are as in
+    `per_bag`.
     """
     if (y is None) == (proportions is None):
         given = "both" if y is not None else "neither"

@@ -17,10 +17,7 @@ from llp.errors import InputError
 def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
     """Give an array, a data frame (pandas, polars, pyarrow) or a sparse matrix as a polars frame with text names.
 
-    Raises
-    ------
-    ValueError
-        It is no table of numbers, texts and dates, or has too few rows.
+    Raises ValueErrors, as scikit-learn wants: no table of numbers, texts and dates, or too few rows.
     """
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas, of which polars needs pyarrow to read some columns
         names = [str(name) for name in X.columns]
@@ -94,13 +91,7 @@ def is_missing(value: Any) -> bool:
 
 
 def as_reports(reports: Any) -> dict[tuple[str, ...], pl.DataFrame]:
-    """Give a mapping of queries to tables as one of tuples of columns to polars frames.
-
-    Raises
-    ------
-    InputError
-        It is no such mapping, or empty.
-    """
+    """Give a mapping of queries to tables as one of tuples of columns to polars frames."""
     if not isinstance(reports, Mapping) or not reports:
         example = "reports={('month', 'carrier'): frame, 'month': another}"
         raise InputError(f"Invalid reports: it is a {type(reports).__name__}; expected a mapping such as {example}")

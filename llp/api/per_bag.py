@@ -14,28 +14,12 @@ BagNumbers = NDArray[np.float64]
 
 
 def per_bag(values: Any, name: str, ids: NDArray[Any], number: NDArray[np.int64], rows: Any = None) -> BagNumbers:
-    """Numbers (K,) of bags.
+    """Numbers (K,) of bags with the sorted `ids` (K,); refuses what can be read in two ways that do not agree.
 
     A mapping is read by bag id, and so is a Series whose index holds the ids. Anything else is read by position: a
-    number for each instance, or for each bag in the order of the sorted ids.
-
-    Parameters
-    ----------
-    values : mapping, Series or array-like
-        The numbers.
-    name : str
-        Of the argument, for the errors.
-    ids : ndarray
-        (K,) sorted ids.
-    number : ndarray
-        (n,) the bag of each instance, as its place among the ids; empty where an instance may be in several.
-    rows : pandas.Index, optional
-        Of the instances' bags where they are a Series: numbers with the same index are a column beside it.
-
-    Raises
-    ------
-    InputError
-        Numbers are missing, not finite, differ within a bag, or can be read in two ways that do not agree.
+    number for each instance, or for each bag in the order of the ids. `number` (n,) is the bag of each instance, empty
+    where it may be in several; `rows` is their index where they are a Series: numbers with the same one are a column
+    beside it.
     """
     if hasattr(values, "items") and getattr(values, "ndim", 0) == 1:
         found = _of_series(values, name, ids, number, rows)

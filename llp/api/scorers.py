@@ -19,15 +19,7 @@ ScoreLoss = Callable[[BagLabels, NDArray[np.float64]], float]
 
 
 class BagScorer:
-    """Minus a loss of bags, from an estimator's predictions for their instances.
-
-    Parameters
-    ----------
-    loss : callable
-        From the bags and the predictions h (n,) of their instances.
-    name : str
-        How it is shown.
-    """
+    """Minus a loss of bags, from an estimator's predictions h (n,) for their instances."""
 
     def __init__(self, loss: ScoreLoss, name: str) -> None:
         self._loss = loss
@@ -44,13 +36,7 @@ class BagScorer:
         return request
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, *, bags: Any = None, proportions: Any = None) -> float:
-        """Score; larger is better.
-
-        Raises
-        ------
-        InputError
-            There are no bags, as where scikit-learn's metadata routing is off.
-        """
+        """Score; larger is better. Refuses to without bags, as where scikit-learn's metadata routing is off."""
         if bags is None:
             raise InputError(
                 f"{self} was given no bags. A search hands them over with scikit-learn's metadata routing: write "

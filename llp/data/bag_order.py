@@ -41,39 +41,17 @@ class NoRoomError(InputError):
 
 @dataclass(frozen=True)
 class BagOrder:
-    """A fold's bags on a copy of its table.
+    """A fold's bags on a copy of its table."""
 
-    Attributes
-    ----------
-    table : InstanceTable
-        The copy: train bags first, then the rows (or bags) that measure the run.
-    fold_bags : FoldBags
-        The same bags and rows, by their numbers in the copy.
-    order : ndarray
-        int64 memory map: the row of the table that each row of the copy is.
-    """
-
-    table: InstanceTable
-    fold_bags: FoldBags
-    order: Rows
+    table: InstanceTable  # the copy: train bags first, then the rows (or bags) that measure the run
+    fold_bags: FoldBags  # the same bags and rows, by their numbers in the copy
+    order: Rows  # memory map: the row of the table that each row of the copy is
 
     @classmethod
     def of(cls, table: InstanceTable, fold_bags: FoldBags, name: str) -> Self:
-        """Open the copy for a fold; it is written where it is not there.
+        """Open the copy for a fold, or write it where it is not there; `name` says key and fold, for its folder.
 
-        Parameters
-        ----------
-        table : InstanceTable
-            The table.
-        fold_bags : FoldBags
-            The bags of one fold of it.
-        name : str
-            The grouping key and fold in words, for the copy's folder.
-
-        Raises
-        ------
-        NoRoomError
-            The disk has no room for it.
+        Raises `NoRoomError` where the disk has no room for it.
         """
         parts = [fold_bags.train.rows, fold_bags.test_rows]
         if fold_bags.test_bags is not None:

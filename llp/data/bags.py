@@ -106,19 +106,9 @@ def key_codes(table: InstanceTable, columns: tuple[str, ...]) -> NDArray[np.uint
 
 
 def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-    """Bring rows of equal key together.
+    """Bring rows (m,) of equal key together: the rows by (key, row), and where each group begins (groups + 1).
 
-    Parameters
-    ----------
-    key : ndarray
-        uint64 (m), the key of each of `rows`.
-    rows : ndarray
-        int64 (m), rising row numbers; equal ones have different keys.
-
-    Returns
-    -------
-    rows, offsets : ndarray
-        The rows by (key, row), and where each group begins (groups + 1).
+    The rows rise; equal ones have different keys.
     """
     row_bits = int(rows[-1]).bit_length() if len(rows) else 0
     if int(key.max(initial=0)).bit_length() + row_bits <= 64:

@@ -54,22 +54,10 @@ class _Column:
 
 
 def write_in_order(arrays: dict[Path, NDArray[Any]], order: Rows, buffer_bytes: int) -> None:
-    """Write the rows `order` (n,) of each array, in that order, to its path.
+    """Write the rows `order` (n,) of each memory-mapped array (N, ...), in that order, to its path, a .npy file.
 
-    Parameters
-    ----------
-    arrays : dict
-        The arrays (N, ...), memory-mapped, by the path of their copy, a .npy file.
-    order : ndarray
-        int64 (n,) row numbers; a row may be there several times, or not at all.
-    buffer_bytes : int
-        Size of a bucket, and of the part of the table that is in memory beside it. The order itself takes 8 bytes a row
-        twice.
-
-    Raises
-    ------
-    OSError
-        The disk is full, or cannot be written to.
+    A row may be in `order` several times, or not at all. A bucket, and the part of the table that is in memory beside
+    it, take `buffer_bytes` each; the order itself takes 8 bytes a row twice.
     """
     columns = [_Column(path, source, len(order)) for path, source in arrays.items()]
     for column in columns:

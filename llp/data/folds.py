@@ -11,20 +11,7 @@ FOLD_SEED = 42
 
 
 def fold_positions(n: int, fold: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions 0..n-1 of the train and the test part of one fold, both rising.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows that are split.
-    fold : int
-        0..4.
-
-    Returns
-    -------
-    train, test : ndarray
-        int64 positions; the five test parts partition 0..n-1.
-    """
+    """Positions of the train and the test part of one fold of n rows, both rising; the test parts partition 0..n-1."""
     if not 0 <= fold < N_FOLDS:
         raise ValueError(f"fold is 0..{N_FOLDS - 1}, got {fold}")
     if n < N_FOLDS:

@@ -28,29 +28,10 @@ def check_sums(
     stated: str,
     epsilon: float | None,
 ) -> int:
-    """Refuse label sums that no bag has; those that noise has moved out of 0 to k are counted.
+    """Refuse label sums (K,) that no bag has; count those of labels 0 and 1 that noise has moved out of 0 to k.
 
-    Parameters
-    ----------
-    label_sum, size, ids
-        (K,) of each bag.
-    label_kind : {'binary', 'real'}
-        Kind of the labels.
-    stated : {'label_sum', 'label_mean', 'proportions'}
-        By which of them the sums were given, for the error.
-    epsilon : float or None
-        Of the Laplace noise of scale 1/ε in the sums; None where none is declared.
-
-    Returns
-    -------
-    int
-        Sums of labels 0 and 1 that noise has moved out of 0 to k.
-
-    Raises
-    ------
-    InputError
-        A sum does not fit into 32 bits; or labels are 0 and 1, and no noise, or none of this ε, explains a sum; or ε is
-        told of real labels.
+    `stated` says by what the sums were given, for the error; `epsilon` is that of Laplace noise of scale 1/ε in them,
+    None where none is declared.
     """
     if epsilon is not None and label_kind == "real":
         raise InputError(

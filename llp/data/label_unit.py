@@ -10,13 +10,7 @@ from llp.data.bags import Bags
 
 @dataclass(frozen=True)
 class LabelUnit:
-    """Labels y are seen as (y - mean) / scale; the default, `AS_GIVEN`, leaves them as they are.
-
-    Attributes
-    ----------
-    mean, scale : float
-        In the labels' own unit.
-    """
+    """Labels y are seen as (y - mean) / scale, both in the labels' own unit; `AS_GIVEN` leaves them as they are."""
 
     mean: float = 0.0
     scale: float = 1.0
@@ -25,16 +19,10 @@ class LabelUnit:
     def of(cls, bags: Bags, *, most: float = float("inf")) -> "LabelUnit":
         """The pooled mean, and a scale near the instances' standard deviation σ, from aggregates alone.
 
-        With a bag's deviation d of its mean label from the pooled one, mean(d²) ≤ σ² ≤ mean(k d²) but for chance:
-        bags of like instances have the lower bound, random ones the upper. What bags are is not in their sums, so the
-        scale is the geometric mean of the bounds, off by the fourth root of k at most.
-
-        Parameters
-        ----------
-        bags : Bags
-            The train bags.
-        most : float
-            What σ cannot exceed, such as half of the labels' range: noise in the sums widens the bags' means.
+        With a bag's deviation d of its mean label from the pooled one, mean(d²) ≤ σ² ≤ mean(k d²) but for chance: bags
+        of like instances have the lower bound, random ones the upper. What bags are is not in their sums, so the scale
+        is the geometric mean of the bounds, off by the fourth root of k at most; and at most `most`, such as half of
+        the labels' range: noise in the sums widens the bags' means.
         """
         mean = bags.label_mean
         squared = np.square(bags.label_sum / bags.sizes - mean)

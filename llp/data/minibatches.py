@@ -68,18 +68,8 @@ class InstanceDataset(Dataset[InstanceBatch]):
 class Minibatches(Sampler[Ids]):
     """The ids of the minibatches up to the next evaluation: of an epoch, or of a part of the row of epochs.
 
-    An epoch holds 0..n_items-1 once each; its last minibatch may be smaller.
-
-    Parameters
-    ----------
-    n_items : int
-        Bags (or instances) of an epoch.
-    batch_size : int
-        Of them in a minibatch.
-    seed : int or None
-        Shuffles again each epoch, keyed by (seed, epoch); None keeps the order.
-    evaluate_every : float
-        Epochs between two evaluations.
+    An epoch holds 0..n_items-1 once each, shuffled by (seed, epoch) unless `seed` is None; its last minibatch may be
+    smaller. `evaluate_every` is the number of epochs between two evaluations.
     """
 
     def __init__(self, n_items: int, batch_size: int, *, seed: int | None, evaluate_every: float = 1.0) -> None:
@@ -123,11 +113,6 @@ class EpochLoader:
 
     Lightning asks a loader for its iterator before it sets the epoch that a resumed run begins with, and a `DataLoader`
     gives ids to its worker processes at once.
-
-    Parameters
-    ----------
-    loader : DataLoader
-        Of the minibatches.
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:

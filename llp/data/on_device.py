@@ -26,21 +26,11 @@ ROOM = 2**32  # bytes that a model of a large vocabulary, its moments and a mini
 
 @dataclass(frozen=True, eq=False)
 class ResidentTable:
-    """A table's features and labels on a device.
+    """A table's features and labels on a device."""
 
-    Attributes
-    ----------
-    categorical : Tensor
-        (N, Fc) int32.
-    numeric : Tensor
-        (N, Fn) float32.
-    label : Tensor
-        (N,) float32.
-    """
-
-    categorical: Tensor
-    numeric: Tensor
-    label: Tensor
+    categorical: Tensor  # (N, Fc) int32
+    numeric: Tensor  # (N, Fn) float32
+    label: Tensor  # (N,) float32
 
 
 _held: "WeakValueDictionary[tuple[str, str], ResidentTable]" = WeakValueDictionary()
@@ -70,15 +60,7 @@ def fits_on(table: InstanceTable, device: torch.device) -> bool:
 
 
 class ResidentBags(Dataset[BagBatch]):
-    """Bags whose minibatches are gathered on the device of a table.
-
-    Parameters
-    ----------
-    table : ResidentTable
-        The features.
-    bags : Bags
-        Which rows lie together.
-    """
+    """Bags whose minibatches are gathered on the device of a table."""
 
     def __init__(self, table: ResidentTable, bags: Bags) -> None:
         device = table.categorical.device
@@ -113,17 +95,7 @@ class ResidentBags(Dataset[BagBatch]):
 
 
 class ResidentInstances(Dataset[InstanceBatch]):
-    """Labelled instances whose minibatches are gathered on the device of a table.
-
-    Parameters
-    ----------
-    table : ResidentTable
-        Features and labels.
-    rows : ndarray
-        int64 (m), the rows that the ids 0..m-1 stand for.
-    unit : LabelUnit
-        Of the labels in the minibatches.
-    """
+    """Labelled instances, rows (m,) of a table, whose minibatches are gathered on its device with labels in a unit."""
 
     def __init__(self, table: ResidentTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> None:
         self._table = table
@@ -151,14 +123,7 @@ Gatherer = ResidentBags | ResidentInstances
 class Chunk:
     """Several minibatches that are trained on in one step of Lightning, gathered one after another.
 
-    Parameters
-    ----------
-    gatherer : ResidentBags or ResidentInstances
-        What they are gathered from.
-    ids : list of ndarray
-        int64, the bags (or instances) of each minibatch.
-    device : torch.device
-        Where the gatherer's table is: one copy takes the ids of all minibatches there.
+    One copy takes the ids of all of them to the device of the gatherer's table.
     """
 
     def __init__(self, gatherer: Gatherer, ids: list[Ids], device: torch.device) -> None:
@@ -174,17 +139,7 @@ class Chunk:
 
 
 class Chunks:
-    """The minibatches of an epoch in chunks.
-
-    Parameters
-    ----------
-    gatherer, device
-        See `Chunk`.
-    sampler : Sampler
-        The ids of each minibatch.
-    per_chunk : int
-        Minibatches of a chunk; the last one may hold fewer.
-    """
+    """The minibatches of an epoch in chunks of `per_chunk`; the last one may hold fewer."""
 
     def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int, device: torch.device) -> None:
         self.sampler = sampler  # whose epoch Lightning sets

@@ -46,22 +46,9 @@ def sharing(bags: Bags) -> Callable[[Ids], Ids]:
 def hold_out(bags: Bags, order: Ids, n_held_out: int) -> tuple[Ids, Ids]:
     """Positions of the bags that are trained on and of those that are held out, without a common row.
 
-    Bags are held out in a given order, but for one with which more than half of all bags would be held out or share a
-    row with a held-out one. Where every bag is such a one, the one that shares rows with the fewest is held out.
-
-    Parameters
-    ----------
-    bags : Bags
-        K bags that overlap, by the rows of the table.
-    order : ndarray
-        (K,) all positions.
-    n_held_out : int
-        Bags to hold out at most.
-
-    Raises
-    ------
-    InputError
-        Every bag shares a row with every other one.
+    Of K bags that overlap, by rows of the table, at most `n_held_out` are held out in the given order (K,), but for one
+    with which more than half of all would be held out or share a row with a held-out one. Where every bag is such a
+    one, the one that shares rows with the fewest is held out; bags that all share rows with each other are refused.
     """
     of, taken, held = sharing(bags), np.zeros(len(bags), bool), []
     fewest = (len(bags), -1)

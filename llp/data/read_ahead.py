@@ -23,14 +23,8 @@ HAS_ADVICE = hasattr(os, "posix_fadvise")  # Linux
 class ReadAhead(Sampler[Ids]):
     """Minibatches, of which the next ones are asked for ahead.
 
-    Parameters
-    ----------
-    minibatches : Minibatches
-        The ids of each.
-    table : InstanceTable
-        In whose files the rows of a bag, or of a minibatch of instances, follow each other.
-    what : Bags or ndarray
-        The bags, or the rows (m,) int64, that the ids stand for.
+    In the table's files the rows of a bag, or of a minibatch of instances, follow each other; ids stand for bags or
+    rows (m,).
     """
 
     def __init__(self, minibatches: Minibatches, table: InstanceTable, what: Bags | Rows) -> None:

@@ -10,13 +10,7 @@ from llp.errors import InputError
 
 
 def checked_codes(codes: NDArray[Any], start: int, shape: tuple[int, int]) -> NDArray[Any]:
-    """Codes (m, Fc) of the rows from `start` on.
-
-    Raises
-    ------
-    InputError
-        They have another shape, are no integers, or are beyond 32 bits.
-    """
+    """Codes (m, Fc) of the rows from `start` on: integers of 32 bits at most."""
     _check_shape("codes", codes, shape)
     if not np.issubdtype(codes.dtype, np.integer):
         raise InputError(f"codes are integers, these are {codes.dtype}")
@@ -32,13 +26,7 @@ def checked_codes(codes: NDArray[Any], start: int, shape: tuple[int, int]) -> ND
 
 
 def checked_numbers(numbers: NDArray[Any], start: int, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Numeric values (m, Fn) of the rows from `start` on, as float32.
-
-    Raises
-    ------
-    InputError
-        They have another shape, or one is not finite as float32.
-    """
+    """Numeric values (m, Fn) of the rows from `start` on, finite as float32."""
     small = _as_float32("numbers", numbers, shape)
     if not np.isfinite(small).all():
         row, column = np.argwhere(~np.isfinite(small))[0]
@@ -50,13 +38,7 @@ def checked_numbers(numbers: NDArray[Any], start: int, shape: tuple[int, int]) -
 
 
 def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind) -> NDArray[np.float32]:
-    """Labels (m,) of the rows from `start` on, as float32; all of them NaN where only bags have labels.
-
-    Raises
-    ------
-    InputError
-        They have another shape, or one is not 0 or 1, or not finite as float32.
-    """
+    """Labels (m,) of the rows from `start` on: 0 or 1, or finite as float32; all NaN where only bags have labels."""
     small = _as_float32("labels", labels, (len(labels),))
     wanted, fits = ("0 or 1", np.isin(labels, (0, 1))) if kind == "binary" else ("a finite number", np.isfinite(small))
     if not (fits.all() or np.isnan(small).all()):
@@ -66,13 +48,7 @@ def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind) -> NDArray
 
 
 def checked_weights(weights: NDArray[Any], start: int, m: int) -> NDArray[np.float32]:
-    """Weights (m,) of the rows from `start` on, as float32.
-
-    Raises
-    ------
-    InputError
-        They have another shape, or one is below 0 or not finite as float32.
-    """
+    """Weights (m,) of the rows from `start` on, finite as float32 and not below 0."""
     small = _as_float32("weights", weights, (m,))
     fits = np.isfinite(small) & (small >= 0)
     if not fits.all():

@@ -24,71 +24,30 @@ LabelKind = Literal["binary", "real"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
+    """One column of a table."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, also in a grouping key.
-    kind : {'categorical', 'numeric'}
-        Whether it is a column of `categorical.npy` or of `numeric.npy`.
-    vocab_size : int or None
-        Number of codes of a categorical column (codes are 0..vocab_size-1); None for a numeric one.
-    transform : str
-        What was done to the raw values, for the reader: 'rare merged', 'log squared', 'none', ...
-    """
-
-    name: str
-    kind: Literal["categorical", "numeric"]
-    vocab_size: int | None
-    transform: str = "none"
+    name: str  # also in a grouping key
+    kind: Literal["categorical", "numeric"]  # of which of the table's two arrays it is a column
+    vocab_size: int | None  # codes are 0..vocab_size-1; None for a numeric column
+    transform: str = "none"  # of the raw values, for the reader: 'rare merged', 'log squared', ...
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What `schema.json` holds.
+    """What `schema.json` holds."""
 
-    Attributes
-    ----------
-    columns : tuple of Column
-        In order; the i-th categorical one is column i of `categorical.npy`, likewise the numeric ones.
-    label_kind : {'binary', 'real'}
-        Labels are 0 / 1, or real numbers.
-    rows : int
-        Number of instances, N.
-    made_by : dict
-        The function and the options that made the table (a dataset's `prepare` node): another value there
-        means another dataset.
-    source : dict
-        The raw file: name, bytes and checksum, or whatever else identifies it.
-    facts : dict
-        What preparing found and a reader wants to know (label rate, missing share, best reachable AUC, ...).
-    encodings : dict
-        By column, and as `label`, how raw values became codes or numbers: see `llp.data.vocabulary`.
-    test_rows : int
-        So many rows at the end are a given test split; 0 where folds split the rows.
-    given_bags : int
-        Number of the user's own bags (`llp.data.given_bags`).
-    aggregates_only : bool
-        Whether only bags have labels: those of their rows are NaN.
-    weighted : bool
-        Whether `weight.npy` weighs the instances in the evaluation.
-    format_version : int
-        Raised when the layout of the folder changes.
-    """
-
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  # the i-th categorical one is column i of `categorical.npy`, likewise the numeric ones
     label_kind: LabelKind
-    rows: int
-    made_by: dict[str, Any]
-    source: dict[str, Any]
-    facts: dict[str, Any]
-    encodings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    test_rows: int = 0
-    given_bags: int = 0
-    aggregates_only: bool = False
-    weighted: bool = False
-    format_version: int = FORMAT_VERSION
+    rows: int  # N
+    made_by: dict[str, Any]  # `prepare` and its options: other ones are another dataset
+    source: dict[str, Any]  # the raw file: name, bytes and checksum, or whatever else identifies it
+    facts: dict[str, Any]  # what a reader wants to know: label rate, missing share, best reachable AUC, ...
+    encodings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column or `label`: `llp.data.vocabulary`
+    test_rows: int = 0  # at the end, a given test split; 0 where folds split the rows
+    given_bags: int = 0  # number of the user's own bags: see `llp.data.given_bags`
+    aggregates_only: bool = False  # only bags have labels: those of their rows are NaN
+    weighted: bool = False  # `weight.npy` weighs the instances in the evaluation
+    format_version: int = FORMAT_VERSION  # raised when the layout of the folder changes
 
     @property
     def categorical(self) -> list[Column]:
@@ -116,14 +75,9 @@ class Schema:
 
 @contextmanager
 def reading(folder: Path, name: str) -> Iterator[None]:
-    """Say which file of a table is damaged, or may not be read.
+    """Name the file of a table that is missing or damaged, in an `InputError`.
 
-    Raises
-    ------
-    InputError
-        The file is missing or damaged.
-    OSError
-        It is there and cannot be read: a damaged table is removed, this one need not be.
+    One that is there and cannot be read stays an `OSError`: a damaged table is removed, this one need not be.
     """
     path = folder / name
     try:
@@ -134,15 +88,7 @@ def reading(folder: Path, name: str) -> Iterator[None]:
 
 
 def read_schema(folder: Path) -> Schema:
-    """Read a table's `schema.json`.
-
-    Raises
-    ------
-    InputError
-        There is none, or it is not one that this version understands.
-    OSError
-        It cannot be read.
-    """
+    """Read a table's `schema.json`; one that cannot be read stays an `OSError`."""
     path = folder / "schema.json"
     if not path.is_file():
         if not folder.exists():

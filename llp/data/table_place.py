@@ -23,13 +23,7 @@ NAME_BYTES = 200  # a file system takes 255, the temporary names are longer
 
 
 def table_folder(data_dir: Path, name: object) -> Path:
-    """The folder of a table that `dataset.table` names.
-
-    Raises
-    ------
-    InputError
-        It is not one visible name: empty, a path, '..', ...
-    """
+    """The folder of a table that `dataset.table` names: by one visible name, which '', '..' and paths are not."""
     text = "" if name is None else str(name)
     if not re.fullmatch(r"[^\s./\\\0][^/\\\0]*", text) or not text.isprintable() or len(text.encode()) > NAME_BYTES:
         raise InputError(
@@ -45,13 +39,7 @@ def temporary_folder(folder: Path, kind: str = "") -> Path:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuse to replace what is no table.
-
-    Raises
-    ------
-    InputError
-        The place holds something else, or a table with something else in it.
-    """
+    """Refuse to replace what is no table, or a table with something else in it."""
     if not folder.is_symlink() and not folder.exists():
         return
     if folder.is_symlink() or not folder.is_dir() or not _is_schema(folder / "schema.json"):
@@ -77,13 +65,7 @@ def _is_schema(path: Path) -> bool:
 
 
 def put_in_place(temporary: Path, folder: Path) -> None:
-    """Rename a whole table to its place, where another one may be.
-
-    Raises
-    ------
-    InputError
-        The place holds something else than a table.
-    """
+    """Rename a whole table to its place, where another one may be, and nothing else."""
     check_replaceable(folder)
     replaced = temporary_folder(folder, ".old")
     if folder.exists():

@@ -16,24 +16,12 @@ from llp.data.table import InstanceTable
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a table's N rows, memory-mapped, without their labels.
+    """The features of a table's N rows, memory-mapped, without their labels."""
 
-    Attributes
-    ----------
-    categorical : ndarray
-        (N, Fc) int32, codes from 0 within each column.
-    numeric : ndarray
-        (N, Fn) float32.
-    categorical_names : list of str
-        Names of the categorical columns, in order.
-    vocab_sizes : list of int
-        Number of codes of each categorical column, in order.
-    """
-
-    categorical: NDArray[np.int32]
-    numeric: NDArray[np.float32]
-    categorical_names: list[str]
-    vocab_sizes: list[int]
+    categorical: NDArray[np.int32]  # (N, Fc), codes from 0 within each column
+    numeric: NDArray[np.float32]  # (N, Fn)
+    categorical_names: list[str]  # in order
+    vocab_sizes: list[int]  # of the categorical columns, in order
 
     @classmethod
     def of(cls, table: InstanceTable) -> "Features":
@@ -53,18 +41,10 @@ class Features:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Train rows whose labels are known: the one exception to "no label reaches a method".
+    """Train rows whose labels are known: the one exception to "no label reaches a method"."""
 
-    Attributes
-    ----------
-    rows : ndarray
-        int64 (L) row numbers of the table, each once, rising.
-    labels : ndarray
-        float64 (L), real ones in the split's `unit`.
-    """
-
-    rows: NDArray[np.int64]
-    labels: NDArray[np.float64]
+    rows: NDArray[np.int64]  # (L,) of the table, each once, rising
+    labels: NDArray[np.float64]  # (L,) real ones in the split's `unit`
 
 
 @dataclass(frozen=True)

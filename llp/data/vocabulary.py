@@ -34,18 +34,9 @@ def encoding(kind: str, **record: Any) -> dict[str, Any]:
 
 
 def write_vocabulary(table: Path, place: int, values: pl.Series, missing: Sequence[str]) -> dict[str, Any]:
-    """Write the values of codes 1, 2, ... of a categorical column; returns the column's record.
+    """Write the values of codes 1, 2, ... of categorical column `place`, from 0; returns the column's record.
 
-    Parameters
-    ----------
-    table : Path
-        The table's folder.
-    place : int
-        Which categorical column, from 0.
-    values : pl.Series
-        As text; a null is the missing value.
-    missing : sequence of str
-        Raw texts that are the missing value.
+    Values are kept as text; a null is the missing value, and so are the raw texts in `missing`.
     """
     codes = np.arange(1, len(values) + 1, dtype=np.int32)
     (table / FOLDER).mkdir(exist_ok=True)
@@ -55,13 +46,7 @@ def write_vocabulary(table: Path, place: int, values: pl.Series, missing: Sequen
 
 
 def read_vocabulary(table: Path, place: int) -> pl.DataFrame:
-    """The values and codes of a categorical column: see `write_vocabulary`.
-
-    Raises
-    ------
-    InputError
-        The file is missing or damaged.
-    """
+    """The values and codes of a categorical column: see `write_vocabulary`."""
     path = table / FOLDER / f"{place}.parquet"
     with reading(table, f"{FOLDER}/{place}.parquet"):
         frame = pl.read_parquet(path, glob=False)
