@@ -11,7 +11,7 @@ from llp.config.schema import AnyConfig, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.keys import GroupingKey
 from llp.data.keys.feature import check_thresholds
-from llp.data.noise import LARGEST_SCALE, Noise
+from llp.data.noise import LARGEST_SCALE, LEAST_EPSILON, Noise
 from llp.data.table import LabelKind
 from llp.errors import choice, invalid, missing, plain
 
@@ -100,11 +100,14 @@ def _check_noise(noise: Noise | None) -> None:
         return
     if noise.mechanism == "laplace" and noise.delta != 0:
         raise invalid("noise.delta", noise.delta, "0 under noise=laplace", f"noise=gaussian noise.delta={noise.delta}")
-    if noise.mechanism == "gaussian" and noise.delta == 0:
+    if noise.mechanism != "laplace" and noise.delta == 0:
         raise invalid("noise.delta", noise.delta, "a number > 0 and < 1 under noise=gaussian", "1e-6")
     if noise.mechanism == "gaussian" and noise.epsilon > 1:
-        expected = "a number > 0 and <= 1 under noise=gaussian, whose proof ends there"
-        raise invalid("noise.epsilon", noise.epsilon, expected, f"noise=laplace noise.epsilon={noise.epsilon}")
+        expected = "a number > 0 and <= 1 under noise.mechanism=gaussian, whose proof ends there"
+        raise invalid("noise.epsilon", noise.epsilon, expected, f"noise=gaussian noise.epsilon={noise.epsilon}")
+    if noise.mechanism == "analytic_gaussian" and noise.epsilon < LEAST_EPSILON:
+        expected = f"a number >= {LEAST_EPSILON:g} under noise=gaussian"
+        raise invalid("noise.epsilon", noise.epsilon, expected, LEAST_EPSILON)
     if noise.epsilon < (least := noise.sensitivity / LARGEST_SCALE):
         expected = f"a number >= {least:g}, as the noise on a sum has to fit into 32 bits"
         raise invalid("noise.epsilon", noise.epsilon, expected, 0.1)

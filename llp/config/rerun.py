@@ -25,7 +25,10 @@ CHOSEN = ("noise",)
 
 def identity_of(content: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a config's content that identifies a run."""
-    return {name: content[name] for name in IDENTITY} | {name: content[name] for name in CHOSEN if name in content}
+    found = {name: content[name] for name in IDENTITY} | {name: content[name] for name in CHOSEN if name in content}
+    if isinstance(noise := found.get("noise"), Mapping) and noise.get("neighbours") == "label":  # as before there were
+        found["noise"] = {name: value for name, value in noise.items() if name != "neighbours"}
+    return found
 
 
 def run_config(folder: str) -> dict[str, Any]:

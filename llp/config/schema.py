@@ -24,7 +24,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from llp.config.complaints import like
 from llp.data.keys import KINDS, GroupingKey
-from llp.data.noise import Noise
+from llp.data.noise import Mechanism, Neighbours, Noise
 from llp.data.table import LabelKind
 
 Name = Annotated[str, like(r"[^/\x00-\x1f]*[^/.\x00-\x1f][^/\x00-\x1f]*", "a name that a folder can have", "NAME")]
@@ -158,13 +158,14 @@ class Hardware(ConfigGroup):
 
 
 class NoiseConfig(ConfigGroup):
-    """`conf/noise`."""
+    """`conf/noise`. Runs of before `neighbours` have those of a label."""
 
-    mechanism: Literal["laplace", "gaussian"]
+    mechanism: Mechanism
     epsilon: PositiveFloat
     delta: Annotated[float, Field(ge=0, lt=1)]
     sensitivity: PositiveFloat
     seed: NonNegativeInt
+    neighbours: Neighbours = "label"
 
 
 def _noise_of(options: NoiseConfig) -> Noise:

@@ -21,6 +21,7 @@ from llp.data.keys import FoldBags, GroupingKey
 from llp.data.label_sums import outside
 from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
+from llp.data.noise import Noise
 from llp.data.on_device import Chunks, ResidentBags, ResidentInstances, ResidentTable, table_on
 from llp.data.overlap import overlap, split_bags
 from llp.data.read_ahead import HAS_ADVICE, ReadAhead
@@ -98,6 +99,8 @@ class LLPDataModule(L.LightningDataModule):
         What the epoch is selected on.
     batching : Batching
         How minibatches are made.
+    noise : Noise, optional
+        In the sums of the train bags.
     unit_of : callable, optional
         From the train bags the unit in which training sees real labels; all else is in the labels' own.
     bag_order : BagOrder, optional
@@ -125,6 +128,7 @@ class LLPDataModule(L.LightningDataModule):
         held_out: HeldOut,
         batching: Batching,
         *,
+        noise: Noise | None = None,
         unit_of: Callable[[Bags], LabelUnit] | None = None,
         bag_order: BagOrder | None = None,
     ) -> None:
@@ -134,6 +138,7 @@ class LLPDataModule(L.LightningDataModule):
         fold_bags = fold_bags if bag_order is None else bag_order.fold_bags
         self._bag_order = bag_order
         self.key = key
+        self.noise = noise
         self.protocol = held_out.protocol
         self.batching = batching
         self.test_in_curve = held_out.test_in_curve and len(fold_bags.test_rows) > 0

@@ -1,10 +1,12 @@
 """Label-private aggregates: noise on each train bag's label sum, so that the sums tell little of any one label.
 
-The Laplace and the Gaussian mechanism of Cynthia Dwork and Aaron Roth, "The algorithmic foundations of differential
-privacy", 2014, Theorems 3.6 and A.1. Neighbours differ in the label of one instance. Where it is in m bags, as in given
-ones it may be, its label moves m sums: by m times what it moves one in the L1 norm, √m times in the L2 norm. The noise
-is scaled to that, so all sums together are (ε, δ)-private. Whatever is computed from them, a training, a choice of
-epoch, is too.
+The Laplace mechanism of Cynthia Dwork and Aaron Roth, "The algorithmic foundations of differential privacy", 2014,
+Theorem 3.6, and the analytic Gaussian one of Borja Balle and Yu-Xiang Wang, "Improving the Gaussian mechanism for
+differential privacy", ICML 2018, Theorem 8; runs of before have Dwork and Roth's Theorem A.1, for epsilon up to 1.
+Neighbours differ in the label of one instance, or in an instance. Where it is in m bags, its label moves m sums: by m
+times what it moves one in the L1 norm, √m times in the L2 norm; an instance that another one replaces moves 2 m. The
+noise is scaled to that, so all sums together are (ε, δ)-private. Whatever is computed from them, a training, a choice
+of epoch, is too.
 This is for the study of what noise costs: the draws are floating-point numbers of a seeded generator, as no report that
 has to protect anybody may use them.
 """
@@ -15,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
 
 from llp.data.bags import Bags
 from llp.data.keys import GroupingKey
@@ -24,7 +27,20 @@ from llp.seeding import keyed_seed
 
 LARGEST_SCALE = 1e36
 """Of noise on label sums: what is drawn with it is a finite float32."""
-NEIGHBOURS = "the same instances in the same bags with the same features, of which one has another label"
+LEAST_EPSILON = 1e-6
+"""Of the analytic mechanism: below it, its condition drowns in rounding."""
+Mechanism = Literal["laplace", "gaussian", "analytic_gaussian"]
+Neighbours = Literal["label", "row", "replace"]
+_PUBLIC = "for the label sums alone, as features, bags and their sizes are taken as public"
+NEIGHBOURS = {
+    "label": "the same instances in the same bags with the same features, of which one has another label",
+    "row": f"the same instances and one more or less, {_PUBLIC}",
+    "replace": f"the same instances, of which one is replaced by another, {_PUBLIC}",
+}
+CAVEAT = (
+    "Features and counts are taken as public. A person with several rows is not covered: epsilon grows with the rows. "
+    "Seeded floating-point draws: for study, not for release."
+)
 
 
 @dataclass(frozen=True)
@@ -33,34 +49,39 @@ class Noise:
 
     Attributes
     ----------
-    mechanism : {'laplace', 'gaussian'}
-        The law of the noise.
+    mechanism : {'laplace', 'gaussian', 'analytic_gaussian'}
+        The law of the noise; `gaussian` with the scale of Theorem A.1.
     epsilon, delta : float
-        A change of one label changes the probability of all sums together by a factor e^ε at most, but for δ.
+        Neighbouring data change the probability of all sums together by a factor e^ε at most, but for δ.
     sensitivity : float
-        What one label can change the sum of one bag by.
+        What one label, or instance, can change the sum of one bag by.
     seed : int
         Of the draws.
+    neighbours : {'label', 'row', 'replace'}
+        Which data are neighbours: see `NEIGHBOURS`.
     bags_of_a_row : int
         The most bags that one instance is in.
     """
 
-    mechanism: Literal["laplace", "gaussian"]
+    mechanism: Mechanism
     epsilon: float
     delta: float
     sensitivity: float
     seed: int
+    neighbours: Neighbours = "label"
     bags_of_a_row: int = 1
 
     @property
     def sensitivity_of_all(self) -> float:
-        """What one label can change all sums together by: the L1 norm for Laplace, the L2 norm for Gaussian noise."""
-        m = self.bags_of_a_row
+        """What neighbours change all sums together by: the L1 norm for Laplace, the L2 norm for Gaussian noise."""
+        m = self.bags_of_a_row * (2 if self.neighbours == "replace" else 1)
         return self.sensitivity * (m if self.mechanism == "laplace" else math.sqrt(m))
 
     @property
     def scale(self) -> float:
         """Laplace: the mean absolute value of the noise; Gaussian: its standard deviation."""
+        if self.mechanism == "analytic_gaussian":
+            return _analytic_scale(self.sensitivity_of_all, self.epsilon, self.delta)
         scale = self.sensitivity_of_all / self.epsilon
         return scale if self.mechanism == "laplace" else scale * math.sqrt(2 * math.log(1.25 / self.delta))
 
@@ -72,12 +93,32 @@ class Noise:
     def __str__(self) -> str:
         delta = f" and delta={self.delta:g}" if self.delta else ""
         promised = f"promises epsilon={self.epsilon:g}{delta} of all sums together"
-        return f"{self.mechanism} noise of scale {self.scale:g} {promised}, a row being in {self.bags_of_a_row} at most"
+        return (
+            f"{self.mechanism} noise of scale {self.scale:g} {promised}, a row being in {self.bags_of_a_row} at most: "
+            f"neighbours ({NEIGHBOURS[self.neighbours]}) change their probability by e^{self.epsilon:g} at most"
+            f"{' (but for delta)' if self.delta else ''}"
+        )
 
     def draw(self, n: int, fold: int) -> NDArray[np.float64]:
         """Noise (n,) of the sums of a fold's train bags."""
         rng = np.random.default_rng(keyed_seed(self.seed, "noise on label sums", fold))
         return rng.laplace(0, self.scale, n) if self.mechanism == "laplace" else rng.normal(0, self.scale, n)
+
+
+def _analytic_scale(sensitivity: float, epsilon: float, delta: float) -> float:
+    """The least σ with Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ − εσ/Δ) ≤ δ, by bisection; Δ is the L2 sensitivity."""
+
+    def fits(sigma: float) -> bool:  # in units of Δ
+        least = ndtr(1 / (2 * sigma) - epsilon * sigma)
+        least -= math.exp(min(0, epsilon + log_ndtr(-1 / (2 * sigma) - epsilon * sigma)))
+        return bool(least <= delta)
+
+    low, high = 0.0, 1.0
+    while not fits(high):
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return sensitivity * high
 
 
 @dataclass(frozen=True)
@@ -89,7 +130,7 @@ class Promise:
     mechanism, epsilon, delta
         See `Noise`: of all sums together.
     sensitivity : float
-        What one label can change all sums together by; see `Noise.sensitivity_of_all`.
+        What neighbours change all sums together by; see `Noise.sensitivity_of_all`.
     bags_of_a_row : int
         The most bags that one instance is in.
     scale : float
@@ -100,7 +141,7 @@ class Promise:
         Sums of train bags that labels of 0 and 1 cannot have.
     """
 
-    mechanism: Literal["laplace", "gaussian"]
+    mechanism: Mechanism
     epsilon: float
     delta: float
     sensitivity: float
@@ -114,22 +155,26 @@ class Promise:
         """That of noise."""
         return cls(
             noise.mechanism, noise.epsilon, noise.delta, noise.sensitivity_of_all, noise.bags_of_a_row, noise.scale,
-            NEIGHBOURS, sums_outside,
+            NEIGHBOURS[noise.neighbours], sums_outside,
         )  # fmt: skip
 
 
-def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey) -> Noise | None:
+def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey, train: Bags | None = None) -> Noise | None:
     """The noise that a run adds (`conf/noise`), else what its given bags' `epsilon=` tells of theirs; None without.
 
-    Stated noise of scale 1/ε in each sum promises m ε for all sums together, where a row is in m bags.
+    Stated noise of scale 1/ε in each sum promises m ε for all sums together, where a row is in m bags. Where another
+    label alone makes neighbours, m is that of the train bags' own rows: fewer than a report's queries where those
+    publish few cells.
     """
     most = key.most_bags_of_a_row(table)
     if added is not None:
+        if train is not None and train.cells is not None and added.neighbours == "label":
+            most = int(np.bincount(train.rows).max())
         return replace(added, bags_of_a_row=most)
     stated = key.stated_epsilon(table)
     if stated is None or table.label_kind != "binary":  # what a real label changes is not known
         return None
-    return Noise("laplace", most * stated, 0.0, 1.0, 0, most)
+    return Noise("laplace", most * stated, 0.0, 1.0, 0, bags_of_a_row=most)
 
 
 def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
@@ -139,13 +184,7 @@ def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
 
 
 def check_sensitivity(table: InstanceTable, noise: Noise) -> None:
-    """Refuse a sensitivity below what a label can change a sum by, and noise that no float32 holds.
-
-    Raises
-    ------
-    InputError
-        The labels' range is wider, or the scale is too large.
-    """
+    """Refuse a sensitivity below what neighbours can change a sum by, and noise that no float32 holds."""
     if noise.sensitivity_of_all / noise.epsilon > LARGEST_SCALE:
         least = noise.sensitivity_of_all / LARGEST_SCALE
         expected = f"a number >= {least:g}, as the noise on a sum has to fit into 32 bits"
@@ -154,7 +193,10 @@ def check_sensitivity(table: InstanceTable, noise: Noise) -> None:
         if noise.sensitivity < 1:
             raise invalid("noise.sensitivity", noise.sensitivity, "1 or more, what a label of 0 or 1 can change", 1.0)
     elif not table.schema.aggregates_only:  # else the range is the user's to know
-        width = float(np.ptp(table.label))
-        if width > noise.sensitivity:
-            expected = f"the range of the labels of {table.folder.name} or more, {width:g}"
-            raise invalid("noise.sensitivity", noise.sensitivity, expected, math.ceil(width))
+        # a label moves a sum within the labels' range; a row by its label; one replaced, in the same bag, by the range
+        of_row, of_label = float(np.abs(table.label).max()), float(np.ptp(table.label))
+        least = {"label": of_label, "row": of_row, "replace": max(of_row, of_label)}[noise.neighbours]
+        if least > noise.sensitivity:
+            what = "range" if least == of_label else "largest absolute value"
+            expected = f"the {what} of the labels of {table.folder.name} or more, {least:g}"
+            raise invalid("noise.sensitivity", noise.sensitivity, expected, math.ceil(least))

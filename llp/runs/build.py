@@ -108,7 +108,8 @@ class Parts:
 
         config, table, key = self.config, self.table, self.config.grouping_key
         fold_bags = key.fold_bags(table, config.fold)
-        if config.noise is not None and (noise := noise_of(config.noise, table, key)):
+        noise = noise_of(config.noise, table, key, fold_bags.train)
+        if config.noise is not None and noise is not None:
             fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
         most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
@@ -120,7 +121,9 @@ class Parts:
             trainer.bags_per_batch, trainer.instances_per_batch, instance_labels, config.seed, config.num_workers
         )
         unit_of = partial(LabelUnit.of, most=most) if standardises else None
-        return LLPDataModule(table, key, fold_bags, held_out, batching, unit_of=unit_of, bag_order=bag_order)
+        return LLPDataModule(
+            table, key, fold_bags, held_out, batching, noise=noise, unit_of=unit_of, bag_order=bag_order
+        )
 
     def _bag_order(self, fold_bags: FoldBags, *, instance_labels: bool) -> "BagOrder | None":
         """The copy of the table in the bags' order, where minibatches are to be read from one."""

@@ -9,7 +9,7 @@ import torch
 
 from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
-from llp.data.noise import Promise, noise_of
+from llp.data.noise import Promise
 from llp.metrics.evaluation import main_metric
 from llp.runs.attempt import Attempt
 from llp.runs.build import Parts
@@ -32,7 +32,6 @@ def run_record(
     config, run = parts.config, parts.run
     method = stage.method
     key, chosen = config.grouping_key, stage.chosen
-    noise = noise_of(config.noise, data.table, key)
     name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
@@ -64,7 +63,7 @@ def run_record(
         n_train_bags=len(data.train_bags),
         n_held_out_bags=len(data.held_out_bags),
         n_left_out_bags=data.n_left_out_bags,
-        noise=None if noise is None else Promise.of(noise, data.sums_outside),
+        noise=None if data.noise is None else Promise.of(data.noise, data.sums_outside),
         facts=method.facts,
         n_train_instances=data.n_train_instances,
         n_test_instances=len(data.test_rows),

@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from llp.config.commands import TrainConfig
 from llp.config.own_code import placed_errors
 from llp.config.schema import SelectBy
-from llp.data.noise import Noise, noise_of
+from llp.data.noise import CAVEAT
 from llp.files import locked, write_atomically
 from llp.runs.attempt import Attempt, error_file, log_file, tidy
 from llp.runs.build import Parts
@@ -102,7 +102,9 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     torch.set_num_threads(config.trainer.threads)
     method, data = parts.start(first, refit=False)
     select_by = selects_by(config.protocol, data)
-    _tell(run, method, data, select_by, noise_of(config.noise, parts.table, data.key))
+    _tell(run, method, data, select_by)
+    if config.noise is not None:
+        log.info("%s: %s", describe(run), CAVEAT)
     with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracker:
 
         def on_row(row: "Row") -> None:
@@ -135,7 +137,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     return record
 
 
-def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy, noise: Noise | None) -> None:
+def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy) -> None:
     """Log on what a run trains, and by what its epoch is chosen."""
     from llp.data.label_unit import AS_GIVEN
     from llp.training.selection import monitor_of
@@ -152,9 +154,9 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: Selec
     if data.n_left_out_bags:
         said = "%s: bags overlap: %d that share rows with held-out or test bags are not trained on where these measure"
         log.info(said, name, data.n_left_out_bags)
-    if noise is not None or data.sums_outside:
+    if data.noise is not None or data.sums_outside:
         said = "%s: %s; %d sums of train bags are below 0 or above the size, which no labels of 0 and 1 give"
-        log.info(said, name, noise or "no noise is declared", data.sums_outside)
+        log.info(said, name, data.noise or "no noise is declared", data.sums_outside)
     if data.minibatches_per_evaluation != data.minibatches_per_epoch:
         looks = data.minibatches_per_evaluation, data.minibatches_per_epoch
         log.info("%s: an evaluation every %d of an epoch's %d minibatches", name, *looks)

@@ -107,7 +107,18 @@ VALUES = [
     ("noise=laplace noise.epsilon=0", "Invalid noise.epsilon=0.0: expected a number > 0"),
     ("noise=laplace noise.delta=0.1", "Invalid noise.delta=0.1: expected 0 under noise=laplace, such as noise=gaussia"),
     ("noise=gaussian noise.delta=0", "Invalid noise.delta=0.0: expected a number > 0 and < 1 under noise=gaussian, "),
-    ("noise=gaussian noise.epsilon=2", "Invalid noise.epsilon=2.0: expected a number > 0 and <= 1 under noise=gaussi"),
+    (
+        "noise=gaussian noise.mechanism=gaussian noise.epsilon=2",
+        "Invalid noise.epsilon=2.0: expected a number > 0 and <=",
+    ),
+    (
+        "noise=gaussian noise.epsilon=1e-9",
+        "Invalid noise.epsilon=1e-09: expected a number >= 1e-06 under noise=gaussian,",
+    ),
+    (
+        "noise=laplace noise.neighbours=person",
+        "Invalid noise.neighbours='person': expected label, row or replace, such",
+    ),
     ("noise=laplace noise.epsilon=1e-300", "Invalid noise.epsilon=1e-300: expected a number >= 1e-36, as the noise "),
     ("noise=x", "Invalid noise='x': expected gaussian or laplace, such as noise="),
     ("grouping_key=prior_64", "Invalid grouping_key=prior_64: expected the prior prediction by which its bags are "),

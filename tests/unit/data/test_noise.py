@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy import stats
+from scipy import integrate, stats
 
 from llp.data.bags import Bags
-from llp.data.noise import Noise, check_sensitivity, with_noise
+from llp.data.keys.report import ReportKey
+from llp.data.noise import Noise, check_sensitivity, noise_of, with_noise
 from llp.errors import InputError
 from llp.runs.record import RunRecord
 from tests.helpers.composed import check_input, open_table, run_of, run_one
@@ -20,11 +21,25 @@ from tests.helpers.tables import make_table
 pytestmark = pytest.mark.run  # simulates for seconds
 
 LAPLACE = Noise("laplace", epsilon=0.5, delta=0.0, sensitivity=1.0, seed=0)
-GAUSSIAN = Noise("gaussian", epsilon=0.5, delta=1e-5, sensitivity=1.0, seed=0)
-VARIANCE = {"laplace": 2 / 0.5**2, "gaussian": 2 * math.log(1.25 / 1e-5) / 0.5**2}
+CLASSICAL = Noise("gaussian", epsilon=0.5, delta=1e-5, sensitivity=1.0, seed=0)
+GAUSSIAN = replace(CLASSICAL, mechanism="analytic_gaussian")
+ALL = [LAPLACE, CLASSICAL, GAUSSIAN]
+VARIANCE = {
+    "laplace": 2 / 0.5**2,
+    "gaussian": 2 * math.log(1.25 / 1e-5) / 0.5**2,
+    "analytic_gaussian": GAUSSIAN.scale**2,
+}
 
 
-@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
+def delta_of(distance, epsilon):
+    """The δ of two normal laws of deviation 1 at this distance: the integral of p − e^ε q where it is positive."""
+    edge = epsilon / distance + distance / 2  # where log p/q = ε
+    p, q = (lambda x, mean=mean: math.exp(-((x - mean) ** 2) / 2) / math.sqrt(2 * math.pi) for mean in (distance, 0))
+    top = edge + max(distance - edge, 0) + 12  # beyond it nothing is left
+    return integrate.quad(lambda x: p(x) - math.exp(epsilon) * q(x), edge, top, epsabs=1e-13, epsrel=1e-9, limit=500)[0]
+
+
+@pytest.mark.parametrize("noise", ALL, ids=lambda noise: noise.mechanism)
 def test_noise_has_mean_zero_and_its_mechanisms_variance(noise):
     drawn = noise.draw(40_000, fold=0)
     assert abs(drawn.mean()) < 3 * drawn.std() / math.sqrt(len(drawn))
@@ -40,11 +55,54 @@ def test_laplace_hides_a_label_up_to_epsilon():
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 1e-5), (0.5, 0.01)])
-def test_gaussian_hides_a_label_up_to_epsilon_and_delta(epsilon, delta):
-    scale = Noise("gaussian", epsilon=epsilon, delta=delta, sensitivity=1.0, seed=0).scale
-    # the mechanism's exact δ for this ε: Balle and Wang, ICML 2018, Theorem 8
-    high, low = 1 / (2 * scale) - epsilon * scale, -1 / (2 * scale) - epsilon * scale
-    assert stats.norm.cdf(high) - math.exp(epsilon) * stats.norm.cdf(low) <= delta
+def test_classical_gaussian_hides_a_label_up_to_epsilon_and_delta(epsilon, delta):
+    scale = replace(CLASSICAL, epsilon=epsilon, delta=delta).scale
+    assert delta_of(1 / scale, epsilon) <= delta
+    assert replace(GAUSSIAN, epsilon=epsilon, delta=delta).scale < scale
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 3.0, 10.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 0.01])
+def test_analytic_gaussian_is_the_least_noise_that_hides_a_label_for_any_epsilon(epsilon, delta):
+    scale = replace(GAUSSIAN, epsilon=epsilon, delta=delta).scale
+    assert delta_of(1 / scale, epsilon) == pytest.approx(delta, rel=1e-6)
+    assert delta_of(1.001 / scale, epsilon) > delta
+
+
+def test_analytic_gaussian_needs_no_noise_beyond_what_delta_alone_allows():
+    """At ε → 0 two laws differ by their total variation, 2Φ(1/2σ) − 1; huge ε leaves almost no noise."""
+    scale = replace(GAUSSIAN, epsilon=1e-6, delta=0.1).scale
+    assert 2 * stats.norm.cdf(1 / (2 * scale)) - 1 == pytest.approx(0.1, rel=1e-4)
+    assert 0 < replace(GAUSSIAN, epsilon=1e9).scale < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("queries", "laplace", "gaussian"),
+    [(1, 1.41, 4.22), (6, 8.5, 10.3), (21, 29.7, 19.4), (76, 107, 36.8), (190, 269, 58.2)],
+)
+def test_noise_of_a_reports_cell_at_epsilon_1_and_delta_1e_6(queries, laplace, gaussian):
+    for noise, deviation in ((LAPLACE, laplace), (replace(GAUSSIAN, delta=1e-6), gaussian)):
+        noise = replace(noise, epsilon=1.0, bags_of_a_row=queries)
+        assert math.sqrt(noise.variance) == pytest.approx(deviation, abs=0.5 if deviation > 100 else 0.05)
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
+@pytest.mark.parametrize("neighbours", ["label", "replace"])
+def test_losses_of_privacy_that_are_seen_in_draws_are_as_promised(noise, neighbours):
+    """Two tables that are neighbours, rows in two bags: log p/q of many reports exceeds ε as seldom as δ allows."""
+    noise = replace(noise, epsilon=1.0, delta=noise.delta and 0.05, neighbours=neighbours, bags_of_a_row=2)
+    change = np.array([1.0, 1.0, 0.0, 0.0]) if neighbours == "label" else np.array([1.0, 1.0, -1.0, -1.0])
+    draws = np.stack([noise.draw(4, fold) for fold in range(20_000)])
+    law = stats.laplace(scale=noise.scale) if noise is not GAUSSIAN and noise.mechanism == "laplace" else None
+    law = law or stats.norm(scale=noise.scale)
+    loss = (law.logpdf(draws) - law.logpdf(draws + change)).sum(1)
+    spent = np.maximum(1 - np.exp(1.0 - loss), 0)  # its mean is δ: the part of p beyond e^ε q
+    error = spent.std() / math.sqrt(len(spent))
+    assert spent.mean() == pytest.approx(noise.delta, abs=4 * error + 1e-12)
+    if noise.mechanism == "laplace":
+        assert loss.max() == pytest.approx(1.0)  # met, and never exceeded
+    else:
+        assert (loss > 1.0).mean() > noise.delta  # ε alone does not hold
 
 
 @pytest.mark.parametrize("m", [1, 2, 10])
@@ -57,19 +115,18 @@ def test_all_sums_of_a_label_together_are_private_where_a_row_is_in_several_bags
     assert m * abs(ratios) == pytest.approx(0.5)
     scale = replace(GAUSSIAN, sensitivity=sensitivity, bags_of_a_row=m).scale
     distance = sensitivity * math.sqrt(m) / scale  # between the two laws of m sums, in standard deviations
-    delta = stats.norm.cdf(distance / 2 - 0.5 / distance) - math.exp(0.5) * stats.norm.cdf(
-        -distance / 2 - 0.5 / distance
-    )
-    assert delta <= 1e-5
-    assert distance == pytest.approx(0.5 / math.sqrt(2 * math.log(1.25 / 1e-5)))  # no more noise than promised
+    assert delta_of(distance, 0.5) == pytest.approx(1e-5)  # no more noise than promised
 
 
-@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
+@pytest.mark.parametrize("noise", ALL, ids=lambda noise: noise.mechanism)
 def test_noise_that_is_drawn_grows_with_the_sensitivity_and_the_bags_of_a_row(noise):
     drawn = noise.draw(100, fold=0)
     np.testing.assert_allclose(replace(noise, sensitivity=7.0).draw(100, fold=0), 7 * drawn)
     times = 9 if noise.mechanism == "laplace" else 3
     np.testing.assert_allclose(replace(noise, bags_of_a_row=9).draw(100, fold=0), times * drawn)
+    times = 2 if noise.mechanism == "laplace" else math.sqrt(2)  # one instance leaves its bag, one comes into another
+    np.testing.assert_allclose(replace(noise, neighbours="replace").draw(100, fold=0), times * drawn)
+    np.testing.assert_array_equal(replace(noise, neighbours="row").draw(100, fold=0), drawn)
 
 
 def test_noise_that_no_float32_holds_is_refused_by_the_bags_of_a_row_too(tmp_path):
@@ -89,6 +146,15 @@ def test_sums_are_taken_as_they_come_and_nothing_else_changes():
     assert np.array_equal(noisy.label_sum, with_noise(bags, LAPLACE, fold=1).label_sum)
     draws = [LAPLACE.draw(30, 0), LAPLACE.draw(30, 1), Noise("laplace", 0.5, 0.0, 1.0, seed=1).draw(30, 0)]
     assert not any(np.array_equal(a, b) for a, b in itertools.combinations(draws, 2))
+
+
+def test_noise_of_a_report_is_scaled_to_the_published_cells_of_a_row(tmp_path):
+    table = make_table(tmp_path / "t", n=500)
+    key = ReportKey(columns=("a", "b", "c"), queries=(("a",), ("a", "b", "c")), least_count=40)  # publishes no triple
+    train = key.fold_bags(table, 0).train
+    assert noise_of(LAPLACE, table, key, train).scale == LAPLACE.scale
+    # an instance that comes in its place might be in a cell of each query
+    assert noise_of(replace(LAPLACE, neighbours="replace"), table, key, train).scale == 4 * LAPLACE.scale
 
 
 SIZES, SUMS = [40, 60, 20, 30], [4.0, 30.0, 19.0, 11.0]
@@ -120,6 +186,14 @@ def test_sensitivity_below_what_a_label_can_change_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"noise.sensitivity=1.0: expected the range of the labels of real or more"):
         check_sensitivity(real, LAPLACE)
     check_sensitivity(real, Noise("laplace", 0.5, 0.0, sensitivity=100.0, seed=0))
+    label = np.array(real.label)
+    far, width = float(np.abs(label).max()), float(np.ptp(label))
+    assert far > width  # so a row moves a sum by more than its label could
+    check_sensitivity(real, Noise("laplace", 0.5, 0.0, width, 0))
+    for neighbours in ("row", "replace"):
+        with pytest.raises(InputError, match=f"expected the largest absolute value of the labels of real .*, {far:g}"):
+            check_sensitivity(real, Noise("laplace", 0.5, 0.0, width, 0, neighbours))
+        check_sensitivity(real, Noise("laplace", 0.5, 0.0, far, 0, neighbours))
     with pytest.raises(InputError, match=r"noise.sensitivity=0.5: expected 1 or more"):
         check_sensitivity(make_table(tmp_path / "again", n=40), Noise("laplace", 0.5, 0.0, 0.5, seed=0))
 

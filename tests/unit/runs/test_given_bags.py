@@ -141,7 +141,7 @@ def test_noise_on_bags_that_overlap_is_scaled_to_the_most_bags_of_a_row(home, ca
     caplog.set_level("INFO", "llp")
     for words, sensitivity, scale in (
         (["noise=laplace"], 2.0, 2.0),
-        (["noise=gaussian"], 2**0.5, (2 * 2 * np.log(1.25e6)) ** 0.5),
+        (["noise=gaussian", "noise.mechanism=gaussian"], 2**0.5, (2 * 2 * np.log(1.25e6)) ** 0.5),
     ):
         record = home.run("several", *words)
         promise = record.noise
