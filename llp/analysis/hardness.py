@@ -26,8 +26,7 @@ def hardness(
     """All measures of one bag dataset that need only its bags' sizes and label sums, by name.
 
     Bags of fewer than `low_thresh` or more than `high_thresh` instances are not kept; `counts` must list all of
-    `low_thresh` or more. Percentages are of the table's instances. Measures of the label counts are NaN for real
-    labels.
+    `low_thresh` or more. Percentages are of the table's instances. Real labels have NaN for measures of label counts.
     """
     keep = (counts.size >= (low_thresh or 0)) & (counts.size <= (high_thresh or np.inf))
     size, label_sum = counts.size[keep], counts.label_sum[keep]

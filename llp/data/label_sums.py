@@ -30,8 +30,7 @@ def check_sums(
 ) -> int:
     """Refuse label sums (K,) that no bag has; count those of labels 0 and 1 that noise has moved out of 0 to k.
 
-    `stated` says by what the sums were given, for the error; `epsilon` is that of Laplace noise of scale 1/ε in them,
-    None where none is declared.
+    `stated` says by what the sums were given, for the error; `epsilon` is that of declared Laplace noise, of scale 1/ε.
     """
     if epsilon is not None and label_kind == "real":
         raise InputError(

@@ -84,8 +84,7 @@ def prepare(
 ) -> None:
     """Write the instance table of raw Criteo SSCL files, as that of Criteo CTR; rare values are counted among sales.
 
-    `transform` is of the numbers and the label: as in the reference (`x > 2` becomes log2(x)²), or `none` as in the
-    paper.
+    `transform` is of numbers and label: as in the reference (`x > 2` becomes log2(x)²), or `none` as in the paper.
     """
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)

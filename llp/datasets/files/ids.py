@@ -19,8 +19,7 @@ SEEN, ALIKE = 5, 0.3  # how often one is seen on average, and the correlation of
 def may_be_ids(lazy: pl.LazyFrame, column: str, values: int, reading: Reading) -> bool:
     """Whether the numbers of a column may be ids: whole ones that are few, or called so, or show no order.
 
-    Of an amount, values beside each other come about equally often; of ids they do not. `values` is about how many
-    different ones there are.
+    Of an amount, values beside each other come about equally often; of ids they do not. About `values` of them differ.
     """
     if not 2 < values <= MANY:
         return False

@@ -157,23 +157,16 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading
     return RawColumn(name, kind, given, found.values, found.missing, found.first[:SHOWN], note, False)
 
 
-def _check_huge(
-    lazy: pl.LazyFrame, name: str, found: _Counts, reading: Reading, place: Callable[[int], str]
-) -> None:  # fmt: skip
+def _check_huge(lazy: pl.LazyFrame, name: str, found: _Counts, reading: Reading, place: Callable[[int], str]) -> None:
     """Refuse a number beyond what a table can hold in a column of numbers, and say where the first is."""
     if found.numbers + found.huge < found.rows - found.missing:
         return
     x = raw_number(name, lazy.collect_schema()[name], reading)
-    wrong = (
-        lazy.select(value=pl.col(name).cast(pl.String), huge=x.abs() > LARGEST_NUMBER)
-        .with_row_index("row")
-        .filter("huge")
-    )
-    row, value, _ = wrong.head(1).collect(engine="streaming").row(0)
+    values = lazy.select(value=pl.col(name).cast(pl.String), huge=x.abs() > LARGEST_NUMBER).with_row_index("row")
+    row, value, _ = values.filter("huge").head(1).collect(engine="streaming").row(0)
     raise InputError(
-        f"{place(row)}: column {name!r} holds {value}, but a number of a table lies within "
-        f"±{LARGEST_NUMBER:.3g}; correct it, "
-        f"leave it empty if it is missing, or take the column's values as texts with categorical=[{name}]"
+        f"{place(row)}: column {name!r} holds {value}, but a number of a table lies within ±{LARGEST_NUMBER:.3g}; "
+        f"correct it, leave it empty if it is missing, or take the column's values as texts with categorical=[{name}]"
     )
 
 

@@ -48,8 +48,7 @@ FOREIGN = (  # first bytes, what they are, what to do
 def text_of(content: Content, encoding: str = "utf-8", *, arff: bool = False) -> Iterator[bytes]:
     """A text in UTF-8 with line feeds alone or behind carriage returns, without a mark of its encoding.
 
-    `encoding` is that of a text without a mark. Refuses what is no text, or none in its encoding, as soon as it is
-    read.
+    `encoding` is that of a text without a mark. Refuses, once it is read, what is no text, or none in its encoding.
     """
     name, pieces = content
     head = next(pieces, b"")
@@ -98,7 +97,7 @@ def _line_feeds(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def whole_records(name: str, pieces: Iterator[bytes], quote: str | None = None) -> Iterator[bytes]:
     """Blocks of about `BLOCK_BYTES` that end with a record's line feed, whatever ended it, without blank last lines.
 
-    Refuses a record longer than `RECORD_BYTES`.
+    A record longer than `RECORD_BYTES` is refused.
     """
     blank = b""  # lines at a block's end: they stay only where something follows
     for block in _cut(name, pieces, quote):
