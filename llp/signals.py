@@ -68,11 +68,6 @@ def _handle_with(handler: Callable[[int, FrameType | None], None] | signal.Handl
             signal.signal(number, handler)
 
 
-def received() -> signal.Signals | None:
-    """The signal that came since `listen`, if any."""
-    return _received[0] if _received else None
-
-
 def exit_if_received() -> None:
     """End this run, or the command, by `Stopped`, if a signal came."""
     if _received:

@@ -41,8 +41,9 @@ def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
         if name in model.model_fields:
             write = command == "prepare" or (name == "outputs_dir" and command != "status")
             _check_folder(name, getattr(checked, name), write=write)
-    if isinstance(dataset := getattr(checked, "dataset", None), DatasetConfig):
-        _check_dataset(dataset)
+    dataset = getattr(checked, "dataset", None)
+    if isinstance(dataset, DatasetConfig) and not dataset.embedded and dataset.source is None:
+        raise missing("dataset.source", "where its raw files are had", "https://example.org/data.csv")
     if isinstance(checked, TrainConfig | AnalyzeConfig):
         _check_key(checked.grouping_key, checked.dataset)
     if isinstance(checked, AnalyzeConfig):
@@ -68,11 +69,6 @@ def _check_folder(name: str, value: Path, *, write: bool) -> None:
         lost = there.is_symlink() and not there.exists()
         problem = "may not be written" if is_folder else "is a link to nothing" if lost else "is not a folder"
         raise invalid(name, str(value), f"a folder, but {there} {problem}", "FOLDER")
-
-
-def _check_dataset(dataset: DatasetConfig) -> None:
-    if not dataset.embedded and dataset.source is None:
-        raise missing("dataset.source", "where its raw files are had", "https://example.org/data.csv")
 
 
 def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:

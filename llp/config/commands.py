@@ -195,21 +195,19 @@ SEVERAL = {
     "dashboard": ("one call", "python -m llp.dashboard"),
 }
 
-COMMANDS: dict[str, type[ConfigGroup]] = {
-    "train": TrainConfig,
-    "prepare": PrepareConfig,
-    "analyze": AnalyzeConfig,
-    "report": ReportConfig,
-    "status": StatusConfig,
-    "predict": PredictConfig,
-    "export": ExportConfig,
-    "dashboard": DashboardConfig,
-}
-
 
 def name_of(model: type[ConfigGroup]) -> str:
     """The command whose config a model is: its name behind `llp.`."""
-    return next(name for name, one in COMMANDS.items() if one is model)
+    return model.__name__.removesuffix("Config").lower()
+
+
+COMMANDS = {
+    name_of(model): model
+    for model in (
+        *(TrainConfig, PrepareConfig, AnalyzeConfig, ReportConfig),
+        *(StatusConfig, PredictConfig, ExportConfig, DashboardConfig),
+    )
+}
 
 
 def check_grid(command: str | None, word: str) -> None:

@@ -116,12 +116,8 @@ class GroupingKeySource(ConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         """Make the node of `grouping_key/<name>`."""
         name = self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
-        return ConfigResult(
-            provider=self.provider,
-            path=self.path,
-            config=grouping_key_node(name),
-            header={"package": None},
-        )
+        node = grouping_key_node(name)
+        return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
 
     def available(self) -> bool:
         """Say that the source is there."""

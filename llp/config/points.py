@@ -141,7 +141,7 @@ class Multirun:
 
     def _base(self, choices: Sequence[Override], made: str | None) -> tuple[DictConfig, str]:
         """The composition of some choices, and the name of its grouping key."""
-        lines = [_line(one) for one in choices]
+        lines = [str(one.input_line) for one in choices]
         if made is not None:
             lines = [
                 f"grouping_key={_probe(made)}" if self._is_made_key(one) else line
@@ -155,11 +155,6 @@ class Multirun:
                 del config["hydra"]
             self._bases[key] = config, name
         return self._bases[key]
-
-
-def _line(override: Override) -> str:
-    assert override.input_line is not None
-    return override.input_line
 
 
 def _probe(name: str) -> str:

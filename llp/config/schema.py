@@ -168,12 +168,7 @@ class NoiseConfig(ConfigGroup):
     neighbours: Neighbours = "label"
 
 
-def _noise_of(options: NoiseConfig) -> Noise:
-    return Noise(**options.model_dump())
-
-
-NoiseOnSums = Annotated[Noise, ReadAs(NoiseConfig, _noise_of)]
-
+NoiseOnSums = Annotated[Noise, ReadAs(NoiseConfig, lambda options: Noise(**options.model_dump()))]
 
 SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
 

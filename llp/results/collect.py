@@ -122,8 +122,10 @@ def collect_records(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
     numbers: dict[frozenset[tuple[str, str]], int] = {}
     problems = []
     for record, folder in records:
-        config = numbers.setdefault(frozenset(_settings(record)), len(numbers))
-        row = {**_columns(record), "config": config, "folder": str(folder)}
+        settings = {name: value for name, value in record.config.items() if name not in ("fold", "seed")}
+        config = numbers.setdefault(frozenset(_leaves({**settings, "table": record.table}, "")), len(numbers))
+        row = {name: of(record) for name, (_, of) in RUN_COLUMNS.items()} | {"config": config, "folder": str(folder)}
+        row |= {f"measures.{name}": value for name, value in record.measures.items()}
         known = rows.setdefault((config, record.fold, record.seed), row)
         if known is not row:
             problems.append(f"{folder}/result.json is the same run as {known['folder']}/result.json")
@@ -152,20 +154,10 @@ def _folders(outputs_dir: Path, problems: list[str]) -> Iterator[tuple[Path, set
         yield Path(folder), set(files)
 
 
-def _columns(record: RunRecord) -> dict[str, Any]:
-    measures = {f"measures.{name}": value for name, value in record.measures.items()}
-    return {name: of(record) for name, (_, of) in RUN_COLUMNS.items()} | measures
-
-
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     measures = sorted({name for row in rows for name in row if name.startswith("measures.")})
     schema = {name: dtype for name, (dtype, _) in RUN_COLUMNS.items()} | dict.fromkeys(measures, pl.Float64)
     return pl.DataFrame(rows, schema={**schema, "config": pl.Int64, "folder": pl.String})
-
-
-def _settings(record: RunRecord) -> Iterator[tuple[str, str]]:
-    config = {name: value for name, value in record.config.items() if name not in ("fold", "seed")}
-    return _leaves({**config, "table": record.table}, "")
 
 
 def _leaves(node: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ signals.listen()
 with signals.deferred():
     for name in sys.argv[1:]:
         os.kill(os.getpid(), getattr(signal, name))
-        print("still there", signals.received().name, flush=True)
+        print("still there", flush=True)
 """
 
 
@@ -28,9 +28,9 @@ with signals.deferred():
     ("names", "code", "out"),
     [
         ([], 0, ""),
-        (["SIGINT"], 130, "still there SIGINT\n"),
-        (["SIGTERM"], 143, "still there SIGTERM\n"),
-        (["SIGINT", "SIGTERM"], 143, "still there SIGINT\n"),
+        (["SIGINT"], 130, "still there\n"),
+        (["SIGTERM"], 143, "still there\n"),
+        (["SIGINT", "SIGTERM"], 143, "still there\n"),
     ],
 )
 def test_exit_codes(names, code, out):
@@ -39,11 +39,9 @@ def test_exit_codes(names, code, out):
 
 
 def test_signal_that_the_shell_had_ignored_stays_ignored():
-    script = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SCRIPT.replace(
-        'print("still there", signals.received().name, flush=True)', "assert signals.received() is None"
-    )
+    script = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SCRIPT
     done = subprocess.run([sys.executable, "-c", script, "SIGINT"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "still there\n", "")
 
 
 RAISING = """

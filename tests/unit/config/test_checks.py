@@ -436,7 +436,7 @@ def test_file_without_a_name_is_refused():
         ("train", ["num_workers=1000000"], "Invalid num_workers=1000000: expected an integer >= 0 and <= 1024"),
         ("analyze", ["threads=1000000"], "Invalid threads=1000000: expected an integer >= 1 and <= 1024"),
         ("train", ["experiment=/etc/passwd"], "Invalid experiment='/etc/passwd': expected demo, "),
-        ("train", ["method=../mine/upm"], "Invalid method='../mine/upm': expected count, "),
+        ("train", ["method=../mine/upm"], "Invalid method='../mine/upm': expected "),
     ],
 )
 def test_what_equals_an_integer_or_names_a_path_is_refused_where_it_is_none(command, words, message):

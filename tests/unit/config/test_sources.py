@@ -33,7 +33,7 @@ def test_it_takes_its_own_rules_and_leaves_those_of_the_process(monkeypatch):
     assert compose("train", []) == expected
     assert str(getbase()) == "1.1"
     monkeypatch.setattr(VersionBase.instance(), "version_base", object())
-    with pytest.raises(CompositionError, match=r"Invalid method='nothing': expected count, "):
+    with pytest.raises(CompositionError, match=r"Invalid method='nothing': expected "):
         compose("train", ["method=nothing"])
     assert type(getbase()) is object
 
