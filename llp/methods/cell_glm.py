@@ -4,11 +4,11 @@ It is fitted to the sums as a whole, by Newton's method, and not by steps on min
 """
 
 import logging
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from llp.data.cells import Cells, find_cells, order_of, queries_of
 from llp.data.label_unit import LabelUnit
@@ -51,7 +51,7 @@ class CellGLM(LLPMethod):
     def __init__(
         self,
         *,
-        queries: Literal["singles", "pairs"] | list[list[str]],
+        queries: Literal["singles", "pairs"] | list[Annotated[list[str], Field(min_length=1)]],
         least_count: PositiveInt,
         penalty: Literal["auto", "order", "query", "rule"] | PositiveFloat,
         **shared: Any,
