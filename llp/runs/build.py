@@ -155,8 +155,11 @@ class Parts:
             held_out = refits(self.config.protocol, self.config.grouping_key) and not refit
             load_weights(first_model, first, CHOSEN if held_out else FINAL)
             method.start_from(first_model)
+        nothing_to_choose = method.solves and not self.config.grouping_key.measured_by_bags(self.table)
         data = self.data(
-            instance_labels=method.sees_instance_labels, labels_as_given=method.labels_as_given, all_bags=refit
+            instance_labels=method.sees_instance_labels,
+            labels_as_given=method.labels_as_given,
+            all_bags=refit or nothing_to_choose,
         )
         if not refit:
             check_estimated(self.config.protocol, method, data)

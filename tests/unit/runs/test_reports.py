@@ -112,3 +112,9 @@ def test_wrong_options(tiny, options, problem):
         run_one(tiny(*REPORT, *options))
     assert problem in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_no_bag_is_held_out_where_there_is_no_epoch_to_choose(tiny):
+    record = run_one(tiny("method=cell_glm", FEW, "grouping_key=random_64", "protocol=holdout"))
+    assert record.n_held_out_bags == 0
+    assert record.n_train_instances == 1600
