@@ -36,7 +36,7 @@ def test_misspelt_and_missing_fields_are_refused_when_a_record_is_made():
         with pytest.raises(ValidationError):
             RunRecord(**fields | wrong)
     # a run that is not trained anew has no refit, and records of before it was kept no number of held-out bags
-    for name in fields.keys() - {"schema_version", "refit", "n_held_out_bags", "n_left_out_bags", "noise"}:
+    for name in fields.keys() - {"schema_version", "refit", "n_held_out_bags", "n_left_out_bags", "noise", "facts"}:
         with pytest.raises(ValidationError):
             RunRecord(**{other: value for other, value in fields.items() if other != name})
 
