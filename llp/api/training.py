@@ -123,11 +123,9 @@ def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
     recipe = Recipe(options, None, features, vocabularies)
     with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
         coder = recipe.coder()
-        coded = []
         for start in range(0, frame.height, CHUNK_ROWS):
             codes, numbers, _ = coder.encode(frame.slice(start, CHUNK_ROWS))
             label = np.full(codes.shape[1], np.nan) if y is None else y[start : start + CHUNK_ROWS]
-            coded.append(codes.T)
             writer.write(start, codes.T, numbers, label)
         recipe.save(writer)
         if isinstance(labels, BagLabels):
@@ -135,7 +133,7 @@ def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
             bags, row = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum}), labels.instance
             number = labels.number
         else:
-            bags, number, row = publish(recipe, np.concatenate(coded), labels, binary=label_kind == "binary")
+            bags, number, row = publish(recipe, writer.categorical, labels, binary=label_kind == "binary")
         write_given_bags(writer.temporary, number, bags, row=row)
         made_by = {"_target_": "llp.api.training.train"}
         writer.finish(made_by=made_by, source={}, facts=dict(facts), given_bags=len(bags), aggregates_only=y is None)

@@ -26,7 +26,7 @@ from llp.data.on_device import Chunks, ResidentBags, ResidentInstances, Resident
 from llp.data.overlap import overlap, split_bags
 from llp.data.read_ahead import HAS_ADVICE, ReadAhead
 from llp.data.table import InstanceTable
-from llp.data.train_split import Features, TrainSplit
+from llp.data.train_split import Features, Labelled, TrainSplit
 from llp.errors import InputError, invalid
 
 EVALUATION_ROWS = 4096  # instances of an evaluation batch: large enough to be quick, small enough for any memory
@@ -225,7 +225,17 @@ class LLPDataModule(L.LightningDataModule):
         order = self._bag_order
         bags = self.train_bags if order is None else in_table(self.train_bags, order.order)
         bags = self.unit.of_bags(bags)
-        return TrainSplit(Features.of(self.table), bags, self.key, self.minibatches_per_epoch, self.unit)
+        features, labelled = Features.of(self.table), self._labelled()
+        return TrainSplit(features, bags, self.key, self.minibatches_per_epoch, self.unit, labelled)
+
+    def _labelled(self) -> Labelled | None:
+        """The rows of own files whose labels are known beside a report."""
+        schema = self.table.schema
+        if not schema.aggregates_only:
+            return None
+        label = np.asarray(self.table.label[: schema.rows - schema.test_rows], np.float64)
+        rows = np.flatnonzero(np.isfinite(label))
+        return Labelled(rows, (label[rows] - self.unit.mean) / self.unit.scale) if len(rows) else None
 
     @property
     def minibatches_per_epoch(self) -> int:

@@ -1,13 +1,15 @@
 """Given bags: rows lie together by the user's own bag ids, with labels of their own or with aggregates alone.
 
 A table with given bags has `bag.npy` (rows, int32): the number of each row's bag, -1 for a row of a given test split;
-and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), `size` and `label_sum`. Where bags
+and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), `size` and `label_sum`, and of a cell
+of a report its `query`, `noise_variance`, and `count` where the table's rows are but a sample of its. Where bags
 overlap, `bag.npy` has an entry for each pair of row and bag, and `bag_row.npy` (int64, not falling) has the pair's row.
 Where `Schema.aggregates_only` is set, the sums are the user's, and `label.npy` is NaN for every row of a bag.
 """
 
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -57,12 +59,21 @@ def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32],
     return row, bag[row], label_sum
 
 
-def read_report(folder: Path) -> tuple[list[tuple[str, ...]], NDArray[np.float64]] | None:
-    """The query of each of a table's given bags (K,), the variance of the noise in each sum; where they are cells."""
+class ReportCells(NamedTuple):
+    """Of a table's given bags that are cells (K,): query, variance of the noise in the sum, perhaps the count."""
+
+    query: list[tuple[str, ...]]
+    noise_variance: NDArray[np.float64]
+    count: NDArray[np.float64] | None
+
+
+def read_report(folder: Path) -> ReportCells | None:
+    """What is known of a table's given bags as cells, where they are some."""
     frame = pl.read_parquet(folder / BAGS, glob=False)
     if "query" not in frame.columns:
         return None
-    return [tuple(query) for query in frame["query"]], frame["noise_variance"].to_numpy()
+    count = frame["count"].to_numpy() if "count" in frame.columns else None
+    return ReportCells([tuple(query) for query in frame["query"]], frame["noise_variance"].to_numpy(), count)
 
 
 def most_bags_of_a_row(folder: Path) -> int:

@@ -55,7 +55,7 @@ class InstanceTable:
             The folder holds no table, a damaged one, or one made by something else.
         """
         schema = read_schema(folder)
-        if made_by is not None and schema.made_by != dict(made_by):
+        if made_by is not None and _given(schema.made_by) != _given(made_by):
             there, asked = _flat(schema.made_by), _flat(made_by)
             differ = [name for name in asked | there if there.get(name, ...) != asked.get(name, ...)]
             made, wanted = (json.dumps({name: by[name] for name in differ if name in by}) for by in (there, asked))
@@ -181,6 +181,11 @@ class InstanceTable:
     def fingerprint(self) -> str:
         """See `Schema.fingerprint`."""
         return self.schema.fingerprint
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that are given: one that a table was made before is null."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _flat(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -104,6 +104,11 @@ class TableWriter:
         """The folder that takes the table's place in the end, for further files of its own."""
         return self._temporary
 
+    @property
+    def categorical(self) -> NDArray[np.int32]:
+        """(N, Fc) int32: the codes, of the rows that were written."""
+        return self._categorical
+
     def write(
         self,
         start: int,

@@ -4,13 +4,12 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from llp.data import given_bags
 from llp.data.bags import Bags, group_rows
-from llp.data.cells import Cells, queries_of
+from llp.data.cells import Cells
 from llp.data.folds import fold_positions
 from llp.data.keys.base import MIN_ROWS, FoldBags, GroupingKey
 from llp.data.overlap import overlap, sharing
@@ -31,7 +30,7 @@ class GivenKey(GroupingKey):
     Attributes
     ----------
     n_folds : {1, 5}
-        Parts of whole bags that they are cut into; with 1, every bag is trained on.
+        Parts of whole bags that they are cut into; with 1, every bag is trained on, as all cells of a report are.
     """
 
     pattern = "given"
@@ -55,17 +54,19 @@ class GivenKey(GroupingKey):
         row, bag, label_sum = given_bags.read_given_bags(table.folder)
         bags = Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
         report = given_bags.read_report(table.folder)
-        return bags if report is None else _as_cells(table, bags, *report)
+        return bags if report is None else _as_cells(table, bags, report)
 
     def fold_bags(self, table: InstanceTable, fold: int) -> FoldBags:
         """Whole bags are train or test bags; those of the train part that share rows with a test bag are left out."""
         bags, n_test = self.all_bags(table), table.schema.test_rows
-        if (n_test or self.n_folds == 1) and fold != 0:
-            why = "has a given test split" if n_test else "is trained on as a whole (grouping_key.n_folds=1)"
+        whole = self.n_folds == 1 or bags.cells is not None
+        if (n_test or whole) and fold != 0:
+            why = "is trained on as a whole" + (" (grouping_key.n_folds=1)" if bags.cells is None else "")
+            why = "has a given test split" if n_test else why
             raise InputError(f"Invalid fold={fold}: {table.folder.name} {why}, expected fold=0")
         if n_test:
             return FoldBags(bags, np.arange(table.n_rows - n_test, table.n_rows))
-        if self.n_folds == 1:
+        if whole:
             return FoldBags(bags, np.empty(0, np.int64))
         if len(bags) < MIN_ROWS:
             raise InputError(
@@ -111,10 +112,11 @@ class GivenKey(GroupingKey):
         return table.schema.facts.get("epsilon")
 
 
-def _as_cells(table: InstanceTable, bags: Bags, names: list[tuple[str, ...]], variance: NDArray[np.float64]) -> Bags:
-    """Bags as the cells of a report, each of a query of these columns and with noise of this variance."""
-    place = {name: q for q, name in enumerate(dict.fromkeys(names))}
-    queries = queries_of(table.categorical_names, (), list(place))
+def _as_cells(table: InstanceTable, bags: Bags, report: given_bags.ReportCells) -> Bags:
+    """Bags as the cells of a report."""
+    place = {name: q for q, name in enumerate(dict.fromkeys(report.query))}
+    names = table.categorical_names
+    queries = [tuple(sorted(names.index(column) for column in query)) for query in place]
     first = table.categorical[bags.rows[bags.offsets[:-1]]]
-    cells = Cells.holding(first, table.vocab_sizes, queries, np.array([place[name] for name in names]))
-    return replace(bags, noise_variance=variance, cells=cells)
+    cells = Cells.holding(first, table.vocab_sizes, queries, np.array([place[name] for name in report.query]))
+    return replace(bags, noise_variance=report.noise_variance, cells=cells, counts=report.count)

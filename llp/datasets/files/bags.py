@@ -4,6 +4,7 @@ The second file has a row per bag: the bag's id in the column of the same name, 
 `size`. No row of the first file needs a label then.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from llp.data.label_sums import ROUNDING, check_sums
 from llp.data.table import LabelKind
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.values import BETWEEN_BAGS, number, raw_number, text
@@ -20,6 +22,8 @@ from llp.datasets.reading.find import find_files
 from llp.datasets.reading.options import Reading
 from llp.datasets.reading.records import BadLines
 from llp.errors import InputError
+
+log = logging.getLogger(__name__)
 
 LABELS = ("label_sum", "label_mean")
 SIZE = "size"
@@ -120,6 +124,23 @@ def match_bags(counts: pl.DataFrame, stated: StatedBags, *, sizes: Sizes, unmatc
         )
     total = pl.col("label_sum") if stated.label == "label_sum" else pl.col("label_mean") * pl.col("rows")
     return both.select("id", pl.col("rows").cast(pl.Int64).alias(SIZE), total.alias("label_sum"))
+
+
+def check_bags(bags: pl.DataFrame, kind: LabelKind, stated: str, epsilon: float | None) -> dict[str, float]:
+    """Refuse sums that no bag has, and say how many of them noise has moved where labels of 0 and 1 cannot sum to."""
+    label_sum, size = bags["label_sum"].to_numpy(), bags["size"].to_numpy()
+    n_outside = check_sums(label_sum, size, bags["id"].to_list(), kind, stated=stated, epsilon=epsilon)
+    fractional = bags.filter((pl.col("label_sum") - pl.col("label_sum").round()).abs() > ROUNDING)
+    if kind == "binary" and stated == "label_sum" and epsilon is None and len(fractional):
+        log.warning(
+            "%d of the %d label sums are no integers, such as %g of bag %r, and labels of 0 and 1 sum to integers: if "
+            "they hold noise, state it by epsilon=..., if labels are others, write label_kind=real",
+            len(fractional), len(bags), fractional[0, "label_sum"], fractional[0, "id"],
+        )  # fmt: skip
+    if not n_outside:
+        return {}
+    log.warning("noise has moved %d of the %d sums below 0 or above the size of their bag", n_outside, len(bags))
+    return {"sums_outside": n_outside}
 
 
 def _further(all_of_them: Sequence[object]) -> str:

@@ -7,7 +7,7 @@ becomes categorical columns of its parts.
 
 import itertools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -82,9 +82,12 @@ def plan_features(columns: Sequence[RawColumn], coding: Coding) -> list[Feature]
 
 
 def fit_features(
-    lazy: pl.LazyFrame, planned: Sequence[Feature], options: FilesOptions
+    lazy: pl.LazyFrame, planned: Sequence[Feature], options: FilesOptions, *, whole: Collection[str] = ()
 ) -> tuple[list[Feature], dict[str, pl.Series]]:
-    """Fit features on rows: vocabularies, means and standard deviations, edges of bins."""
+    """Fit features on rows: vocabularies, means and standard deviations, edges of bins.
+
+    Every value of the columns `whole` has a code, however rare.
+    """
     kinds = lazy.collect_schema()
     values = {one.name: value_of(one, kinds[one.column], options).alias("value") for one in planned}
     moments = _moments(lazy.select(values[one.name].alias(one.name) for one in planned if one.value == "number"))
@@ -99,7 +102,8 @@ def fit_features(
             found["edges"] = _edges(of_value, options.coding.bins)
         elif feature.value == "text":
             counts, found["numbers"] = _text_counts(of_value, kinds[feature.column], options.reading)
-            vocabularies[feature.name] = vocabulary(counts, rare_at_most=options.coding.rare_threshold)
+            rare = 0 if feature.column in whole else options.coding.rare_threshold
+            vocabularies[feature.name] = vocabulary(counts, rare_at_most=rare)
         elif feature.value == "missing":
             vocabularies[feature.name] = vocabulary(_counts(of_value), rare_at_most=0)
         else:

@@ -15,20 +15,20 @@ import polars as pl
 from pydantic import PositiveFloat
 
 from llp.config.grouping_keys import options as known_datasets
-from llp.data.label_sums import ROUNDING, check_sums
 from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
-from llp.datasets.files.bags import Sizes, Unmatched, match_bags, read_bags
+from llp.datasets.files.bags import Sizes, Unmatched, check_bags, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
 from llp.datasets.files.ids import tell_ids
 from llp.datasets.files.kinds import RawColumn, find_kinds, kinds_table
 from llp.datasets.files.label import Label, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.report_files import ReportOptions, label_kind_of, read_reports, with_keys
 from llp.datasets.files.stage import stage_files
 from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.weights import check_weights
-from llp.datasets.files.write import BAG_NUMBERS, LABEL, Found, Part, write_table
+from llp.datasets.files.write import BAG_NUMBERS, LABEL, Found, Labels, Part, write_table
 from llp.datasets.reading.find import check_each_once, find_files
 from llp.datasets.reading.stage import Staged, in_order
 from llp.datasets.staging import progress_bars, scratch
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 
 FilesGiven = str | list[str]
+OF_REPORTS = ("queries", "noise_sd", "rows", "labelled")
 
 
 def prepare(
@@ -54,20 +55,31 @@ def prepare(
     reading: Mapping[str, Any],
     roles: Mapping[str, Any],
     coding: Mapping[str, Any],
+    reports: FilesGiven | None = None,
+    queries: str | None = None,
+    noise_sd: PositiveFloat | None = None,
+    rows: Literal["unknown"] | None = None,
+    labelled: FilesGiven | None = None,
 ) -> None:
     """Write the instance table of own files; the parameters are what `conf/dataset/files.yaml` hands over by name.
 
     `test_files` hold a given test split, which plays no part in the vocabularies and statistics; `bags` are files with
     the labels of the bags, where `files` hold none. `epsilon` is that of Laplace noise of scale 1/ε in the sums of
     `bags`: labels of 0 and 1 may then sum to less than 0 or more than the rows, and measures of bags tell how many sums
-    lie within the noise.
+    lie within the noise. `reports` are files
+    with label sums over the cells of queries, which `queries`, `noise_sd` and `epsilon` explain; with `rows` unknown,
+    `files` are but a sample of the rows that these count; `labelled` are files of further rows, each with its label.
     """
     if folder.name in known_datasets("dataset"):
         raise InputError(
             f"Invalid name={folder.name}: dataset={folder.name} is another one, expected a name of its own"
         )
-    if epsilon is not None and bags is None:
+    if epsilon is not None and bags is None and reports is None:
         raise InputError(f"Invalid epsilon={epsilon}: it is of the noise in bags=, expected that option too")
+    of_reports = dict(zip(OF_REPORTS, (queries, noise_sd, rows, labelled), strict=True))
+    _check_reports(reports, of_reports, bags=bags, roles=roles)
+    unsaid = ("reports", *OF_REPORTS)  # tables of before there were reports are the same
+    made_by = {name: value for name, value in made_by.items() if value is not None or name not in unsaid}
     if epsilon is not None and epsilon < 1 / LARGEST_SCALE:
         expected = f"a number >= {1 / LARGEST_SCALE:g}, as the noise on a sum has to fit into 32 bits"
         raise invalid("epsilon", epsilon, expected, 0.1)
@@ -75,25 +87,40 @@ def prepare(
         raise InputError(f"Invalid bag_sizes={bag_sizes}: they stand in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
     check_date_format(options.coding.date_format)
-    of_rows = _roles_of(options.roles, bags_given=bags is not None, test_given=test_files is not None)
+    labelled_given = [option for option, of in (("labelled", labelled), ("test_files", test_files)) if of is not None]
+    aggregates = "bags" if bags is not None else "reports" if reports is not None else None
+    of_rows = _roles_of(options.roles, aggregates=aggregates, labelled_given=labelled_given)
     found = {
         option: find_files(_listed(names), option=option)
-        for option, names in (("files", files), ("test_files", test_files))
+        for option, names in (
+            ("files", files),
+            ("labelled", labelled),
+            ("test_files", test_files),
+            ("reports", reports),
+        )
         if names is not None
     }
     check_each_once(found)
+    of_report = ReportOptions(found.pop("reports", []), queries, noise_sd, epsilon, options.roles.label)
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage_files(found, of_rows, options, errors=errors, folder=parts, progress=progress)
         train = staged["files"]
+        report = None
+        if reports is not None:
+            known = [name for name in train.lazy.collect_schema().names() if name not in options.roles.not_features]
+            report = read_reports(of_report, train.lazy, known, options.reading)
+            options = with_keys(options, report)
         for option, one in staged.items():
             if options.roles.weight_column is not None:
                 check_weights(one.lazy, options.roles.weight_column, option, options.reading)
-        label = _label(staged, options, bags_given=bags is not None)
+        label = _label(staged, options, aggregates=aggregates)
         raw_columns = find_kinds(train.lazy, options, train.place)
         progress.console.print(kinds_table(raw_columns, train.rows))
         tell_ids([one.name for one in raw_columns if one.maybe_ids])
         _tell_no_date(raw_columns, options.coding.date_format)
-        features, vocabularies = fit_features(train.lazy, plan_features(raw_columns, options.coding), options)
+        keys = {name for query in (() if report is None else report.tables) for name in query}
+        planned = plan_features(raw_columns, options.coding)
+        features, vocabularies = fit_features(train.lazy, planned, options, whole=keys)
         _tell_rare(vocabularies, options.coding.rare_threshold)
         recipe = Recipe(options, label, features, vocabularies)
         of_bags, kind = None, None if label is None else label.kind
@@ -102,45 +129,70 @@ def prepare(
             of_bags, kind, stated = _bags(
                 train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags, noisy=epsilon is not None
             )
-            noise |= _check_sums(of_bags, kind, stated, epsilon)
+            noise |= check_bags(of_bags, kind, stated, epsilon)
+        if report is not None and kind is None:
+            kind = label_kind_of(report, options.roles)
         assert kind is not None
+        some: Labels = "some" if options.roles.label in train.lazy.collect_schema() else "none"
         written = {
             option: Part(
                 one,
                 recipe,
-                option == "test_files" or bags is None,
+                "all" if option != "files" or aggregates is None else some,
                 None if of_bags is None or option == "test_files" else of_bags["id"],
             )
             for option, one in staged.items()
         }
-        write_table(folder, made_by, Found(written, kind, of_bags, raw_columns, noise), progress)
+        write_table(
+            folder,
+            made_by,
+            Found(written, kind, of_bags, raw_columns, noise, report, sample=rows == "unknown"),
+            progress,
+        )
 
 
 def _listed(files: FilesGiven) -> list[str]:
     return [files] if isinstance(files, str) else list(files)
 
 
-def _roles_of(roles: Roles, *, bags_given: bool, test_given: bool) -> dict[str, Roles]:
+def _check_reports(
+    reports: FilesGiven | None, beside: Mapping[str, Any], *, bags: FilesGiven | None, roles: Mapping[str, Any]
+) -> None:
+    """Refuse options of reports without these, and other aggregates beside them."""
+    for name, value in beside.items():
+        if value is not None and reports is None:
+            raise InputError(f"Invalid {name}={value}: it goes with reports=, expected that option too")
+    others = {"bags": bags, "bag_column": roles["bag_column"], "overlap": roles["overlap"] or None}
+    for name, value in others.items():
+        if value is not None and reports is not None:
+            raise InputError(f"Invalid {name}={value}: the cells of reports= are the bags; expected one of the two")
+
+
+def _roles_of(roles: Roles, *, aggregates: str | None, labelled_given: Sequence[str]) -> dict[str, Roles]:
     """By option, the roles that its files must have columns for; refuses an option that lacks another one."""
-    if bags_given and roles.bag_column is None:
+    if aggregates == "bags" and roles.bag_column is None:
         raise InputError("Missing bag_column: expected the column that names the bags, such as bag_column=campaign")
-    if roles.label is None and not bags_given:
+    if roles.label is None and aggregates is None:
         raise InputError("Missing label: expected its column, such as label=clicked, or bags= and bag_column=")
-    if roles.label is None and test_given:
-        raise InputError("Missing label: expected the column of the labels of test_files=, such as label=clicked")
+    if roles.label is None and labelled_given:
+        option = labelled_given[0]
+        raise InputError(f"Missing label: expected the column of the labels of {option}=, such as label=clicked")
     if roles.overlap and roles.bag_column is None:
         raise InputError("Invalid overlap=true: expected the column of the bags too, such as bag_column=campaign")
+    no_bags = roles.model_copy(update={"bag_column": None})
     return {
-        "files": roles.model_copy(update={"label": None}) if bags_given else roles,
-        "test_files": roles.model_copy(update={"bag_column": None}),
+        "files": roles.model_copy(update={"label": None}) if aggregates else roles,
+        "labelled": no_bags,
+        "test_files": no_bags,
     }
 
 
-def _label(staged: Mapping[str, Staged], options: FilesOptions, *, bags_given: bool) -> Label | None:
-    """The label of the files that have one."""
-    if options.roles.label is None:
-        return None
-    return find_label(staged["test_files" if bags_given else "files"].lazy, options.roles, options.reading)
+def _label(staged: Mapping[str, Staged], options: FilesOptions, *, aggregates: str | None) -> Label | None:
+    """The label of the files that have one: beside a report those that are learnt from, where there are any."""
+    column = options.roles.label
+    order = {"bags": ("test_files",), "reports": ("labelled", "files", "test_files"), None: ("files",)}[aggregates]
+    with_label = [one for one in order if one in staged and column in staged[one].lazy.collect_schema()]
+    return find_label(staged[with_label[0]].lazy, options.roles, options.reading) if with_label else None
 
 
 def _tell_rare(vocabularies: Vocabularies, rare_threshold: int) -> None:
@@ -181,7 +233,7 @@ def _bags(
         assert kind is not None
         assert recipe.label is not None
         known = counts.sort("id")
-        part, size, label_sum = Part(train, recipe, True, known["id"]), np.zeros(len(known), int), np.zeros(len(known))
+        part, size, label_sum = Part(train, recipe, "all", known["id"]), np.zeros(len(known), int), np.zeros(len(known))
         for block in in_order(train.lazy.select({column, recipe.label.column})):
             pairs = part.kept(block).explode(BAG_NUMBERS)
             bag = pairs[BAG_NUMBERS].to_numpy()
@@ -196,20 +248,3 @@ def _bags(
         percent = "; percentages of 0 and 1 have to be divided by 100" if stated.may_be_percentages else ""
         log.info("the labels are taken as %s; label_kind=binary or real says otherwise%s", kind, percent)
     return match_bags(counts, stated, sizes=sizes, unmatched=unmatched), kind, stated.label
-
-
-def _check_sums(bags: pl.DataFrame, kind: LabelKind, stated: str, epsilon: float | None) -> dict[str, float]:
-    """Refuse sums that no bag has, and say how many of them noise has moved where labels of 0 and 1 cannot sum to."""
-    label_sum, size = bags["label_sum"].to_numpy(), bags["size"].to_numpy()
-    n_outside = check_sums(label_sum, size, bags["id"].to_list(), kind, stated=stated, epsilon=epsilon)
-    fractional = bags.filter((pl.col("label_sum") - pl.col("label_sum").round()).abs() > ROUNDING)
-    if kind == "binary" and stated == "label_sum" and epsilon is None and len(fractional):
-        log.warning(
-            "%d of the %d label sums are no integers, such as %g of bag %r, and labels of 0 and 1 sum to integers: if "
-            "they hold noise, state it by epsilon=..., if labels are others, write label_kind=real",
-            len(fractional), len(bags), fractional[0, "label_sum"], fractional[0, "id"],
-        )  # fmt: skip
-    if not n_outside:
-        return {}
-    log.warning("noise has moved %d of the %d sums below 0 or above the size of their bag", n_outside, len(bags))
-    return {"sums_outside": n_outside}

@@ -5,7 +5,7 @@ A query is a set of raw columns; its table has them, `label_sum`, perhaps `count
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.cells import Cells, Query, layout
-from llp.data.label_sums import outside
+from llp.data.label_sums import ROUNDING
 from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.recipe import Recipe
@@ -22,6 +22,9 @@ from llp.errors import InputError
 log = logging.getLogger(__name__)
 
 SUM, COUNT, SD, SCALE = "label_sum", "count", "noise_sd", "noise_scale"
+PLACE = "\0place"
+"""Of a table that was read from files: which of all their records each cell is."""
+NO_ROW = "Invalid reports: no cell holds a row of the table; expected the same values in both"
 APART = 4.0
 """Standard deviations of noise that two totals of the same rows may differ by without a word."""
 
@@ -32,7 +35,8 @@ class Published(NamedTuple):
     Attributes
     ----------
     bags : pl.DataFrame
-        `id`, `size`, `label_sum`, `query` (list of the table's columns), `noise_variance`; by query and value.
+        `id`, `size`, `label_sum`, `query` (list of the table's columns), `noise_variance`, and of a sample `count`; by
+        query and value.
     number, instance : ndarray
         int32 and int64 (m,): the cell of a row and that row, rows not falling.
     """
@@ -43,8 +47,9 @@ class Published(NamedTuple):
 
 
 def publish(
-    recipe: Recipe, categorical: NDArray[np.int32], reports: Mapping[tuple[str, ...], pl.DataFrame], *, binary: bool
-) -> Published:
+    recipe: Recipe, categorical: NDArray[np.int32], reports: Mapping[tuple[str, ...], pl.DataFrame], *, binary: bool,
+    sample: bool = False, place: Callable[[int], str] | None = None,
+) -> Published:  # fmt: skip
     """Find the rows of a report's cells.
 
     Parameters
@@ -57,6 +62,10 @@ def publish(
         By its columns: the table of each query.
     binary : bool
         Kind of the labels.
+    sample : bool
+        Whether the report counts further rows than these, so that its counts are needed.
+    place : callable, optional
+        Says where a cell stands, from its `PLACE`.
 
     Raises
     ------
@@ -71,55 +80,71 @@ def publish(
         raise InputError("Invalid reports: two tables have the same columns; expected one for each set of columns")
     sizes = [column.vocab_size or 0 for column in recipe.table_columns if column.kind == "categorical"]
     radix, base = layout(sizes, queries)
-    found, n_lost = [], 0
+    found, lost = [], []
     for q, (columns, frame) in enumerate(reports.items()):
         features = [feature for feature in coded if feature.column in columns]
         codes = RowCoder(features, recipe.vocabularies, recipe.options).encode(frame.select(columns)).codes
-        code = np.full(frame.height, base[q])
+        code, known = np.full(frame.height, base[q]), np.ones(frame.height, bool)
         for feature, of_column in zip(features, codes, strict=True):
+            known &= of_column > 0
             code += radix[q, names.index(feature.name)] * of_column.astype(np.int64)
-        known = (codes > 0).all(0)
-        n_lost += int((~known).sum())
-        cells = _numbers(frame, columns).with_columns(
+        cells = _numbers(frame, columns, place).with_columns(
             pl.Series("code", code),
             pl.lit(q).alias("place"),
             pl.lit([feature.name for feature in features], pl.List(pl.String)).alias("query"),
         )
-        cells = cells.filter(pl.Series(known))
-        if len(twice := cells.filter(pl.col("code").is_duplicated())):
+        found.append(cells.filter(known))
+        lost.append(cells.filter(~known))
+    cells, unknown = pl.concat(found).sort("code", maintain_order=True), pl.concat(lost)
+    for some, by in ((cells, "code"), (unknown, "id")):
+        if len(twice := some.filter(pl.col(by).is_duplicated())):
+            other = twice.filter(pl.col(by) == twice[by][0])
+            again = "" if place is None else f", again in {place(other[PLACE][1])}"
             raise InputError(
-                f"Invalid reports: the cell {twice[0, 'id']} stands twice (and {len(twice) // 2 - 1} more, perhaps of "
-                "values that rare_threshold= merges); expected each once"
+                f"Invalid reports: {_said(twice, 0, place)} stands twice{again} (perhaps as "
+                "rare_threshold= merges its values); expected each once"
             )
-        found.append(cells)
-    cells = pl.concat(found).sort("code")
     if cells.is_empty():
-        raise InputError("Invalid reports: no cell holds a row of X; expected the same values in both")
+        raise InputError(NO_ROW)
     held = Cells(tuple(queries), radix, base, cells["code"].to_numpy(), cells["place"].to_numpy())
     ids = held.of_rows(categorical)
-    size = np.bincount(ids.ravel(), minlength=len(held) + 2)[1:-1]
-    n_lost += int((size == 0).sum())
-    if n_lost:
-        log.warning("%d cells of the report hold no row of X, and are left out", n_lost)
-    cells = cells.with_columns(size=pl.Series(size))
-    number = np.cumsum(size > 0, dtype=np.int32) - 1
-    published = ids <= len(held)
-    instance = np.repeat(np.arange(len(ids)), published.sum(1))
+    size = sum((np.bincount(one, minlength=len(held) + 2) for one in ids.T), np.zeros(len(held) + 2, np.int64))
+    cells = cells.with_columns(size=pl.Series(size[1:-1]))
+    number = np.cumsum(size[1:-1] > 0, dtype=np.int32) - 1
+    unknown = pl.concat([unknown, cells.filter(pl.col("size") == 0).drop("size")])
     cells = cells.filter(pl.col("size") > 0)
     if cells.is_empty():
-        raise InputError("Invalid reports: no cell holds a row of X; expected the same values in both")
-    _check(cells, binary=binary)
-    _check_totals(cells, len(ids))
-    bags = cells.select("id", "size", SUM, "query", "noise_variance")
+        raise InputError(NO_ROW)
+    if len(unknown):
+        log.log(
+            logging.INFO if sample else logging.WARNING,  # a sample lacks rare values
+            "%d cells of the report hold no row of the table, and are left out, such as %s",
+            len(unknown), _said(unknown, 0, place),
+        )  # fmt: skip
+    cells = _checked(cells, place, binary=binary, sample=sample)
+    if not sample:
+        _check_totals(cells, len(ids))
+    published = ids <= len(held)
+    instance = np.repeat(np.arange(len(ids)), published.sum(1))
+    bags = cells.select("id", "size", SUM, "query", "noise_variance", *([COUNT] if sample else []))
     return Published(bags, number[ids[published] - 1], instance)
+
+
+def _said(cells: pl.DataFrame, i: int, place: Callable[[int], str] | None) -> str:
+    """A cell, and where it stands."""
+    return f"the cell {cells['id'][i]}" + ("" if place is None else f" ({place(cells[PLACE][i])})")
+
+
+def _more(cells: pl.DataFrame) -> str:
+    return f" (and {len(cells) - 1} more)" if len(cells) > 1 else ""
 
 
 def _query(columns: Sequence[str], names: Sequence[str], frame: pl.DataFrame) -> Query:
     """Positions of a query's columns among the table's categorical ones."""
     if unknown := sorted({*columns} - {*names}):
         raise InputError(
-            f"Invalid reports: {unknown[0]!r} is no categorical column of X; expected some of {', '.join(names)}, or "
-            f"name it in categorical="
+            f"Invalid reports: {unknown[0]!r} is no categorical column of the rows; expected some of "
+            f"{', '.join(names)}, or name it in categorical="
         )
     lacking = sorted({*columns, SUM} - {*frame.columns})
     if lacking or len({*columns}) < len(columns):
@@ -130,25 +155,27 @@ def _query(columns: Sequence[str], names: Sequence[str], frame: pl.DataFrame) ->
     return tuple(sorted(names.index(name) for name in columns))
 
 
-def _numbers(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Id, sum, count (or null) and noise variance of a table's cells."""
+def _numbers(frame: pl.DataFrame, columns: Sequence[str], place: Callable[[int], str] | None) -> pl.DataFrame:
+    """Id, sum, count (or null), noise variance and `PLACE` (or 0) of a table's cells."""
     rows = frame.select(columns).rows() if columns else [()] * frame.height
     ids = [" ".join(f"{name}={value}" for name, value in zip(columns, row, strict=True)) or "total" for row in rows]
     if SD in frame.columns and SCALE in frame.columns:
         raise InputError(f"Invalid reports[{tuple(columns)}]: it has {SD} and {SCALE}; expected one of them")
-    found = {"id": pl.Series(ids, dtype=pl.String)}
+    found = {"id": pl.Series(ids, dtype=pl.String), PLACE: pl.Series(range(len(ids)), dtype=pl.Int64)}
+    if PLACE in frame.columns:
+        found[PLACE] = frame[PLACE]
+    noisy = {SD, SCALE} & {*frame.columns}
     for name in (SUM, COUNT, SD, SCALE):
         if name not in frame.columns:
             continue
         values = frame[name].cast(pl.Float64, strict=False)
-        least = -LARGEST_NUMBER if name == SUM else 0.0
+        least = -LARGEST_NUMBER if name == SUM or (name == COUNT and noisy) else 0.0
         wrong = ~values.is_between(least, LARGEST_NUMBER).fill_null(value=False)  # NaN is in no interval
         if wrong.any():
             at = wrong.arg_max() or 0
-            expected = "a finite number" if name == SUM else "a number >= 0"
-            raise InputError(
-                f"Invalid reports: {name} of the cell {ids[at]} is {frame[name][at]!r}, expected {expected}"
-            )
+            expected = "a finite number" if least < 0 else "a number >= 0"
+            said = _said(pl.DataFrame(found), at, place)
+            raise InputError(f"Invalid reports: {name} of {said} is {frame[name][at]!r}, expected {expected}")
         found[name] = values
     deviation = found.pop(SD, None)
     variance = None if deviation is None else deviation**2
@@ -159,24 +186,43 @@ def _numbers(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
-def _check(cells: pl.DataFrame, *, binary: bool) -> None:
-    """Refuse counts that are not those of the rows, and exact sums that no labels have."""
-    slack = APART * pl.col("noise_variance").sqrt() + 1e-6 * pl.col("size")
-    other = cells.filter((pl.col(COUNT) - pl.col("size")).abs() > slack)
-    if len(other):
-        one = other.row(0, named=True)
-        raise InputError(
-            f"Invalid reports: the cell {one['id']} has count {one[COUNT]:g} and {one['size']} rows of X (and "
-            f"{len(other) - 1} more differ); expected a report of these rows"
-        )
-    exact = cells.filter(pl.col("noise_variance") == 0)
-    wrong = exact.filter(pl.Series(outside(exact[SUM].to_numpy(), exact["size"].to_numpy()), dtype=pl.Boolean))
-    if binary and len(wrong):
+def _checked(cells: pl.DataFrame, place: Callable[[int], str] | None, *, binary: bool, sample: bool) -> pl.DataFrame:
+    """The cells, of a sample with counts of at least its own rows; what neither rows nor labels can have is refused."""
+    reach = pl.col("noise_variance").sqrt() * (10 + np.log(len(cells)))  # beyond it lies one Laplace draw in e^14
+    most = pl.col("size")
+    if sample:
+        if len(lacking := cells.filter(pl.col(COUNT).is_null())):
+            raise InputError(
+                f"Invalid rows=unknown: {_said(lacking, 0, place)} has no {COUNT}; expected one of each cell, as the "
+                "rows are but a sample of those that the report counts"
+            )
+        if len(fewer := cells.filter(pl.col(COUNT) < most)):
+            log.warning(
+                "%d of the %d cells have a %s below their rows in the sample, such as %s: these rows count",
+                len(fewer), len(cells), COUNT, _said(fewer, 0, place),
+            )  # fmt: skip
+        cells = cells.with_columns(pl.max_horizontal(COUNT, "size").alias(COUNT))
+        most = pl.col(COUNT) + reach
+    else:
+        other = cells.filter((pl.col(COUNT) - most).abs() > reach + ROUNDING * most)
+        if len(other):
+            one = other.row(0, named=True)
+            raise InputError(
+                f"Invalid reports: {_said(other, 0, place)} has {COUNT} {one[COUNT]:g} and {one['size']} "
+                f"rows{_more(other)}; expected a report of these rows"
+            )
+    slack = reach + ROUNDING * most
+    wrong = cells.filter((pl.col(SUM) < -slack) | (pl.col(SUM) > most + slack)) if binary else cells.clear()
+    if len(wrong):
         one = wrong.row(0, named=True)
+        noise = f"a column {SD} or {SCALE} that states the noise in the sums"
+        if one["noise_variance"]:
+            noise = f"more noise than that of a standard deviation of {one['noise_variance'] ** 0.5:.3g}"
         raise InputError(
-            f"Invalid reports: the cell {one['id']} of {one['size']} rows has {SUM} {one[SUM]:g} (and {len(wrong) - 1} "
-            f"more); expected labels of 0 and 1, or a column {SD} or {SCALE} that states the noise in the sums"
+            f"Invalid reports: {_said(wrong, 0, place)} of {one[COUNT] if sample else one['size']:g} rows has {SUM} "
+            f"{one[SUM]:g}{_more(wrong)}; expected labels of 0 and 1, or {noise}"
         )
+    return cells
 
 
 def _check_totals(cells: pl.DataFrame, rows: int) -> None:

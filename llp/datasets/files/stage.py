@@ -63,6 +63,8 @@ def _chosen(name: str, columns: list[str], own: Roles, roles: Roles, train: File
     if index:
         log.warning("%s is an index that pandas wrote: left out; numeric=[%s] takes it in", index[0], index[0])
     left_out = {*roles.ignore, *(set(roles.not_features) - set(own.not_features))}
+    if own.bag_column is None and train is None:  # beside a report, some rows may have their label
+        left_out -= {roles.label}
     features = [] if train is None else [one for one in train.wanted if one not in roles.not_features]
     if train is not None and (missing := [one for one in features if one not in columns]):
         raise InputError(f"{name} has no column {missing[0]!r}, which {train.first} has; it has {', '.join(columns)}")

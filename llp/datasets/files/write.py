@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,8 @@ from llp.data.table_writer import TableWriter
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.recipe import FORMAT_VERSION, Recipe
+from llp.datasets.files.report_files import Reports
+from llp.datasets.files.reports import publish
 from llp.datasets.files.values import bags_of, number
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.reading.stage import Staged
@@ -25,6 +27,7 @@ from llp.machine import cores
 
 LABEL, BAG_NUMBERS = "\0label", "\0bags"  # names of made columns: no file's has a zero byte
 
+Labels = Literal["all", "some", "none"]
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
@@ -34,7 +37,7 @@ class Part:
 
     staged: Staged
     recipe: Recipe
-    labelled: bool  # if not, only their bags have labels, and NaN stands for the rows'
+    labels: Labels  # NaN stands for that of a row without one
     bag_ids: pl.Series | None  # of bags 0, 1, ...; rows of other bags alone are left out
 
     @property
@@ -46,9 +49,10 @@ class Part:
         """Those of some rows that are kept, with `LABEL` and `BAG_NUMBERS`."""
         kinds = self.staged.lazy.collect_schema()
         label, bags, kept = pl.lit(float("nan")), pl.lit([], pl.List(pl.Int32)), pl.col(LABEL).is_not_null()
-        if self.labelled:
+        if self.labels != "none":
             assert self.recipe.label is not None
             label = self.recipe.label.values(kinds[self.recipe.label.column], self.recipe.options.reading)
+            label = label if self.labels == "all" else label.fill_null(float("nan"))
         if self.bag_ids is not None:
             roles, known = self.recipe.options.roles, self.bag_ids
             assert roles.bag_column is not None
@@ -65,7 +69,7 @@ class Part:
         """The number of rows that are kept; refuses lacking labels, unless they may be left out, and equal labels."""
         found = self.rows.select(n=pl.len(), sum=pl.col(LABEL).sum()).collect(engine="streaming")
         n, total = found.row(0)
-        if not self.labelled:
+        if self.labels != "all":
             return int(n)
         assert self.recipe.label is not None
         column, everything = self.recipe.label.column, self.staged.rows
@@ -74,7 +78,7 @@ class Part:
                 f"{everything - n} of the {everything} rows of {option} have no label in {column!r}, or one that is no "
                 "number; correct them, or leave them out with errors=skip"
             )
-        if self.recipe.label.kind == "binary" and total in (0, n):
+        if self.recipe.label.kind == "binary" and total in (0, n) and option != "labelled":
             raise InputError(
                 f"all {n} rows of {option} have the label {min(total, 1):g} in {column!r}: both are needed"
             )
@@ -101,6 +105,8 @@ class Found:
     bags: pl.DataFrame | None  # id, size and label_sum of the given bags
     raw_columns: Sequence[RawColumn]  # the feature columns of files
     noise: dict[str, float]  # what is known of the noise in the sums
+    report: Reports | None = None  # whose cells are the bags of the rows of files
+    sample: bool = False  # whether it counts further rows than those
 
 
 def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress: Progress) -> None:
@@ -131,14 +137,23 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
         if id_column is not None:
             ids = pl.concat(part.rows.select(id_column) for part in parts.values())
             ids.sink_parquet(writer.temporary / "ids.parquet")
-        if bags is not None:
+        if found.report is not None:
+            codes, binary = writer.categorical[: counted["files"]], found.label_kind == "binary"
+            bags, bag, row = publish(
+                recipe, codes, found.report.tables, binary=binary, sample=found.sample, place=found.report.place
+            )
+            write_given_bags(writer.temporary, bag, bags, row=row)
+        elif bags is not None:
             row, bag = (np.concatenate(one) for one in zip(*pairs, strict=True)) if overlap else (None, bag_of_row)
             write_given_bags(writer.temporary, bag, bags, row=row)
-        aggregates_only = not parts["files"].labelled
+        aggregates_only = parts["files"].labels != "all"
+        sources = {option: part.staged.source for option, part in parts.items()}
         writer.finish(
             made_by=made_by,
-            source={option: part.staged.source for option, part in parts.items()},
-            facts=_facts(found, rows) | found.noise | ({} if aggregates_only else {"label_mean": label_sum / rows}),
+            source=sources | ({} if found.report is None else {"reports": found.report.source}),
+            facts=_facts(found, bags, rows)
+            | found.noise
+            | ({} if aggregates_only else {"label_mean": label_sum / rows}),
             test_rows=counted.get("test_files", 0),
             given_bags=0 if bags is None else bags.height,
             aggregates_only=aggregates_only,
@@ -160,8 +175,8 @@ def _encoded(coder: RowCoder, what: tuple[Part, list[Path]]) -> _Encoded:
     return _Encoded(codes, numbers, frame[LABEL].to_numpy(), weight, row, bag)
 
 
-def _facts(found: Found, rows: int) -> dict[str, Any]:
-    staged, bags = [part.staged for part in found.parts.values()], found.bags
+def _facts(found: Found, bags: pl.DataFrame | None, rows: int) -> dict[str, Any]:
+    staged = [part.staged for part in found.parts.values()]
     facts = {
         "coding_version": FORMAT_VERSION,  # the same rows coded in another way are another table
         "missing_share": {one.name: one.missing / staged[0].rows for one in found.raw_columns},

@@ -1,0 +1,390 @@
+"""Reports in files: each form gives the same cells, and what a report says that cannot be is refused in one line."""
+
+import hashlib
+
+import numpy as np
+import polars as pl
+import pytest
+
+from llp.data.keys import GivenKey
+from llp.errors import InputError
+from tests.helpers.own_files import prepare_files
+
+pytestmark = pytest.mark.run  # prepares data
+
+N = 600
+QUERIES = ((), ("hash_0",), ("hash_7",), ("hash_0", "hash_7"))
+NAMES = {query: "_".join(query) or "total" for query in QUERIES}
+
+
+def made(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    hashed = {f"hash_{i}": rng.choice([1447, -23, 88211, 5], n) for i in (0, 7)}
+    return pl.DataFrame(hashed | {"price": rng.normal(size=n).round(2), "click": rng.integers(0, 2, n)})
+
+
+ROWS = made()
+
+
+def cells(query, rows=ROWS):
+    sums = {"label_sum": pl.col("click").sum().cast(pl.Float64), "count": pl.len()}
+    return rows.group_by(query, maintain_order=True).agg(**sums) if query else rows.select(**sums)
+
+
+def single_files(folder, queries=QUERIES):
+    for query in queries:
+        cells(query).write_csv(folder / f"{NAMES[query]}.csv")
+    return [f"{NAMES[query]}.csv" for query in queries], []
+
+
+def long_file(folder, queries=QUERIES):
+    tables = [cells(query).select(pl.lit(NAMES[query]).alias("query"), pl.all()) for query in queries]
+    pl.concat(tables, how="diagonal").write_csv(folder / "long.csv")
+    return ["long.csv"], []
+
+
+def adkdd_files(folder):
+    numbers = [pl.col("count").cast(pl.Float64), pl.col("label_sum").alias("nb_clicks"), pl.lit(-8.8).alias("nb_sales")]
+    value, number = "feature_{}_value", "feature_{}_id"
+    singles = [
+        cells((f"hash_{i}",)).select(
+            pl.col(f"hash_{i}").alias(value.format(1)), pl.lit(i).alias(number.format(1)), *numbers
+        )
+        for i in (0, 7)
+    ]
+    pl.concat(singles).write_csv(folder / "singles.csv")
+    pair = cells(("hash_0", "hash_7"))
+    parts = [
+        part.select(
+            pl.col(f"hash_{a}").alias(value.format(1)), pl.col(f"hash_{b}").alias(value.format(2)),
+            pl.lit(a).alias(number.format(1)), pl.lit(b).alias(number.format(2)), *numbers,
+        )
+        for (a, b), part in (((0, 7), pair[::2]), ((7, 0), pair[1::2]))
+    ]  # fmt: skip
+    pl.concat(parts).write_csv(folder / "pairs.csv")
+    return ["singles.csv", "pairs.csv"], []
+
+
+SHARES = {(): 0.1, ("hash_0",): 0.25, ("hash_7",): 0.25, ("hash_0", "hash_7"): 0.4}
+
+
+def hash_of(query):
+    said = "+".join(f'"&{name}="+v{i}' for i, name in enumerate(query, 1)).replace("&", "", 1)
+    return f"sha256-16({said})" if query else 'sha256-16("total")'
+
+
+def summary_file(folder, queries=QUERIES, further=()):
+    buckets, metrics = [*(one for one, _ in further)], [*(one for _, one in further)]
+    for query in queries:
+        for row in cells(query).iter_rows(named=True):
+            said = "&".join(f"{name}={row[name]}" for name in query) or "total"
+            buckets.append(hashlib.sha256(said.encode()).digest()[:16].lstrip(b"\0"))
+            metrics.append(round(row["label_sum"] * SHARES[query] * 2**16))
+    pl.DataFrame({"bucket": buckets, "metric": metrics}).write_avro(folder / "summary.avro")
+    pl.DataFrame(
+        {
+            "query": [NAMES[query] for query in queries],
+            "columns": ["|".join(query) for query in queries],
+            "hash": [hash_of(query) for query in queries],
+            "l1_share": [SHARES[query] for query in queries],
+        }
+    ).write_csv(folder / "queries.csv")
+    return ["summary.avro"], [f"queries='{folder / 'queries.csv'}'"]
+
+
+FORMS = {"a file per query": single_files, "long": long_file, "adkdd": adkdd_files, "summary": summary_file}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Prepares the rows with a report that a function writes into the folder, or with files that are given."""
+
+    def prepared(report, *options, rows=ROWS, name="mine", **given):
+        rows.drop("click").write_csv(tmp_path / "rows.csv")
+        if not options or not any(one.startswith("test_files=") for one in options):
+            made(200, 1).write_csv(tmp_path / "test.csv")
+            given = {"test_files": f"'{tmp_path / 'test.csv'}'", "label": "click"} | given
+        files, more = report(tmp_path) if callable(report) else report
+        listed = "[" + ",".join(f"'{tmp_path / one}'" for one in files) + "]"
+        return prepare_files(
+            tmp_path / "data", tmp_path / "rows.csv", f"reports={listed}", *more, *options, name=name, **given
+        )
+
+    return prepared
+
+
+def by_cell(table):
+    bags = pl.read_parquet(table.folder / "bags.parquet").sort("id")
+    return dict(zip(bags["id"], bags["label_sum"], strict=True))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_gives_the_cells_of_its_report(write, form):
+    table = write(FORMS[form])
+    expected = {}
+    for query in QUERIES[form == "adkdd" :]:
+        for row in cells(query).iter_rows(named=True):
+            expected[" ".join(f"{name}={row[name]}" for name in query) or "total"] = row["label_sum"]
+    assert by_cell(table) == pytest.approx(expected, abs=1e-4)
+    bags = GivenKey(n_folds=5).fold_bags(table, 0).train
+    assert [len(query) for query in bags.cells.queries] == sorted(len(query) for query in bags.cells.queries)
+    click = ROWS["click"].to_numpy()
+    sums = np.add.reduceat(click[bags.rows].astype(float), bags.offsets[:-1])
+    np.testing.assert_allclose(bags.label_sum, sums, atol=1e-4)
+    assert table.schema.source["reports"][-1]["sha256"]
+    assert table.label_kind == "binary"
+
+
+def test_noise_is_what_a_file_an_option_or_a_share_says(write, tmp_path):
+    variance = lambda table: pl.read_parquet(table.folder / "bags.parquet")["noise_variance"]  # noqa: E731
+    assert variance(write(single_files, "noise_sd=17")).unique().to_list() == [289.0]
+
+    def own(folder):
+        for query in QUERIES[:2]:
+            cells(query).with_columns(**{"noise_scale" if query else "noise_sd": pl.lit(3.0)}).write_csv(
+                folder / f"{NAMES[query]}.csv"
+            )
+        return single_files(folder, ())[0] + [f"{NAMES[query]}.csv" for query in QUERIES[:2]], []
+
+    assert set(variance(write(own, name="own"))) == {9.0, 18.0}
+    found = variance(write(summary_file, "epsilon=2", name="summary"))
+    assert set(found.round(6)) == {round(2 / (2 * share) ** 2, 6) for share in SHARES.values()}
+
+
+A, PAIR = cells(("hash_0",)), cells(("hash_0", "hash_7"))
+LONG = pl.concat([cells(q).select(pl.lit(NAMES[q]).alias("query"), pl.all()) for q in QUERIES], how="diagonal")
+COUNTED = [pl.col("count").alias("count"), pl.col("label_sum").alias("nb_clicks")]
+SINGLES = A.select(pl.col("hash_0").alias("feature_1_value"), pl.lit(0).alias("feature_1_id"), *COUNTED)
+PAIRS = PAIR.select(
+    pl.col("hash_0").alias("feature_1_value"), pl.col("hash_7").alias("feature_2_value"),
+    pl.lit(0).alias("feature_1_id"), pl.lit(7).alias("feature_2_id"), *COUNTED,
+)  # fmt: skip
+
+
+def first(column, value):
+    """A frame's column with another first value."""
+    return pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(value)).otherwise(column).alias(column)
+
+
+def asked(change=lambda listed: listed, summary=None):
+    """A summary and its file of queries, of which one is changed."""
+
+    def report(folder):
+        files, options = summary_file(folder)
+        change(pl.read_csv(folder / "queries.csv")).write_csv(folder / "queries.csv")
+        if summary is not None:
+            summary(pl.read_avro(folder / "summary.avro")).write_avro(folder / "summary.avro")
+        return files, options
+
+    return report
+
+
+def unasked(folder):
+    return summary_file(folder)[0], []
+
+
+def text_queries(text, table=LONG):
+    def report(folder):
+        table.write_csv(folder / "long.csv")
+        (folder / "queries.csv").write_text(text)
+        return ["long.csv"], [f"queries='{folder / 'queries.csv'}'"]
+
+    return report
+
+
+F = "feature_{}_{}".format
+TURNED = {F(a, of): F(b, of) for a, b in ((1, 2), (2, 1)) for of in ("id", "value")}
+WRONG = {  # the report, options, and what is said
+    "two lines of a cell": (
+        pl.concat([A, A[1:2]]),
+        [],
+        "the cell hash_0=88211 ({f}, record 2) stands twice, again in {f}, record 5",
+    ),
+    "two lines of one value": (
+        A.cast({"hash_0": pl.String}).vstack(A[:1].with_columns(pl.lit("5.0").alias("hash_0"))),
+        [],
+        "stands twice",
+    ),
+    "two totals": (
+        cells(()).vstack(cells(())),
+        [],
+        "the cell total ({f}, record 1) stands twice, again in {f}, record 2",
+    ),
+    "two lines of a cell no row is in": (
+        pl.concat([A, A[:2].with_columns(hash_0=pl.lit(99, pl.Int64))]),
+        [],
+        "({f}, record 5) stands twice",
+    ),
+    "a sum beyond its count": (
+        A.with_columns(first("label_sum", 500.0)),
+        [],
+        "({f}, record 1) of 168 rows has label_sum 500; expected labels of 0 and 1, or a column noise_sd",
+    ),
+    "a sum below 0": (A.with_columns(first("label_sum", -3.0)), ["label_kind=binary"], "has label_sum -3"),
+    "a sum beyond its noise": (
+        A.with_columns(first("label_sum", 500.0), noise_sd=2.0),
+        [],
+        "or more noise than that of a standard deviation of 2",
+    ),
+    "a count that is not the rows'": (
+        A.with_columns(first("count", 100)),
+        [],
+        "({f}, record 1) has count 100 and 168 rows",
+    ),
+    "a count beyond its noise": (A.with_columns(first("count", 500), noise_sd=2.0), [], "has count 500 and 168 rows"),
+    "a count below 0": (
+        A.with_columns(first("count", -1)),
+        [],
+        "count of the cell hash_0=5 ({f}, record 1) is -1.0, expected a number >= 0",
+    ),
+    "noise below 0": (A.with_columns(noise_sd=-1.0), [], "noise_sd of the cell hash_0=5 ({f}, record 1) is -1.0"),
+    "two laws of noise": (A.with_columns(noise_sd=1.0, noise_scale=1.0), [], "it has noise_sd and noise_scale"),
+    "noise of some cells": (
+        A.with_columns(noise_sd=pl.Series([1.0, None, 1.0, 1.0])),
+        [],
+        "{f}, record 2: noise_sd is None, expected a number",
+    ),
+    "a sum that is no number": (
+        A.cast({"label_sum": pl.String}).with_columns(first("label_sum", "many")),
+        [],
+        "{f}, record 1: label_sum is 'many', expected a number",
+    ),
+    "a sum that is missing": (A.with_columns(first("label_sum", None)), [], "{f}, record 1: label_sum is None"),
+    "an endless sum": (
+        A.with_columns(first("label_sum", float("inf"))),
+        [],
+        "label_sum of the cell hash_0=5 ({f}, record 1) is inf",
+    ),
+    "a column that is not there": (
+        A.rename({"hash_0": "hash_1"}),
+        [],
+        "{f}, record 1: the query is of 'hash_1', which is no feature of the rows; they have hash_0, hash_7, price",
+    ),
+    "a column that is the label's": (A.rename({"hash_0": "click"}), [], "the query is of 'click'"),
+    "no sums": (A.drop("label_sum"), [], "{f} has no column 'label_sum'; it has hash_0, count; expected key columns"),
+    "no value of the rows": (A.with_columns(pl.col("hash_0") + 3), [], "no cell holds a row"),
+    "a number as a query": (A, ["numeric=[hash_0]"], "Invalid numeric=hash_0: reports= has a query of it"),
+    "an unused option": (A, ["noise_sd=-1"], "noise_sd"),
+    "noise that is stated twice": (
+        A.with_columns(noise_sd=1.0),
+        ["noise_sd=2"],
+        "Invalid noise_sd=2: no file of reports= lacks",
+    ),
+    "an epsilon of no summary": (A, ["epsilon=1"], "Invalid epsilon=1: no file of reports= lacks"),
+    "bags beside": (A, ["bag_column=price"], "Invalid bag_column=price: the cells of reports= are the bags"),
+    "another kind of rows": (A, ["rows=some"], "rows"),
+    "no counts of a sample": (
+        A.drop("count"),
+        ["rows=unknown"],
+        "Invalid rows=unknown: the cell hash_0=5 ({f}, record 1) has no count",
+    ),
+    "sums beyond the counts of a sample": (
+        A.with_columns(first("label_sum", 500.0)),
+        ["rows=unknown"],
+        "of 168 rows has label_sum 500",
+    ),
+    "an unknown query": (
+        LONG.with_columns(pl.col("query").replace("hash_7", "hash_9")),
+        [],
+        "{f}, record 6: the query 'hash_9' is named of no columns of hash_0, hash_7; expected columns side by side",
+    ),
+    "a query in two ways": (
+        LONG.with_columns(query=pl.lit("a_b_c")).rename({"hash_0": "a", "hash_7": "b_c"}).with_columns(a_b=1, c=1),
+        [],
+        "is named in several ways",
+    ),
+    "a value of another column": (
+        LONG.with_columns(pl.when(pl.int_range(pl.len()) == 2).then(5).otherwise("hash_7").alias("hash_7")),
+        [],
+        "{f}, record 3: hash_7 is '5', but the query 'hash_0' is of hash_0; expected it empty",
+    ),
+    "queries without columns": (
+        text_queries("query\nhash_0\n"),
+        [],
+        "queries.csv has no column 'columns'; it has query",
+    ),
+    "a query that is not listed": (
+        text_queries("query,columns\nhash_0,hash_0\n"),
+        [],
+        "the query 'total' is not in queries=; expected 'hash_0'",
+    ),
+    "a query that is listed twice": (
+        text_queries("query,columns\ntotal,\ntotal,\n"),
+        [],
+        "queries.csv, record 1: the query 'total' stands twice",
+    ),
+    "a listed column that is not there": (
+        text_queries("query,columns\ntotal,hash_3\n"),
+        [],
+        "the query 'total' is of 'hash_3', which is no column of",
+    ),
+    "no label of the challenge": (SINGLES, ["label=null", "test_files=null"], "expected label=click"),
+    "another label": (
+        SINGLES.rename({"nb_clicks": "nb_sales"}),
+        [],
+        "has the sums nb_sales, and label=click; expected label=sale",
+    ),
+    "no value of the challenge": (SINGLES.drop("feature_1_value"), [], "{f} has no column 'feature_1_value'"),
+    "a feature that is none": (
+        SINGLES.with_columns(first("feature_1_id", 0.5)),
+        [],
+        "{f}, record 1: feature_1_id is 0.5",
+    ),
+    "a feature that the rows lack": (SINGLES.with_columns(feature_1_id=pl.lit(3)), [], "the query is of 'hash_3'"),
+    "a pair with itself": (
+        PAIRS.with_columns(feature_2_id=pl.lit(0)),
+        [],
+        "{f}, record 1: feature_1_id and feature_2_id are the same",
+    ),
+    "a pair in both orders": (
+        pl.concat([PAIRS, PAIRS[:1].rename(TURNED)], how="diagonal"),
+        [],
+        "({f}, record 1) stands twice, again in {f}, record 17",
+    ),
+    "a summary without queries": (unasked, [], "summary.avro holds hashes; expected queries=FILE"),
+    "queries without a hash": (asked(lambda listed: listed.drop("hash")), [], "queries.csv has no column 'hash'"),
+    "another hash": (
+        asked(lambda listed: listed.with_columns(hash=pl.lit("md5(v1)"))),
+        [],
+        "queries.csv, record 1: hash is 'md5(v1)', expected the like of",
+    ),
+    "a hash of fewer values": (
+        asked(lambda listed: listed.with_columns(first("hash", 'sha256-16("a"+v1)'))),
+        [],
+        "queries.csv, record 1: hash is",
+    ),
+    "shares above 1": (
+        asked(lambda listed: listed.with_columns(l1_share=0.5)),
+        [],
+        "l1_share is [0.5, 0.5, 0.5, 0.5]; expected shares",
+    ),
+    "a bucket twice": (
+        asked(summary=lambda one: pl.concat([one, one[1:2]])),
+        [],
+        "summary.avro, record 2) stands twice, again in",
+    ),
+    "a bucket too long": (
+        asked(summary=lambda one: one.with_columns(bucket=pl.lit(b"x" * 17))),
+        [],
+        "summary.avro, record 1: bucket has more than 16 bytes",
+    ),
+    "a summary of texts": (
+        asked(summary=lambda one: one.with_columns(bucket=pl.lit("x"))),
+        [],
+        "expected bucket (bytes) and metric (long)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_reports_are_refused_in_one_line_and_leave_nothing(write, tmp_path, case):
+    report, options, said = WRONG[case]
+    file = tmp_path / "report.csv"
+    if isinstance(report, pl.DataFrame):
+        report.write_csv(file)
+        report = (["report.csv"], [])
+    with pytest.raises(InputError) as error:
+        write(report, *options)
+    assert said.format(f=file) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert [path for path in (tmp_path / "data").glob("*") if path.is_dir()] == []
