@@ -64,7 +64,7 @@ class ReportCells(NamedTuple):
 
     query: list[tuple[str, ...]]
     noise_variance: NDArray[np.float64]
-    count: NDArray[np.float64] | None
+    counts: NDArray[np.float64] | None
 
 
 def read_report(folder: Path) -> ReportCells | None:
@@ -72,8 +72,8 @@ def read_report(folder: Path) -> ReportCells | None:
     frame = pl.read_parquet(folder / BAGS, glob=False)
     if "query" not in frame.columns:
         return None
-    count = frame["count"].to_numpy() if "count" in frame.columns else None
-    return ReportCells([tuple(query) for query in frame["query"]], frame["noise_variance"].to_numpy(), count)
+    counts = frame["count"].to_numpy() if "count" in frame.columns else None
+    return ReportCells([tuple(query) for query in frame["query"]], frame["noise_variance"].to_numpy(), counts)
 
 
 def most_bags_of_a_row(folder: Path) -> int:

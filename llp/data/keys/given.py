@@ -119,4 +119,4 @@ def _as_cells(table: InstanceTable, bags: Bags, report: given_bags.ReportCells) 
     queries = [tuple(sorted(names.index(column) for column in query)) for query in place]
     first = table.categorical[bags.rows[bags.offsets[:-1]]]
     cells = Cells.holding(first, table.vocab_sizes, queries, np.array([place[name] for name in report.query]))
-    return replace(bags, noise_variance=report.noise_variance, cells=cells, counts=report.count)
+    return replace(bags, noise_variance=report.noise_variance, cells=cells, counts=report.counts)

@@ -107,7 +107,7 @@ def label_kind_of(report: Reports, roles: Roles) -> LabelKind:
     """What the option says, else what the sums and counts look like; of noisy ones binary."""
     tables = report.tables.values()
     numbers = [
-        table.select(SUM, (COUNT if COUNT in table.columns else pl.lit(None, pl.Float64)).alias("size"))
+        table.select(SUM, (pl.col(COUNT) if COUNT in table.columns else pl.lit(None, pl.Float64)).alias("size"))
         for table in tables
         if not {SD, SCALE} & {*table.columns}
     ]

@@ -137,14 +137,16 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
         if id_column is not None:
             ids = pl.concat(part.rows.select(id_column) for part in parts.values())
             ids.sink_parquet(writer.temporary / "ids.parquet")
+        row: NDArray[np.int64] | None = None
+        bag = bag_of_row
         if found.report is not None:
             codes, binary = writer.categorical[: counted["files"]], found.label_kind == "binary"
             bags, bag, row = publish(
                 recipe, codes, found.report.tables, binary=binary, sample=found.sample, place=found.report.place
             )
-            write_given_bags(writer.temporary, bag, bags, row=row)
-        elif bags is not None:
-            row, bag = (np.concatenate(one) for one in zip(*pairs, strict=True)) if overlap else (None, bag_of_row)
+        elif overlap:
+            row, bag = (np.concatenate(one) for one in zip(*pairs, strict=True))
+        if bags is not None:
             write_given_bags(writer.temporary, bag, bags, row=row)
         aggregates_only = parts["files"].labels != "all"
         sources = {option: part.staged.source for option, part in parts.items()}
