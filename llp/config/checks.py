@@ -52,7 +52,7 @@ def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
             raise invalid("bag_sizes", checked.bag_sizes, "a list of sizes, each once", sorted(set(checked.bag_sizes)))
     if isinstance(checked, TrainConfig):
         _check_protocol(checked.protocol, checked.dataset.label_kind)
-        _check_noise(checked.noise)
+        _check_noise(checked.noise, checked.dataset.label_kind)
         _check_labels(checked)
     return checked
 
@@ -90,19 +90,25 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
         raise invalid("protocol.select_by", protocol.select_by, expected, "auto")
 
 
-def _check_noise(noise: Noise | None) -> None:
+def _check_noise(noise: Noise | None, label_kind: LabelKind) -> None:
     """Refuse what a mechanism does not promise."""
     if noise is None:
         return
-    if noise.mechanism == "laplace" and noise.delta != 0:
-        raise invalid("noise.delta", noise.delta, "0 under noise=laplace", f"noise=gaussian noise.delta={noise.delta}")
-    if noise.mechanism != "laplace" and noise.delta == 0:
+    if noise.flips and label_kind == "real":
+        raise invalid("noise", "randomised_response", "laplace or gaussian for real labels", "laplace")
+    for name, only in (("neighbours", "label"), ("sensitivity", 1.0)):
+        if noise.flips and getattr(noise, name) != only:
+            raise invalid(f"noise.{name}", getattr(noise, name), f"{only} under noise=randomised_response", only)
+    if (pure := noise.flips or noise.mechanism == "laplace") and noise.delta != 0:
+        chosen = f"noise=gaussian noise.delta={noise.delta}"
+        raise invalid("noise.delta", noise.delta, f"0 under noise={noise.mechanism}", chosen)
+    if not pure and noise.delta == 0:
         raise invalid("noise.delta", noise.delta, "a number > 0 and < 1 under noise=gaussian", "1e-6")
     if noise.mechanism == "gaussian" and noise.epsilon > 1:
         expected = "a number > 0 and <= 1 under noise.mechanism=gaussian, whose proof ends there"
         raise invalid("noise.epsilon", noise.epsilon, expected, f"noise=gaussian noise.epsilon={noise.epsilon}")
-    if noise.mechanism == "analytic_gaussian" and noise.epsilon < LEAST_EPSILON:
-        expected = f"a number >= {LEAST_EPSILON:g} under noise=gaussian"
+    if noise.mechanism in ("analytic_gaussian", "randomised_response") and noise.epsilon < LEAST_EPSILON:
+        expected = f"a number >= {LEAST_EPSILON:g} under noise={noise.mechanism.removeprefix('analytic_')}"
         raise invalid("noise.epsilon", noise.epsilon, expected, LEAST_EPSILON)
     if noise.epsilon < (least := noise.sensitivity / LARGEST_SCALE):
         expected = f"a number >= {least:g}, as the noise on a sum has to fit into 32 bits"

@@ -6,7 +6,8 @@ differential privacy", ICML 2018, Theorem 8; runs of before have Dwork and Roth'
 Neighbours differ in the label of one instance, or in an instance. Where it is in m bags, its label moves m sums: by m
 times what it moves one in the L1 norm, √m times in the L2 norm; an instance that another one replaces moves 2 m. The
 noise is scaled to that, so all sums together are (ε, δ)-private. Whatever is computed from them, a training, a choice
-of epoch, is too.
+of epoch, is too. Randomised response (Stanley Warner, 1965) spends the same ε on the labels themselves: each is flipped
+at a rate of π = 1/(1 + e^ε), and (ỹ − π)/(1 − 2π) has the label as its mean.
 This is for the study of what noise costs: the draws are floating-point numbers of a seeded generator, as no report that
 has to protect anybody may use them.
 """
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from llp.data.bags import Bags
+from llp.data.bags import Bags, make_bags
 from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
 from llp.errors import invalid
@@ -28,8 +29,8 @@ from llp.seeding import keyed_seed
 LARGEST_SCALE = 1e36
 """Of noise on label sums: what is drawn with it is a finite float32."""
 LEAST_EPSILON = 1e-6
-"""Of the analytic mechanism: below it, its condition drowns in rounding."""
-Mechanism = Literal["laplace", "gaussian", "analytic_gaussian"]
+"""Of other mechanisms than Laplace's: below it, the condition of the analytic one drowns in rounding."""
+Mechanism = Literal["laplace", "gaussian", "analytic_gaussian", "randomised_response"]
 Neighbours = Literal["label", "row", "replace"]
 _PUBLIC = "for the label sums alone, as features, bags and their sizes are taken as public"
 NEIGHBOURS = {
@@ -49,7 +50,7 @@ class Noise:
 
     Attributes
     ----------
-    mechanism : {'laplace', 'gaussian', 'analytic_gaussian'}
+    mechanism : {'laplace', 'gaussian', 'analytic_gaussian', 'randomised_response'}
         The law of the noise; `gaussian` with the scale of Theorem A.1.
     epsilon, delta : float
         Neighbouring data change the probability of all sums together by a factor e^ε at most, but for δ.
@@ -72,14 +73,28 @@ class Noise:
     bags_of_a_row: int = 1
 
     @property
+    def flips(self) -> bool:
+        """Whether labels are flipped, and sums hold their noise."""
+        return self.mechanism == "randomised_response"
+
+    @property
+    def flip_rate(self) -> float:
+        """π, at which randomised response flips a label."""
+        return 1 / (1 + math.exp(min(self.epsilon, 700)))
+
+    @property
     def sensitivity_of_all(self) -> float:
         """What neighbours change all sums together by: the L1 norm for Laplace, the L2 norm for Gaussian noise."""
+        if self.flips:  # of each label by itself, whatever is summed of them
+            return self.sensitivity
         m = self.bags_of_a_row * (2 if self.neighbours == "replace" else 1)
         return self.sensitivity * (m if self.mechanism == "laplace" else math.sqrt(m))
 
     @property
     def scale(self) -> float:
-        """Laplace: the mean absolute value of the noise; Gaussian: its standard deviation."""
+        """Laplace: the mean absolute value of the noise; Gaussian and, of each label, flips: its standard deviation."""
+        if self.flips:
+            return math.sqrt(self.flip_rate * (1 - self.flip_rate)) / (1 - 2 * self.flip_rate)
         if self.mechanism == "analytic_gaussian":
             return _analytic_scale(self.sensitivity_of_all, self.epsilon, self.delta)
         scale = self.sensitivity_of_all / self.epsilon
@@ -87,11 +102,13 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """Of the noise on each sum."""
+        """Of the noise on each sum; of flips, on each label."""
         return float(self.scale**2 * (2 if self.mechanism == "laplace" else 1))
 
     def __str__(self) -> str:
         delta = f" and delta={self.delta:g}" if self.delta else ""
+        if self.flips:
+            return f"labels flipped at a rate of {self.flip_rate:.4g} promise epsilon={self.epsilon:g} of each of them"
         promised = f"promises epsilon={self.epsilon:g}{delta} of all sums together"
         return (
             f"{self.mechanism} noise of scale {self.scale:g} {promised}, a row being in {self.bags_of_a_row} at most: "
@@ -101,8 +118,15 @@ class Noise:
 
     def draw(self, n: int, fold: int) -> NDArray[np.float64]:
         """Noise (n,) of the sums of a fold's train bags."""
-        rng = np.random.default_rng(keyed_seed(self.seed, "noise on label sums", fold))
+        rng = self._generator(fold)
         return rng.laplace(0, self.scale, n) if self.mechanism == "laplace" else rng.normal(0, self.scale, n)
+
+    def flipped(self, label: NDArray[np.float32], fold: int) -> NDArray[np.float32]:
+        """Labels (N,) of 0 and 1 of a fold's train rows, each flipped at a rate of π."""
+        return np.where(self._generator(fold).random(len(label)) < self.flip_rate, 1 - label, label)
+
+    def _generator(self, fold: int) -> np.random.Generator:
+        return np.random.default_rng(keyed_seed(self.seed, "noise on label sums", fold))
 
 
 def _analytic_scale(sensitivity: float, epsilon: float, delta: float) -> float:
@@ -181,6 +205,16 @@ def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
     """The same bags with noisy label sums, used as they come: below 0 or above the bag's size too."""
     variance = np.full(len(bags), noise.variance)
     return replace(bags, label_sum=bags.label_sum + noise.draw(len(bags), fold), noise_variance=variance)
+
+
+def with_flips(table: InstanceTable, bags: Bags, noise: Noise, fold: int) -> tuple[InstanceTable, Bags]:
+    """The table with its train rows' labels flipped, and the bags with what that makes of their sums: unbiased ones."""
+    label = np.array(table.label)
+    label[bags.rows] = noise.flipped(label, fold)[bags.rows]
+    flipped = make_bags(bags.rows, bags.offsets, label).label_sum
+    sums = (flipped - bags.sizes * noise.flip_rate) / (1 - 2 * noise.flip_rate)
+    table = table.relabelled(label, f"{noise} fold={fold}")
+    return table, replace(bags, label_sum=sums, noise_variance=noise.variance * bags.sizes.astype(np.float64))
 
 
 def check_sensitivity(table: InstanceTable, noise: Noise) -> None:

@@ -37,9 +37,13 @@ _held: "WeakValueDictionary[tuple[str, str], ResidentTable]" = WeakValueDictiona
 _loading = threading.Lock()
 
 
+def _place(table: InstanceTable, device: torch.device) -> tuple[str, str]:
+    return f"{table.folder} {table.fingerprint} {table.labels}", str(device)
+
+
 def table_on(table: InstanceTable, device: torch.device) -> ResidentTable:
     """The table on a device; runs of one process share it while any of them is under way."""
-    place = (f"{table.folder} {table.fingerprint}", str(device))
+    place = _place(table, device)
     with _loading:
         resident = _held.get(place)
         if resident is None:
@@ -53,7 +57,7 @@ def table_on(table: InstanceTable, device: torch.device) -> ResidentTable:
 
 def fits_on(table: InstanceTable, device: torch.device) -> bool:
     """Whether the table is on a CUDA device, or there is room for it beside a model."""
-    if (f"{table.folder} {table.fingerprint}", str(device)) in _held:
+    if _place(table, device) in _held:
         return True
     free, _ = torch.cuda.mem_get_info(device)
     return table.categorical.nbytes + table.numeric.nbytes + table.label.nbytes + ROOM <= free

@@ -37,6 +37,7 @@ class InstanceTable:
     def __init__(self, folder: Path, schema: Schema) -> None:
         self.folder = folder
         self.schema = schema
+        self.labels = "own"  # which, where others are put in their place
 
     @classmethod
     def open(cls, folder: Path, made_by: Mapping[str, Any] | None = None) -> Self:
@@ -105,6 +106,12 @@ class InstanceTable:
     def label(self) -> NDArray[np.float32]:
         """(N,) float32 memory map."""
         return self._map("label.npy")
+
+    def relabelled(self, label: NDArray[np.float32], labels: str) -> "InstanceTable":
+        """The same table with other labels (N,), which `labels` names."""
+        table = InstanceTable(self.folder, self.schema)
+        table.label, table.labels = label, labels
+        return table
 
     @cached_property
     def weight(self) -> NDArray[np.float32] | None:

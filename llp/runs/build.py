@@ -12,7 +12,7 @@ from llp.config.own_code import check_constructed
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_targets, instantiate
 from llp.data.keys import FoldBags
-from llp.data.noise import check_sensitivity, noise_of, with_noise
+from llp.data.noise import check_sensitivity, noise_of, with_flips, with_noise
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
@@ -110,7 +110,11 @@ class Parts:
         fold_bags = key.fold_bags(table, config.fold)
         noise = noise_of(config.noise, table, key, fold_bags.train)
         if config.noise is not None and noise is not None:
-            fold_bags = replace(fold_bags, train=with_noise(fold_bags.train, noise, config.fold))
+            if noise.flips:
+                table, train = with_flips(table, fold_bags.train, noise, config.fold)
+            else:
+                train = with_noise(fold_bags.train, noise, config.fold)
+            fold_bags = replace(fold_bags, train=train)
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
         most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
         bag_order = self._bag_order(fold_bags, instance_labels=instance_labels)
@@ -203,7 +207,14 @@ class Parts:
         of_bags = f"{config.dataset.name} has labels of bags alone" if table.schema.aggregates_only else ""
         if config.noise is not None and (noise := noise_of(config.noise, table, config.grouping_key)):
             check_sensitivity(table, noise)
-            of_bags = of_bags or f"noise={noise.mechanism} is on the sums of bags"
+            if noise.flips and (noise.bags_of_a_row > 1 or config.grouping_key.kind == "given"):
+                raise InputError(
+                    "Invalid noise=randomised_response: it flips labels of rows, which these bags share or lack; "
+                    "expected others, such as grouping_key=random_1, each label by itself, of which method=cell_glm "
+                    "takes sums over the cells of method.queries"
+                )
+            if not noise.flips:
+                of_bags = of_bags or f"noise={noise.mechanism} is on the sums of bags"
         if of_bags and method.sees_instance_labels:
             raise InputError(
                 f"Invalid method={config.method.name}: it trains on labelled instances, and {of_bags}; expected a "

@@ -120,7 +120,15 @@ VALUES = [
         "Invalid noise.neighbours='person': expected label, row or replace, such",
     ),
     ("noise=laplace noise.epsilon=1e-300", "Invalid noise.epsilon=1e-300: expected a number >= 1e-36, as the noise "),
-    ("noise=x", "Invalid noise='x': expected gaussian or laplace, such as noise="),
+    ("noise=x", "Invalid noise='x': expected gaussian, laplace or randomised_response, such as noise="),
+    (
+        "noise=randomised_response noise.delta=0.1",
+        "Invalid noise.delta=0.1: expected 0 under noise=randomised_response",
+    ),
+    (
+        "noise=randomised_response noise.neighbours=row",
+        "Invalid noise.neighbours='row': expected label under noise=ran",
+    ),
     ("grouping_key=prior_64", "Invalid grouping_key=prior_64: expected the prior prediction by which its bags are "),
     ("grouping_key=prior_64 grouping_key.column=N1 grouping_key.scores=x.csv", "Invalid grouping_key=prior_64: expect"),
     (

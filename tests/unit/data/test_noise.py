@@ -11,10 +11,12 @@ from scipy import integrate, stats
 
 from llp.data.bags import Bags
 from llp.data.keys.report import ReportKey
-from llp.data.noise import Noise, check_sensitivity, noise_of, with_noise
+from llp.data.noise import Noise, check_sensitivity, noise_of, with_flips, with_noise
+from llp.data.on_device import table_on
 from llp.errors import InputError
+from llp.runs.build import Parts
 from llp.runs.record import RunRecord
-from tests.helpers.composed import check_input, open_table, run_of, run_one
+from tests.helpers.composed import check_config, check_input, open_table, run_of, run_one
 from tests.helpers.every_method import batch_of, prepare
 from tests.helpers.tables import make_table
 
@@ -219,4 +221,65 @@ def test_record_tells_epsilon_and_a_run_without_noise_is_what_it_was(tiny):
 def test_method_that_sees_labels_is_refused_under_noise(tiny):
     config = tiny("noise=laplace", "method=instance_bce")
     with pytest.raises(InputError, match="trains on labelled instances, and noise=laplace is on the sums"):
+        check_input(config, open_table(config))
+
+
+FLIPS = Noise("randomised_response", epsilon=0.5, delta=0.0, sensitivity=1.0, seed=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_flips_hide_each_label_up_to_epsilon_and_are_undone_in_the_mean(tmp_path, epsilon):
+    noise = replace(FLIPS, epsilon=epsilon)
+    rate = noise.flip_rate
+    assert (1 - rate) / rate == pytest.approx(math.exp(epsilon))  # how much likelier a label is its own than the other
+    table = make_table(tmp_path / "t", n=4000)
+    bags = Bags(np.arange(3000), np.arange(0, 3001, 3), table.label[:3000].reshape(-1, 3).sum(1).astype(float))
+    drawn = [with_flips(table, bags, noise, fold) for fold in range(20)]
+    for flipped, noisy in drawn:
+        np.testing.assert_array_equal(flipped.label[3000:], table.label[3000:])  # test rows keep theirs
+        share = (flipped.label[:3000] != table.label[:3000]).mean()
+        assert share == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 3000))
+        np.testing.assert_allclose(noisy.noise_variance, 3 * rate * (1 - rate) / (1 - 2 * rate) ** 2)
+    error = np.array([noisy.label_sum - bags.label_sum for _, noisy in drawn])
+    assert abs(error.mean()) < 4 * error.std() / math.sqrt(error.size)
+    assert error.var() == pytest.approx(3 * noise.variance, rel=0.05)
+    assert drawn[0][0].labels != drawn[1][0].labels
+    np.testing.assert_array_equal(table.label, make_table(tmp_path / "same", n=4000).label)
+
+
+def test_methods_learn_from_flipped_labels_and_never_from_those_below(tiny):
+    """The train rows' labels that a method sees, or sums, are the flipped ones; the test rows' are their own."""
+    config = tiny("noise=randomised_response", "noise.epsilon=2", "method=instance_bce", "grouping_key=random_1")
+    check_input(config, open_table(config))
+    parts = Parts.of(check_config(config))
+    data = parts.data(instance_labels=True)
+    own, seen = parts.table.label, data.table.label
+    train, test = data.train_bags.rows, data.test_rows
+    assert 0.05 < (own[train] != seen[train]).mean() < 0.2
+    assert np.array_equal(own[test], seen[test])
+    seen_in_batches = np.concatenate([batch.label.numpy() for batch in data.train_dataloader()])
+    assert seen_in_batches.sum() == seen[train].sum() != own[train].sum()
+    resident = table_on(data.table, torch.device("cpu"))
+    assert table_on(parts.table, torch.device("cpu")) is not resident
+    np.testing.assert_array_equal(resident.label.numpy(), seen)
+
+
+def test_flips_are_recorded_and_noise_of_a_cells_sum_is_that_of_its_rows(tiny, caplog):
+    caplog.set_level("INFO", "llp")
+    words = ("grouping_key=random_1", "noise=randomised_response", "method=cell_glm", "method.queries=[[C8],[C16]]")
+    record = run_one(tiny(*words, "noise.epsilon=3"))
+    assert record.config["noise"]["mechanism"] == record.noise.mechanism == "randomised_response"
+    assert (record.noise.sensitivity, record.noise.bags_of_a_row) == (1.0, 1)
+    assert "labels flipped at a rate of 0.04743 promise epsilon=3 of each of them" in caplog.text
+    assert "Features and counts are taken as public" in caplog.text
+    exact, nearly = (
+        run_one(tiny(*words[::2], words[3], "method.penalty=10", *more))
+        for more in ((), (words[1], "noise.epsilon=40"))
+    )
+    assert nearly.measures == exact.measures
+
+
+def test_flips_of_rows_that_bags_share_are_refused(tiny):  # those of given bags: tests/unit/runs/test_given_bags.py
+    config = tiny("noise=randomised_response", "grouping_key=report", "dataset.key_columns=[C8,C16]")
+    with pytest.raises(InputError, match=r"^Invalid noise=randomised_response: .* grouping_key=random_1"):
         check_input(config, open_table(config))

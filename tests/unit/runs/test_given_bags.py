@@ -123,6 +123,7 @@ def test_what_needs_labels_of_rows_is_refused(home):
         (["protocol=paper"], r"^Invalid protocol=paper: .* expected protocol=holdout$"),
         (["protocol=paper", "grouping_key.n_folds=1"], r"^Invalid protocol=paper: .* expected protocol=holdout$"),
         (["grouping_key=random_64"], r"^Invalid grouping_key=random_64: .* expected grouping_key=given$"),
+        (["noise=randomised_response"], r"^Invalid noise=randomised_response: it flips labels of rows"),
     ):
         before = sorted(home.folder.rglob("*"))
         with pytest.raises(InputError, match=message):
