@@ -1,4 +1,4 @@
-"""What every command does around its main function: a signal ends it in a line, a reader that has left is no error."""
+"""The frame of every command: a signal ends it with one line, a reader that has left is no error."""
 
 import functools
 import io

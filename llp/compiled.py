@@ -15,5 +15,5 @@ def compiled(function: Function) -> Function:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
     try:
         return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # neither the package's folder nor the home may be written: each process compiles anew
+    except RuntimeError:  # neither the package's folder nor the home may be written: each process compiles again
         return cast(Function, numba.njit(**options)(function))

@@ -50,7 +50,7 @@ def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputEr
 
 
 def shortened(text: str) -> str:
-    """What is shown of something that was given."""
+    """The part of a given value that is shown."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
 
 
@@ -130,5 +130,5 @@ def out_of_memory(error: BaseException) -> InputError | None:
 
 
 def place(code: CodeType, line: int | None = None) -> str:
-    """Where code is: class and function, file and line."""
+    """The place of code: class and function, file and line."""
     return f"{code.co_qualname} ({code.co_filename}, line {line or code.co_firstlineno})"

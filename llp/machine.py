@@ -50,7 +50,7 @@ def _machine(proc: Path) -> int:
 
 
 def _left(root: Path, path: str, limit: str, usage: str, cache: tuple[str, str]) -> list[int]:
-    """What the group of this process and the groups that it lies in leave, each that has a bound."""
+    """Bytes left by the group of this process and by each group that it lies in, where there is a bound."""
     place, left = root / path.strip("/"), []
     for folder in (place, *place.parents):
         try:

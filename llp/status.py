@@ -1,4 +1,4 @@
-"""How far grids are: `python -m llp.status experiment=demo`, or of every grid of an outputs folder without a name."""
+"""Progress of grids: `python -m llp.status experiment=demo`, or of every grid of an outputs folder without a name."""
 
 from llp import signals
 
@@ -28,7 +28,7 @@ LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
 
 
 class GridProgress(NamedTuple):
-    """What became of each point, and the grids of which that is not known, with the reason."""
+    """State of each point, and the grids of which that is not known, with the reason."""
 
     points: list[PointState]
     problems: list[str]
@@ -49,7 +49,7 @@ def main(config: StatusConfig) -> None:
 
 
 def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:
-    """What became of the points of experiments, or of all grids and runs of a folder.
+    """State of the points of experiments, or of all grids and runs of a folder.
 
     InputError where that is not there.
     """

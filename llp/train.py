@@ -43,7 +43,7 @@ def _say_what_is_not_swept() -> None:
 
 
 def criterion(record: RunRecord) -> float:
-    """What a sweeper may choose by: what the run's epoch was chosen by, so under protocol=holdout no test label.
+    """The value a sweeper may choose by: that which chose the run's epoch, so under protocol=holdout no test label.
 
     The held-out loss, to be minimised, under protocol=holdout; under protocol=paper the test metric, to be maximised
     for binary labels (AUC) and minimised for real ones (MSE). NaN where it is undefined: not finite, or nothing is

@@ -141,7 +141,7 @@ def check_columns(option: str, key: GroupingKey, dataset: DatasetConfig) -> None
 
 
 def _written(option: str, key: GroupingKey) -> str:
-    """How a key is asked for: by its name, unless a column's own name holds an underscore."""
+    """The words that ask for a key: its name, unless a column's own name holds an underscore."""
     columns, size = key.options["columns"], key.options.get("bag_size")
     if option == "grouping_key" and any("_" in column for column in columns):
         sized = f" grouping_key.bag_size={size}" if size else ""

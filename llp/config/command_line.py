@@ -1,4 +1,4 @@
-"""What a user may write on the command line and Hydra does not take: bare texts, and flags behind options."""
+"""Words of a command line that Hydra does not take as a user may write them: bare texts, flags behind options."""
 
 import os
 import sys

@@ -59,7 +59,7 @@ class TrainConfig(ConfigGroup):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What of the config is hashed into a run's identity, every value as it was written."""
+        """The part of the config that is hashed into a run's identity, every value as it was written."""
         return self._identity
 
     def identified(self, identity: dict[str, Any]) -> Self:
@@ -70,7 +70,7 @@ class TrainConfig(ConfigGroup):
 
     @property
     def targets(self) -> list[TargetConfig]:
-        """What of it may be a class or a function of the user's own."""
+        """The groups that may name a class or a function of the user's own."""
         return [self.method, self.model, self.optimizer, self.dataset.prepare]
 
     @property

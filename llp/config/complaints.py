@@ -1,4 +1,4 @@
-"""What is wrong with a value, in one line: pydantic's place and input, and all that its type takes, with an example."""
+"""Errors for wrong values, in one line: pydantic's place and input, and all that the type takes, with an example."""
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ def complaint(error: ValidationError, given: Any, schema: JsonSchema, name: str 
 
 
 def place(error: ErrorDetails, given: Any) -> tuple[list[str], Any]:
-    """Where an error is, as far as options have names, and what was given there."""
+    """The option that is wrong, as far as options have names, and the value that was given there."""
     path, value = list[str](), given
     for part in error["loc"]:
         if isinstance(value, Mapping) and part in value:
@@ -51,7 +51,7 @@ def place(error: ErrorDetails, given: Any) -> tuple[list[str], Any]:
 
 
 def _kinds(schema: JsonSchema, whole: JsonSchema) -> list[JsonSchema]:
-    """What a value may be one of."""
+    """The types of which a value may have one."""
     if "$ref" in schema:
         return _kinds(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
     kinds = schema.get("anyOf", schema.get("oneOf"))

@@ -143,7 +143,7 @@ class CheckedLoader(ConfigLoaderImpl):
 
     @staticmethod
     def of_hydra(master: DictConfig) -> list[str]:
-        """What of a command line is Hydra's own."""
+        """Hydra's own part of a command line."""
         overrides: Any = OmegaConf.to_container(master.hydra.overrides.hydra)
         return [str(override) for override in overrides]
 

@@ -1,4 +1,4 @@
-"""What was wrong with a composition that Hydra refused, in one line."""
+"""The reason for which Hydra refused a composition, in one line."""
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.errors import HydraException, MissingConfigException

@@ -60,7 +60,7 @@ def _raised_in(error: BaseException, packages: Collection[str]) -> str | None:
 
 
 def _place_of_target(path: str) -> str:
-    """Where a class or function that a config names is; its path alone where its source is not there."""
+    """Name, file and line of a class or function that a config names; its path alone without its source."""
     module, _, name = path.rpartition(".")
     target = getattr(sys.modules.get(module), name, None)
     try:

@@ -25,7 +25,7 @@ _GROUP = "dataset"
 
 
 def data_dir() -> Path:
-    """Where the prepared tables are, by the command line or the environment."""
+    """The folder of the prepared tables, by the command line or the environment."""
     given = [word.partition("=")[2] for word in sys.argv[1:] if word.startswith("data_dir=")]
     return Path((given or [os.environ.get("LLP_DATA_DIR", "data")])[-1].strip("'\"")).absolute()
 

@@ -65,7 +65,7 @@ class Multirun:
 
     @property
     def started(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What `of` makes it of again: its arguments, and the folders that `--config-dir` names."""
+        """The arguments from which `of` makes it again, and the folders that `--config-dir` names."""
         sources = self.option("hydra.runtime.config_sources")
         own = tuple(source["path"] for source in sources if source["provider"] == "command-line")
         return (*self.overrides, *self._loader.of_hydra(self._master)), own
@@ -164,7 +164,7 @@ def _probe(name: str) -> str:
 
 
 def _n_values(override: Override) -> float:
-    """How many values an option has; those of a glob are names, which are few."""
+    """Number of an option's values; those of a glob are names, which are few."""
     sweep = override.value()
     if isinstance(sweep, ChoiceSweep):
         return len(sweep.list)

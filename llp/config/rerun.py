@@ -17,7 +17,7 @@ from llp.read_back import read_yaml
 
 OPTION = "from"
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")
-"""What is hashed into a run's identity, and so is in its config.yaml: not its folders, its hardware or its logger."""
+"""Groups that are hashed into a run's identity and are in its config.yaml: no folders, hardware or logger."""
 
 CHOSEN = ("noise",)
 """Groups of the identity that are there where they are chosen alone: a run without one has the hash that it had."""

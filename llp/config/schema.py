@@ -1,4 +1,4 @@
-"""What a composed config holds: one model per config group. `llp.config.commands` has each command's root.
+"""Models of a composed config: one per config group. `llp.config.commands` has each command's root.
 
 The models say names, types and ranges; every value comes from YAML. An option that may be left out is None then.
 Options of a `_target_` are checked by its own type hints (`llp.config.options`).
@@ -70,7 +70,7 @@ class TargetConfig(ConfigGroup):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the target is called with: plain values, as they are in YAML."""
+        """The arguments of the target: plain values, as they are in YAML."""
         return dict(self.model_extra or {})
 
     @property
@@ -95,7 +95,7 @@ class DatasetConfig(ConfigGroup):
     embedded: bool
     learning_rate: PositiveFloat
     patience: PositiveInt
-    source: str | None = None  # where the raw files are had: of datasets that are not embedded
+    source: str | None = None  # where to download the raw files: of datasets that are not embedded
     prepare: TargetConfig
 
 
@@ -191,7 +191,7 @@ class CSVLogger(ConfigGroup):
 
 
 class WandBProject(ConfigGroup):
-    """Where Weights & Biases keeps what it is sent."""
+    """The project of Weights & Biases that runs are sent to."""
 
     project: Project
     entity: str | None

@@ -1,4 +1,4 @@
-"""Where a config is read from: YAML files, Hydra's own, and what is made by its name; without Hydra's registers."""
+"""Sources of a config: YAML files, Hydra's own, and groups made from their names; without Hydra's registers."""
 
 import copy
 import threading

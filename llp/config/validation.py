@@ -74,7 +74,7 @@ def _name_columns(given: Plain) -> None:
 
 
 def _interpolation_error(written: Plain, error: OmegaConfBaseException) -> InputError:
-    """What an interpolation that leads nowhere comes from; `written` is the content with interpolations as texts."""
+    """The error for an interpolation that leads nowhere; `written` is the content with interpolations as texts."""
     dataset, key = (written.get(name) for name in ("dataset", "grouping_key"))
     labels = dataset.get("labels") if isinstance(dataset, dict) else None
     if isinstance(dataset, dict) and isinstance(labels, dict) and labels and dataset.get("label") not in list(labels):

@@ -200,7 +200,7 @@ class LLPMethod(L.LightningModule):
         return loss
 
     def get_extra_state(self) -> dict[str, int]:
-        """What goes into a checkpoint beside the weights and buffers."""
+        """State for a checkpoint, beside the weights and buffers."""
         return {"steps_taken": self.steps_taken}
 
     def set_extra_state(self, state: dict[str, int]) -> None:

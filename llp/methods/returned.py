@@ -1,4 +1,4 @@
-"""What a model and a method return, refused with its place where it is not what training takes."""
+"""Checks of values that a model or a method returns: others than training takes are refused, with their place."""
 
 from typing import Any
 

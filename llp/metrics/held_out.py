@@ -1,4 +1,4 @@
-"""What an epoch can be selected by on held-out bags, beside their own loss: the instances' loss from the bags' sums.
+"""Estimates that can select an epoch on held-out bags, beside their own loss: the instances' loss from bags' sums.
 
 The estimates are unbiased when the instances of a bag are independent draws from the population and p comes from other
 bags; for bags that share a key value none of them is.

@@ -1,4 +1,4 @@
-"""What a model with hidden layers offers to the methods that work inside it."""
+"""Hidden layers of a model, for the methods that work inside it."""
 
 import itertools
 from collections.abc import Sequence

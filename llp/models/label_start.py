@@ -1,4 +1,4 @@
-"""Where a model's scores start: an offset and a scale that the train bags' sums tell, kept beside its weights."""
+"""The start of a model's scores: an offset and a scale by the train bags' sums, kept beside its weights."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-r"""How far Adam moves a weight over the steps in which it gets no gradient, in closed form.
+r"""Adam's movement of a weight over the steps in which it gets no gradient, in closed form.
 
 Dense Adam moves every weight at every step: without a gradient the moments decay and still push. For a weight
 with moments ``m``, ``v`` as of step ``t0`` the push of the ``k`` steps that follow is
@@ -43,9 +43,9 @@ BLOCK_GROWTH = 1.5
 
 @dataclass(frozen=True)
 class PushSums:
-    """Where the sums of each ``t0`` lie in one table, and how a step is added to it; 0 < beta < 1.
+    """Table of the sums of each ``t0``, and the addition of a step to it; 0 < beta < 1.
 
-    The table is float64, rows × (1 + TERMS): the centre ``B_0``, then ``S_0 … S_7``. The first ``window × n_blocks``
+    It is float64, rows × (1 + TERMS): the centre ``B_0``, then ``S_0 … S_7``. The first ``window × n_blocks``
     rows belong to ``t0 = 0 … window − 1``, block by block; then comes one row for each later ``t0``.
     """
 

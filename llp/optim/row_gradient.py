@@ -23,7 +23,7 @@ States = Mapping[Tensor, dict[str, Tensor]]
 
 
 class TouchedRows(ABC):
-    """What the optimizer attaches to a `RowParameter`: the table's moments and how to use them on its device.
+    """The optimizer's part of a `RowParameter`: the table's moments, and their use on its device.
 
     ``weight``, float32 or float64 (N, D), is changed in place, as its state in ``states``: `exp_avg` and `exp_avg_sq`
     (N, D), `last` int32 (N) and `step` int64 (). That dict is looked up at each use, as a trainer may put another in
@@ -50,7 +50,7 @@ class TouchedRows(ABC):
 
     @abstractmethod
     def _every_row(self) -> Any:
-        """What `gather` gives for the gradient (N, D) of all rows as they lie."""
+        """The token of `gather` for the gradient (N, D) of all rows as they lie."""
 
     @abstractmethod
     def _summed(self, kept: list[tuple[Any, Tensor]]) -> tuple[Any, Any]:

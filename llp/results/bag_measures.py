@@ -19,7 +19,7 @@ FAR = 2.5  # robust standard deviations from the trend: an outlier
 
 
 def analysis_path(outputs_dir: Path, dataset: str) -> Path:
-    """Where `llp.analyze` leaves a dataset's measures."""
+    """The file in which `llp.analyze` leaves a dataset's measures."""
     return outputs_dir / "analysis" / folder_name(dataset) / "analysis.parquet"
 
 

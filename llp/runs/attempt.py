@@ -98,7 +98,7 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Seconds so far."""
         return time.perf_counter() - self.begin
 
     def finish(self, record: RunRecord, result: Path) -> None:

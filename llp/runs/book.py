@@ -27,7 +27,7 @@ _LARGEST = 100_000_000  # bytes: no grid that can be trained has so long a recor
 
 
 class RunState(StrEnum):
-    """What became of a point."""
+    """State of a point."""
 
     DONE = "done"
     RUNNING = "running"
@@ -38,7 +38,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class PointState:
-    """A point and what became of it."""
+    """A point and its state."""
 
     point: Point
     state: RunState
@@ -59,7 +59,7 @@ def finished_record(folder: Path, *, needs_weights: bool) -> RunRecord | None:
 
 
 def state_of(point: Point, folder: Path, *, needs_weights: bool = False) -> PointState:
-    """What became of a point, by its run's folder; with a record that cannot be used it is missing, with the reason."""
+    """State of a point, by its run's folder; with a record that cannot be used it is missing, with the reason."""
     problem = None
     try:
         record = finished_record(folder, needs_weights=needs_weights)
@@ -83,7 +83,7 @@ def _failure(path: Path) -> str:
 
 
 def folder_states(outputs_dir: Path) -> list[PointState]:
-    """What became of each run of a folder that was started."""
+    """State of each run of a folder that was started."""
     found = ((Point.of(folder), folder) for folder in sorted(outputs_dir.glob("*/*/*/fold=*/seed=*/*")))
     states = (state_of(point, folder) for point, folder in found if point is not None)
     return [state for state in states if state.state != RunState.MISSING or state.reason]
@@ -94,7 +94,7 @@ class _Asked(BaseModel):
 
 
 class StartedGrid(_Asked):
-    """How a grid was started: what stood behind `python -m llp.train -m`, and what `--config-dir` named."""
+    """A start of a grid: the arguments of `python -m llp.train -m`, and the folders of `--config-dir`."""
 
     arguments: tuple[str, ...]
     config_dirs: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a run is made of, as its config names it: table, model, method, data module."""
+"""The parts of a run, as its config names them: table, model, method, data module."""
 
 import logging
 import math

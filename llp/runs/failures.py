@@ -12,7 +12,7 @@ from llp.errors import InputError, first_line
 
 
 def reason(error: BaseException) -> str:
-    """Why a point failed, in a line: a message for users as it is, any other error with its type.
+    """The reason of a failure in a line: a message for users as it is, any other error with its type.
 
     >>> reason(InputError("no bag is left")), reason(KeyError("x"))
     ('no bag is left', "KeyError: 'x'")
@@ -33,7 +33,7 @@ def named(points: Sequence[Sequence[str]]) -> list[str]:
 
 
 def end_of_grid(points: Sequence[Sequence[str]], jobs: Sequence[JobReturn]) -> str | None:
-    """What a grid ends with where points failed: how many, and each one's name and reason; None where none did."""
+    """The last words of a grid with failed points: how many, and each one's name and reason; None without any."""
     failed = [
         (name, job._return_value)
         for name, job in zip(named(points), jobs, strict=True)

@@ -48,7 +48,7 @@ class Tables:
 
 
 def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[PointState]:
-    """What became of every point that a grid asks for, in its order: nothing is trained, written or checked further.
+    """State of every point that a grid asks for, in its order: nothing is trained, written or checked further.
 
     `arguments` stand behind `python -m llp.train -m`, such as `["experiment=demo"]`, `config_dirs` behind
     `--config-dir`.

@@ -1,4 +1,4 @@
-"""What a run is before it starts: the hash of what decides its numbers, and its folder."""
+"""A run before it starts: the hash of all that decides its numbers, and its folder."""
 
 import hashlib
 import json
@@ -68,7 +68,7 @@ class Run:
 
 
 def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -> dict[str, Any]:
-    """What of the bags' sums makes other numbers than in earlier versions, so that the hash is another one too.
+    """Facts of the bags' sums that make other numbers than in earlier versions, and so another hash.
 
     Rows in several bags: noise is scaled to how many, and bags that share one are held out from each other's training.
     Sums that labels of 0 and 1 cannot have: `NEAREST` take the nearest one that they can.

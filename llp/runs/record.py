@@ -95,7 +95,7 @@ class MetricRecord(_Part):
 
 
 class RefitRecord(_Part):
-    """How the final model was trained again once the epoch was chosen."""
+    """Training of the final model, once the epoch was chosen."""
 
     steps: NaturalNumber  # as many as up to the chosen epoch
     bags: NaturalNumber  # train bags, the held-out ones among them
@@ -103,7 +103,7 @@ class RefitRecord(_Part):
 
 
 class StageRecord(_Part):
-    """What training of one stage took."""
+    """Length of one stage's training."""
 
     method: str
     epochs: NaturalNumber
@@ -181,7 +181,7 @@ class RunRecord(_File):
 
 
 class FailureRecord(_File):
-    """Why a run failed; removed when it is tried again."""
+    """The error of a failed run; removed when it is tried again."""
 
     error: str
     type: str

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 REPEATED = ("fold", "seed")
-"""What a trial trains all values of."""
+"""Options of which a trial trains all values."""
 
 # held-out losses of different bags or kinds do not compare
 _NOT_SEARCHED = ("dataset", "grouping_key", "bag_dataset", "protocol", "noise")
@@ -23,7 +23,7 @@ _NOT_SEARCHED = ("dataset", "grouping_key", "bag_dataset", "protocol", "noise")
 
 @dataclass(frozen=True)
 class Search:
-    """What a search is about."""
+    """The options that a search varies, and those that it does not."""
 
     space: "dict[str, BaseDistribution]"  # of each option that is searched
     fixed: list[str]  # overrides that all trials share

@@ -1,4 +1,4 @@
-"""What ends a training early: a signal, and numbers that are no longer finite, after which nothing means anything."""
+"""Early ends of a training: by a signal, and by numbers that are no longer finite, which mean nothing."""
 
 import math
 from collections.abc import Iterator

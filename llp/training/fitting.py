@@ -28,7 +28,7 @@ _ADVICE = (".*does not have many workers.*", ".*number of training batches.*", "
 
 @dataclass(frozen=True)
 class Plan:
-    """How a stage is trained: parsed once by whoever starts it, and handed on whole."""
+    """Settings of a stage's training: parsed once by whoever starts it, and handed on whole."""
 
     name: str  # the run in words
     trainer: TrainerConfig

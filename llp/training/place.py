@@ -1,4 +1,4 @@
-"""Where a stage is computed: the device, and whether the table lives in its memory and training goes by chunks."""
+"""The place where a stage is computed: which device, whether its memory holds the table and training goes by chunks."""
 
 import logging
 
@@ -21,11 +21,11 @@ ONCE_AN_EPOCH = {
     *("on_validation_batch_end", "on_validation_epoch_start", "on_validation_epoch_end"),
     *("on_validation_model_eval", "on_validation_model_train", "on_save_checkpoint", "on_load_checkpoint"),
 }
-"""What of Lightning's module a method may write itself and still train on chunks: it is called as often either way."""
+"""Hooks of Lightning that a method may override and still train on chunks: they are called as often either way."""
 
 
 def own_hooks(method: type[LLPMethod]) -> list[str]:
-    """What of Lightning's module a method writes itself that chunks do not call once a minibatch, or not at all.
+    """Hooks of Lightning that a method overrides and that chunks do not call once a minibatch, or not at all.
 
     Whatever is not in `ONCE_AN_EPOCH` counts, also a hook that a later Lightning brings.
     """

@@ -49,7 +49,7 @@ class ResumeCheckpoint(Checkpoint):
 
 
 class ResumeFile(TorchCheckpointIO):
-    """How Lightning writes a checkpoint, and reads the one from which it resumes.
+    """Lightning's way to write a checkpoint, and to read the one from which it resumes.
 
     Lightning's own way leads through the system's temporary folder.
     """
@@ -102,7 +102,7 @@ def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | Non
 
 
 def _problem(content: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
-    """Why training cannot resume from a file's content, or None."""
+    """The reason for which training cannot resume from a file's content, or None."""
     parts = {"state_dict", "loops", "callbacks", "optimizer_states"}
     if not parts <= content.keys() or _shapes(content["state_dict"]) != _shapes(expected):
         return "of another model"

@@ -36,7 +36,7 @@ def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
 
 
 def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
-    """What the epoch is selected by.
+    """The criterion that selects the epoch.
 
     `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows and
     do not overlap, the estimate whose picks lost least (docs/suite.md); else the bags' loss.
@@ -81,7 +81,7 @@ class Monitor:
         return value > than if self.mode == "max" else value < than
 
     def early_stop(self, patience: int) -> EarlyStopping:
-        """What ends the training after so many evaluations without a better value."""
+        """The callback that ends the training after `patience` evaluations without a better value."""
         return EarlyStopping(self.name, mode=self.mode, patience=patience, check_finite=False)
 
 
@@ -133,7 +133,7 @@ class BestWeights(Callback):
 
 @dataclass(frozen=True)
 class ChosenEpoch:
-    """What the choice of the epoch came to."""
+    """The chosen epoch, and the training that led to it."""
 
     rows: list[Row]  # the epochs' curve
     epoch: int  # the chosen one, -1 where nothing is trained
@@ -151,7 +151,7 @@ class ChosenEpoch:
 
     @classmethod
     def read(cls, path: Path, model: torch.nn.Module) -> Self | None:
-        """What an earlier attempt chose; None where there is no such file, or one that does not fit the model."""
+        """The choice of an earlier attempt; None where there is no such file, or one that does not fit the model."""
         names = set(cls.__dataclass_fields__)
 
         def problem(content: dict[str, Any]) -> str | None:

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Refitted(NamedTuple):
-    """How long and on what a method was trained again: optimizer steps, train bags and their instances."""
+    """A method's second training: optimizer steps, train bags and their instances."""
 
     steps: int
     bags: int
@@ -31,7 +31,7 @@ class Refitted(NamedTuple):
 
 @dataclass
 class StageResult:
-    """What training of one stage came to."""
+    """A stage that was trained and measured."""
 
     method: LLPMethod  # as it is in the end, on the CPU
     device: torch.device  # where it was trained and measured
@@ -70,7 +70,7 @@ def train_stage(
 
 
 def _chosen_before(method: LLPMethod, plan: Plan) -> ChosenEpoch | None:
-    """What an attempt that was cut off in its refit had chosen; who follows this one gets its rows too."""
+    """The choice of an attempt that was cut off in its refit; who follows this one gets its rows too."""
     chosen = ChosenEpoch.read(plan.checkpoints / "chosen.ckpt", method.model) if method.trains else None
     for row in [] if chosen is None else chosen.rows:
         plan.on_row(row)
