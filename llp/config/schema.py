@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic_core import CoreSchema, core_schema
 
 from llp.config.complaints import like

@@ -31,13 +31,7 @@ class ROT(LLPMethod):
     """
 
     def __init__(
-        self,
-        *,
-        weight: Share,
-        reg: PositiveFloat,
-        pseudo_labels: PseudoLabels,
-        solver: TransportSolver,
-        **shared: Any,
+        self, *, weight: Share, reg: PositiveFloat, pseudo_labels: PseudoLabels, solver: TransportSolver, **shared: Any
     ) -> None:
         super().__init__(**shared)
         self.weight = weight

@@ -76,16 +76,12 @@ class AutoInt(Layered):
             self.body.extend([dense(width_in, width_out), BatchNorm(width_out), nn.ReLU()])
         self.score = dense(hidden[-1], 1)
 
-    def embed_columns(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """One vector per column: (n, Fn + Fc, D), numbers first."""
+    def embed(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """All columns' vectors side by side, numbers first: (n, (Fn + Fc) · D)."""
         codes = categorical[:, self.number_columns :]
         numbers = torch.cat([numeric, categorical[:, : self.number_columns].to(numeric.dtype)], dim=1)
         scaled = numbers.unsqueeze(2) * self.number_vector
-        return torch.cat([scaled, F.embedding(codes + self.offset, self.embedding)], dim=1)
-
-    def embed(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """All columns' vectors side by side: (n, (Fn + Fc) · D)."""
-        return self.embed_columns(categorical, numeric).flatten(1)
+        return torch.cat([scaled, F.embedding(codes + self.offset, self.embedding)], dim=1).flatten(1)
 
     def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """All columns' vectors (n, (Fn + Fc) · D), see `embed`."""

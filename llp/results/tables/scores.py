@@ -1,5 +1,6 @@
 """Scores: mean and spread per bag dataset and method, by bag size, and their range over the bag datasets."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,20 +27,12 @@ def random_bags(cells: pl.DataFrame) -> Table | None:
 
 def random_bags_std(cells: pl.DataFrame) -> Table | None:
     """The standard deviations of `random_bags` alone; None where there are none."""
-    chosen = cells.filter(pl.col("bag_kind") == "random")
-    table = random_bags(cells)
-    if table is None:
-        return None
-    by_number = {cell["cell"]: cell for cell in chosen.iter_rows(named=True)}
-    decimals = decimals_of(chosen)
+    table = _by_size(cells.filter(pl.col("bag_kind") == "random"), "random bags", _std)
+    return replace(table, title=f"{table.title}: standard deviations", notes=table.notes[:1]) if table else None
 
-    def std(cell: Cell) -> Cell:
-        if cell.cell is None:
-            return cell
-        return replace(Cell.number(by_number[cell.cell]["std"], f".{decimals}f"), cell=cell.cell)
 
-    rows = [[row[0], *map(std, row[1:])] for row in table.rows]
-    return replace(table, title=f"{table.title}: standard deviations", rows=rows, notes=table.notes[:1])
+def _std(cell: dict[str, Any] | None, decimals: int) -> Cell:
+    return Cell(MISSING) if cell is None else replace(Cell.number(cell["std"], f".{decimals}f"), cell=cell["cell"])
 
 
 def fixed_bags(cells: pl.DataFrame) -> Table | None:
@@ -51,7 +44,9 @@ def fixed_bags(cells: pl.DataFrame) -> Table | None:
     return replace(table, notes=notes_on(chosen)) if table else None
 
 
-def _by_size(cells: pl.DataFrame, kind: str) -> Table | None:
+def _by_size(
+    cells: pl.DataFrame, kind: str, shown: Callable[[dict[str, Any] | None, int], Cell] = cell_of
+) -> Table | None:
     """Bag sizes as columns. Runs in other settings than the rest of their key have rows of their own."""
     if not len(cells):
         return None
@@ -66,7 +61,7 @@ def _by_size(cells: pl.DataFrame, kind: str) -> Table | None:
         order = order.sort("name")
     else:
         order = order.sort(~pl.col("instance_labels"), "rank", "name", nulls_last=True)
-    rows = [[Cell(name), *(cell_of(found.get((name, size)), decimals) for size in sizes)] for name in order["name"]]
+    rows = [[Cell(name), *(shown(found.get((name, size)), decimals) for size in sizes)] for name in order["name"]]
     columns = ["method" if kind == "random bags" else "key, method", *map(str, sizes)]
     return Table(f"{heading(cells)}, {kind}: method × bag size", columns, rows, notes_on(cells))
 
