@@ -30,27 +30,13 @@ class LostPointError(CompactHydraException):
 
 @dataclass(frozen=True)
 class PointTask:
-    """What a worker needs to run points of a grid: what Hydra gives a launcher.
+    """All that a worker needs to run points of a grid: what Hydra gives a launcher."""
 
-    Attributes
-    ----------
-    hydra_context : HydraContext
-        With the loader of the points' configs.
-    config : DictConfig
-        The multirun's config.
-    task_function : callable
-        What runs a point.
-    singletons : dict
-        State of Hydra in the process of the command.
-    folder : str
-        Where the command was started, which relative paths mean.
-    """
-
-    hydra_context: HydraContext
-    config: DictConfig
-    task_function: TaskFunction
-    singletons: dict[Any, Any]
-    folder: str
+    hydra_context: HydraContext  # with the loader of the points' configs
+    config: DictConfig  # the multirun's
+    task_function: TaskFunction  # runs a point
+    singletons: dict[Any, Any]  # state of Hydra in the process of the command
+    folder: str  # where the command was started, which relative paths mean
 
     def run(self, points: Sequence[Numbered]) -> list[JobReturn]:
         """Run points, by number and overrides, one after the other in this process, and tell what became of each.

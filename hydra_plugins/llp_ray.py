@@ -11,27 +11,16 @@ from hydra_plugins._llp_batches import BatchLauncher, lost, numbered
 
 log = logging.getLogger(__name__)
 
-_TAKEN_ALONG = (
-    "LLP_",
-    "WANDB_",
-    "OMP_NUM_THREADS",
-    "PYTHONPATH",
-)  # environment variables of the command, by their start
+# environment variables of the command that its tasks have too, by their start
+_TAKEN_ALONG = ("LLP_", "WANDB_", "OMP_NUM_THREADS", "PYTHONPATH")
 
 
 class RayLauncher(BatchLauncher):
     """Runs points as tasks of a Ray cluster.
 
-    Parameters
-    ----------
-    address : str or None
-        Of a running cluster; None starts one on this machine, which ends with the command.
-    num_cpus : int or None
-        CPU cores of a cluster that is started here.
-    cpus_per_run, gpus_per_run : float
-        What a task takes; GPUs by fractions too.
-    retries : int
-        How often a task is started again whose worker was killed.
+    Without the address of a running one it is started on this machine with `num_cpus`, and ends with the command. A
+    task takes `cpus_per_run` and `gpus_per_run`, GPUs by fractions too, and is started again whose worker was killed,
+    up to `retries` times.
     """
 
     def __init__(

@@ -23,15 +23,9 @@ _MISSED = 2  # so often a job is not in the queue before it is given up: its out
 class SlurmLauncher(BatchLauncher):
     """Runs points as tasks of a Slurm job array, with `submitit`.
 
-    Parameters
-    ----------
-    points_per_job : int
-        How many points a task of the array runs, one after the other: what takes seconds to import is imported once.
-    max_num_timeout : int
-        How often a job resumes after its time is up.
-    **parameters
-        Of `submitit`'s executor for Slurm, see conf/hydra/launcher/submitit_slurm.yaml; those that are null are left
-        to the cluster.
+    A task runs `points_per_job`, one after the other, so that what takes seconds to import is imported once; a job
+    resumes `max_num_timeout` times after its time is up. `parameters` are those of `submitit`'s executor for Slurm, see
+    conf/hydra/launcher/submitit_slurm.yaml; those that are null are left to the cluster.
     """
 
     def __init__(self, points_per_job: int, max_num_timeout: int, **parameters: Any) -> None:

@@ -47,12 +47,8 @@ def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, centre: Tens
 class Debiased(LLPMethod):
     """Debiased cross-entropy.
 
-    Parameters
-    ----------
-    centre : {'other_bags', 'minibatch'}
-        What a bag's losses are centred by: the mean loss over the other bags, or over all bags of the minibatch.
-    absolute : bool
-        Whether the absolute value of the minibatch's estimate is the loss.
+    A bag's losses are centred by the mean loss over the other bags, or over all bags of the minibatch (`centre`). With
+    `absolute` the absolute value of the minibatch's estimate is the loss.
     """
 
     def __init__(self, *, centre: Centre, absolute: bool, **shared: Any) -> None:

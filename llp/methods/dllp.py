@@ -42,19 +42,8 @@ def residual(prediction: Tensor, batch: BagBatch, *, target: Target) -> Tensor:
 class DLLP(LLPMethod):
     """Cross-entropy, squared or absolute error between a bag's label proportion and its mean prediction.
 
-    Parameters
-    ----------
-    loss : {'bce', 'mse', 'mae'}
-        What is compared how; `bce` is for binary labels and for `target: proportion` alone.
-    target : {'proportion', 'sum'}
-        α with h̄, or y with ŷ.
-    reduction : {'mean', 'sum'}
-        Over the bags of the minibatch.
-
-    Raises
-    ------
-    InputError
-        `bce` is asked to compare sums.
+    `target` compares α with h̄ (`proportion`), or y with ŷ (`sum`, which `bce` cannot). `bce` is for binary labels
+    alone; `reduction` is over the bags of the minibatch.
     """
 
     def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:

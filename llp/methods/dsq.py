@@ -40,10 +40,7 @@ def moving_mean(previous: Tensor, current: Tensor, *, decay: float) -> Tensor:
 class DSQ(LLPMethod):
     """Debiased square loss with a moving average of the mean prediction.
 
-    Parameters
-    ----------
-    decay : float
-        Share of the past, a constant, in the moving average; 0 uses the minibatch alone.
+    `decay` is the share of the past, a constant, in the moving average; 0 uses the minibatch alone.
     """
 
     mean_prediction: Tensor

@@ -34,12 +34,8 @@ def drawn_instances(uniform: Tensor, size: Tensor) -> Tensor:
 class EasyLLP(LLPMethod):
     """Cross-entropy with surrogate instance labels, summed over the bags.
 
-    Parameters
-    ----------
-    estimator : {'bag_mean', 'single'}
-        The mean over all instances of a bag, or one drawn instance.
-    clip : float or None
-        Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
+    Of a bag the mean over all instances counts, or one that is drawn (`single`). Inside the logarithms predictions are
+    clamped to [clip, 1 - clip], with no gradient outside; None: not.
     """
 
     def __init__(

@@ -55,16 +55,8 @@ def genbags_loss(residual: Tensor, weights: Tensor, block: Tensor, n_blocks: int
 class GenBags(LLPMethod):
     """Squared error of random combinations of bags.
 
-    Parameters
-    ----------
-    block_size : int
-        Bags that are combined with each other.
-    draws : int
-        Weight vectors per block.
-    residual : {'sum', 'mean'}
-        ŷ - y, or h̄ - α.
-    covariance : {'tetrahedron', 'reference'}
-        See `bag_weights`.
+    `block_size` bags are combined with each other by `draws` weight vectors, of which `bag_weights` says the
+    covariance; the residual is ŷ - y (`sum`), or h̄ - α (`mean`).
     """
 
     def __init__(

@@ -18,13 +18,7 @@ def instance_loss(scores: Tensor, label: Tensor, prediction: Tensor, *, loss: Li
 
 
 class InstanceMethod(LLPMethod):
-    """Supervised training on single labelled instances.
-
-    Parameters
-    ----------
-    loss : {'bce', 'mse'}
-        Cross-entropy (binary labels) or squared error.
-    """
+    """Supervised training on single labelled instances, by cross-entropy (binary labels) or squared error."""
 
     sees_instance_labels: ClassVar[bool] = True
 

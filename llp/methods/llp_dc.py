@@ -36,12 +36,7 @@ def confident(scores: Tensor, label: Tensor, *, threshold: float) -> Tensor:
 class LLPDC(LLPMethod):
     """`dllp_bce` + weight × the cross-entropy of confident instances to the labels of the y highest scores.
 
-    Parameters
-    ----------
-    weight : float
-        Of the instances' loss.
-    threshold : float
-        Least probability of a pseudo-label that counts, in [0, 1].
+    A pseudo-label counts whose probability is at least `threshold`.
     """
 
     own_means: ClassVar[tuple[str, ...]] = ("confident",)

@@ -74,15 +74,7 @@ def subset_cross_entropy(scores: Tensor, batch: BagBatch, *, max_order: int, smo
 
 
 class SubsetMatching(LLPMethod):
-    """Cross-entropy of subset laws.
-
-    Parameters
-    ----------
-    max_order : int
-        Largest subset, R.
-    smoothing : float
-        Share of a fair coin's law mixed into the model's, in [0, 1).
-    """
+    """Cross-entropy of subset laws up to subsets of `max_order`, R; `smoothing` is a fair coin's share, in [0, 1)."""
 
     def __init__(self, *, max_order: PositiveInt, smoothing: ProperShare, **shared: Any) -> None:
         super().__init__(**shared)

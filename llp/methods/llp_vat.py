@@ -53,19 +53,8 @@ def ramp(steps: Tensor, *, ramp_steps: float) -> Tensor:
 class LLPVAT(LLPMethod):
     """`dllp_bce` and a penalty on what a small adversarial change of the first hidden layer does to a prediction.
 
-    Parameters
-    ----------
-    radius : float
-        Length of the perturbation, in root mean square lengths of the first hidden layer.
-    weight : float
-        Full weight of the penalty.
-    ramp_epochs : float
-        Epochs until the full weight, counted in steps; 0 has it from the start.
-
-    Raises
-    ------
-    InputError
-        The model has no hidden layer.
+    `radius` is the length of the change, in root mean square lengths of that layer. The penalty has its full `weight`
+    after `ramp_epochs`, counted in steps; 0 has it from the start.
     """
 
     steps: Tensor

@@ -67,13 +67,7 @@ def forward_corrected(scores: Tensor, batch: BagBatch, *, label_mean: float, cho
 
 
 class LLPFC(LLPMethod):
-    """Forward-corrected cross-entropy with the bags of a group as noisy labels.
-
-    Parameters
-    ----------
-    noisy_prior : {'uniform', 'approx'}
-        Shares of the noisy labels in a group.
-    """
+    """Forward-corrected cross-entropy with the bags of a group as noisy labels, whose shares are `noisy_prior`."""
 
     def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
         super().__init__(**shared)

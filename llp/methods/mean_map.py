@@ -71,18 +71,7 @@ def mean_map_loss(scores: Tensor, mean_score: Tensor) -> Tensor:
 
 
 class MeanMap(LLPMethod):
-    """Negative log-likelihood of a linear model given the mean operator of the train bags.
-
-    Parameters
-    ----------
-    l2 : float
-        Weight of ‖θ‖², the bias left out.
-
-    Raises
-    ------
-    InputError
-        The model is not linear.
-    """
+    """Negative log-likelihood of a linear model given the mean operator of the train bags; `l2`: weight of ‖θ‖²."""
 
     model: Linear
     mean_categorical: Tensor

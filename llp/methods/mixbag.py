@@ -98,16 +98,10 @@ def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, 
 
 
 class MixBag(LLPMethod):
-    """`dllp_bce` on bags, half of them replaced by mixed ones with a confidence band.
+    """`dllp_bce` on bags, each of which is, with `probability`, replaced by a mixed one that has a confidence band.
 
-    Parameters
-    ----------
-    probability : float
-        Of a bag to be replaced by a mixed one.
-    tail : float
-        Probability on each side of the band: 0.005 makes it a 99 % band.
-    band : {'weighted', 'authors_code', 'none'}
-        See `expectation_and_band`.
+    On each side of the band lies the probability `tail`: 0.005 makes it a 99 % band. Of `band` see
+    `expectation_and_band`.
     """
 
     own_means: ClassVar[tuple[str, ...]] = ("inside_band",)

@@ -43,10 +43,7 @@ def entropic_loss(
 class OTLLP(LLPMethod):
     """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags.
 
-    Parameters
-    ----------
-    solver : {'closed_form', 'pot'}
-        Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
+    The transport problem is solved by `llp.ops.transport`, or by `llp.ops.transport_pot`.
     """
 
     def __init__(self, *, solver: TransportSolver, **shared: Any) -> None:
@@ -60,16 +57,10 @@ class OTLLP(LLPMethod):
 
 
 class EROTLLP(LLPMethod):
-    """Cross-entropy to labels of the entropic transport problem, averaged over the bags.
+    """Cross-entropy to labels of the entropic transport problem, averaged over the bags; solved as by `OTLLP`.
 
-    Parameters
-    ----------
-    reg : float
-        Weight of the entropy.
-    pseudo_labels : {'soft', 'hard'}
-        The transport plan's labels as they are, or 1 where they are above 0.5.
-    solver : {'closed_form', 'pot'}
-        Of the transport problem: `llp.ops.transport`, or `llp.ops.transport_pot`.
+    `reg` is the weight of the entropy. Pseudo-labels are the plan's as they are (`soft`), or 1 where these are above
+    0.5.
     """
 
     def __init__(

@@ -20,15 +20,7 @@ from llp.methods.ot import PseudoLabels, TransportSolver, entropic_loss
 
 
 class ROT(LLPMethod):
-    """Weighted mean of `dllp_bce` and the entropic transport's pseudo-label loss.
-
-    Parameters
-    ----------
-    weight : float
-        Of the bag loss, in [0, 1].
-    reg, pseudo_labels, solver
-        As in `llp.methods.ot.EROTLLP`.
-    """
+    """Mean of `dllp_bce`, which counts with `weight`, and the entropic transport's pseudo-label loss; see `EROTLLP`."""
 
     def __init__(
         self, *, weight: Share, reg: PositiveFloat, pseudo_labels: PseudoLabels, solver: TransportSolver, **shared: Any

@@ -41,18 +41,10 @@ def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
 
 
 class SimLLP(LLPMethod):
-    """Similarity loss on sampled instances of the minibatch plus λ times `dllp_mse`.
+    """Similarity loss on sampled instances of the minibatch plus λ (`bag_weight`) times `dllp_mse`.
 
-    Parameters
-    ----------
-    pair_instances : int
-        Instances drawn without replacement from the minibatch for the pairs; all when there are fewer.
-    bag_weight : float
-        λ.
-    squash : {'none', 'sigmoid'}
-        What is done to the predictions before they are compared.
-    weighting : {'pairwise', 'row_mean'}
-        See `pair_weights`.
+    `pair_instances` are drawn without replacement, or all where there are fewer. `squash` is done to the predictions
+    before they are compared; of `weighting` see `pair_weights`.
     """
 
     def __init__(

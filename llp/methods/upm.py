@@ -37,10 +37,7 @@ def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
 class UPM(LLPMethod):
     """Unbiased square loss, centred by the other bags of the minibatch.
 
-    Parameters
-    ----------
-    detach : bool
-        Whether δ is taken as a constant, without gradient.
+    With `detach` δ is a constant without gradient.
     """
 
     def __init__(self, *, detach: bool, **shared: Any) -> None:
