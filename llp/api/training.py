@@ -49,43 +49,17 @@ class Trained(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What an estimator is fitted on.
+    """What an estimator is fitted on."""
 
-    Attributes
-    ----------
-    frame : pl.DataFrame
-        The n instances' features.
-    labels : BagLabels or Mapping
-        Their bags; or, by its columns, the table of each query of a report.
-    y : ndarray or None
-        (n,) labels of the instances, where they are known: only the methods that are meant to see them do.
-    label_kind : {'binary', 'real'}
-        Kind of the labels.
-    facts : Mapping
-        What is known of the noise in the sums.
-    """
-
-    frame: pl.DataFrame
-    labels: BagLabels | Mapping[tuple[str, ...], pl.DataFrame]
-    y: NDArray[np.float64] | None
+    frame: pl.DataFrame  # features of n instances
+    labels: BagLabels | Mapping[tuple[str, ...], pl.DataFrame]  # or the table of each query, by its columns
+    y: NDArray[np.float64] | None  # (n,) labels, where they are known: only the methods that are meant to see them do
     label_kind: LabelKind
-    facts: Mapping[str, float]
+    facts: Mapping[str, float]  # what is known of the noise in the sums
 
 
 def train(sample: Sample, options: FilesOptions, overrides: Sequence[str], *, verbose: bool) -> Trained:
-    """Train on bags.
-
-    Parameters
-    ----------
-    sample : Sample
-        The bags.
-    options : FilesOptions
-        How features are read and coded.
-    overrides : sequence of str
-        Options of `llp.train`, as on its command line.
-    verbose : bool
-        Whether the epochs are printed.
-    """
+    """Train on bags, with options of `llp.train` as on its command line; `verbose` prints the epochs."""
     sample = sample._replace(frame=normalised(sample.frame, options.reading))
     with tempfile.TemporaryDirectory(prefix="llp-") as name, _process_as_it_was(verbose):
         place = Path(name)

@@ -21,25 +21,14 @@ Query = tuple[int, ...]
 class Cells:
     """The P published cells of Q queries, query after query, by value within each.
 
-    Attributes
-    ----------
-    queries : tuple of tuple of int
-        The columns of each query.
-    radix : ndarray
-        (Q, Fc) int64 and
-    base : ndarray
-        (Q,) int64: a row x is in the cell of code base + radix·x of each query; no two cells of all have one code.
-    code : ndarray
-        (P,) int64, rising: the published ones'.
-    query_of : ndarray
-        (P,) int64: the query of each.
+    A row x is in the cell of code base + radix·x of each query; no two cells of all have one code.
     """
 
-    queries: tuple[Query, ...]
-    radix: NDArray[np.int64]
-    base: NDArray[np.int64]
-    code: NDArray[np.int64]
-    query_of: NDArray[np.int64]
+    queries: tuple[Query, ...]  # the columns of each
+    radix: NDArray[np.int64]  # (Q, Fc)
+    base: NDArray[np.int64]  # (Q,)
+    code: NDArray[np.int64]  # (P,) of the published ones, rising
+    query_of: NDArray[np.int64]  # (P,) the query of each
 
     def __len__(self) -> int:
         return len(self.code)
@@ -84,24 +73,7 @@ class Cells:
 def find_cells(
     categorical: NDArray[np.int32], vocab_sizes: Sequence[int], queries: Sequence[Query], least_count: int
 ) -> Cells:
-    """Find the cells that hold enough rows.
-
-    Parameters
-    ----------
-    categorical : ndarray
-        (n, Fc) int32 codes.
-    vocab_sizes : sequence of int
-        Number of codes of each column.
-    queries : sequence of tuple of int
-        Columns of each query.
-    least_count : int
-        Cells of fewer rows are left out.
-
-    Raises
-    ------
-    InputError
-        See `layout`; or no cell holds enough rows.
-    """
+    """The cells of the queries that at least `least_count` of the rows (n, Fc) are in; refuses queries without any."""
     radix, base = layout(vocab_sizes, queries)
     codes, query_of = [], []
     for q, query in enumerate(queries):
@@ -115,13 +87,7 @@ def find_cells(
 
 
 def layout(vocab_sizes: Sequence[int], queries: Sequence[Query]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`radix` and `base` of `Cells`.
-
-    Raises
-    ------
-    InputError
-        There are more combinations of values than integers of 63 bits.
-    """
+    """`radix` and `base` of `Cells`; refuses more combinations of values than integers of 63 bits."""
     radix = np.zeros((len(queries), len(vocab_sizes)), np.int64)
     base, total = [], 0
     for q, query in enumerate(queries):
@@ -141,21 +107,7 @@ def queries_of(
 ) -> list[Query]:
     """The queries `singles` or `pairs` of columns, pairs with the singles before them, or those that are listed.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All categorical columns.
-    columns : sequence of str
-        Those that `singles` and `pairs` are of.
-    asked : str or sequence of sequence of str
-        One of the two words, or the columns of each query.
-    option : str
-        Where it is given, for the error.
-
-    Raises
-    ------
-    InputError
-        A listed column is none, or stands twice in a query, or a query is listed twice.
+    `names` are all categorical columns; `option` is where `asked` is given, for the error.
     """
     if isinstance(asked, str):
         places = sorted(names.index(name) for name in columns)

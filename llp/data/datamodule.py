@@ -41,83 +41,30 @@ def _as_it_is(batch: Any) -> Any:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What the epoch is selected on, and how often.
+    """What the epoch is selected on, and how often."""
 
-    Attributes
-    ----------
-    protocol : {'paper', 'holdout'}
-        `paper` selects the epoch on the test rows; `holdout` sets a share of the train bags aside for it.
-    share : float
-        That share; 0 under `paper`.
-    evaluate_every : float
-        Epochs between two evaluations.
-    test_in_curve : bool
-        Whether the test metric is part of each evaluation although it picks nothing.
-    """
-
-    protocol: Literal["paper", "holdout"]
-    share: float
-    evaluate_every: float
-    test_in_curve: bool = False
+    protocol: Literal["paper", "holdout"]  # test rows, or a share of the train bags set aside
+    share: float  # that share; 0 under paper
+    evaluate_every: float  # epochs between two evaluations
+    test_in_curve: bool = False  # each evaluation has the test metric, although it picks nothing
 
 
 @dataclass(frozen=True)
 class Batching:
-    """How minibatches are made.
+    """How minibatches are made."""
 
-    Attributes
-    ----------
-    bags, instances : int
-        Size of a training minibatch of bags, and of one for a method that sees instance labels.
-    instance_labels : bool
-        Whether the method sees instance labels; else it gets bags only.
-    seed : int
-        The run's seed.
-    num_workers : int
-        Processes that gather minibatches; the batches do not depend on it.
-    """
-
-    bags: int
-    instances: int
-    instance_labels: bool
+    bags: int  # in a training minibatch
+    instances: int  # in one of a method that sees instance labels
+    instance_labels: bool  # the method sees them; else it gets bags only
     seed: int
-    num_workers: int
+    num_workers: int  # processes that gather minibatches; the batches do not depend on it
 
 
 class LLPDataModule(L.LightningDataModule):
     """Bags of one fold as minibatches.
 
-    Parameters
-    ----------
-    table : InstanceTable
-        The dataset.
-    key : GroupingKey
-        How its bags are made.
-    fold_bags : FoldBags
-        Train bags and test rows of the fold.
-    held_out : HeldOut
-        What the epoch is selected on.
-    batching : Batching
-        How minibatches are made.
-    noise : Noise, optional
-        In the sums of the train bags.
-    unit_of : callable, optional
-        From the train bags the unit in which training sees real labels; all else is in the labels' own.
-    bag_order : BagOrder, optional
-        The fold's bags on a copy of the table in their order, from which minibatches are gathered instead.
-
-    Attributes
-    ----------
-    unit : LabelUnit
-        In which training sees real labels.
-    source : InstanceTable
-        What minibatches are gathered from: the table or its copy. The rows of all bags, and `test_rows`, are its rows.
-    bags_overlap : bool
-        Whether a row is in several train bags.
-    n_left_out_bags : int
-        Bags that are not trained on, as they share rows with those that are held out or measure the run.
-    sums_outside : int
-        Train bags whose sum labels of 0 and 1 cannot have.
+    `noise` is in the sums of the train bags. `unit_of` gives, from the train bags, the unit in which training sees real
+    labels; all else is in the labels' own. With a `bag_order`, minibatches are gathered from its copy of the table.
     """
 
     def __init__(
@@ -134,6 +81,7 @@ class LLPDataModule(L.LightningDataModule):
     ) -> None:
         super().__init__()
         self.table = table
+        # what minibatches are gathered from: the rows of all bags, and `test_rows`, are its rows
         self.source = table if bag_order is None else bag_order.table
         fold_bags = fold_bags if bag_order is None else bag_order.fold_bags
         self._bag_order = bag_order
@@ -145,10 +93,11 @@ class LLPDataModule(L.LightningDataModule):
         self.test_rows = fold_bags.test_rows
         train = fold_bags.train
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
-        self.bags_overlap = overlap(in_rows)
+        self.bags_overlap = overlap(in_rows)  # a row is in several train bags
         report = train.cells is not None and self.bags_overlap  # each of its cells shares rows with cells of each query
         kept, held = split_bags(in_rows, 0.0 if report else held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
+        # not trained on, as they share rows with bags that are held out or measure the run
         self.n_left_out_bags = fold_bags.n_left_out + len(train) - len(kept) - len(held)
         binary = table.label_kind == "binary"
         self.sums_outside = int(outside(train.label_sum, train.sizes).sum()) if binary else 0

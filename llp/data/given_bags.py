@@ -27,14 +27,8 @@ def write_given_bags(
 ) -> None:
     """Write the bags of a table's rows into its (temporary) folder.
 
-    Parameters
-    ----------
-    bag : ndarray
-        (N,) the number of each row's bag, or -1.
-    bags : pl.DataFrame
-        `id` (text), `size` (int64), `label_sum` (float64) of each bag.
-    row : ndarray, optional
-        The row of each entry of `bag`, not falling, where rows are in several bags or in none.
+    `bag` (N,) is the number of each row's bag, or -1; `bags` has `id` (text), `size` (int64) and `label_sum` (float64).
+    `row`, where rows are in several bags or in none, is the row of each entry of `bag`, not falling.
     """
     if row is not None:
         np.save(folder / BAG_ROW, row)

@@ -66,9 +66,9 @@ def prepare(
     `test_files` hold a given test split, which plays no part in the vocabularies and statistics; `bags` are files with
     the labels of the bags, where `files` hold none. `epsilon` is that of Laplace noise of scale 1/ε in the sums of
     `bags`: labels of 0 and 1 may then sum to less than 0 or more than the rows, and measures of bags tell how many sums
-    lie within the noise. `reports` are files
-    with label sums over the cells of queries, which `queries`, `noise_sd` and `epsilon` explain; with `rows` unknown,
-    `files` are but a sample of the rows that these count; `labelled` are files of further rows, each with its label.
+    lie within the noise. `reports` are files with label sums over the cells of queries, which `queries`, `noise_sd` and
+    `epsilon` explain; with `rows` unknown, `files` are but a sample of the rows that these count; `labelled` are files
+    of further rows, each with its label.
     """
     if folder.name in known_datasets("dataset"):
         raise InputError(
