@@ -117,7 +117,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     cannot be written, an OSError names the file; nothing of it stays, and what was there before does.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary, held = path.with_name(_part_name(path, secrets.token_hex(8))), None
+    name = f".{folder_name(path.stem)}.{secrets.token_hex(8)}.llp-part{path.suffix}"
+    temporary, held = path.with_name(name), None
     try:
         try:  # never through a link that somebody has put there
             held = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
@@ -136,10 +137,6 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.unlink(missing_ok=True)
         if held is not None:
             os.close(held)
-
-
-def _part_name(path: Path, token: str) -> str:
-    return f".{folder_name(path.stem)}.{token}.llp-part{path.suffix}"
 
 
 def _hold(descriptor: int) -> bool:

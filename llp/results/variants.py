@@ -16,6 +16,7 @@ from llp.results.collect import Collected, Config
 _ORDER = ("method", "model", "optimizer", "trainer", "protocol", "grouping_key", "noise", "dataset", "table")
 _MOST_NAMED = 4  # methods at one value
 _MOST_SETTINGS = 8
+_DATA = ("table", "grouping_key.", "noise.")  # settings of the data
 
 
 def name_variants(collected: Collected) -> pl.DataFrame:
@@ -32,7 +33,7 @@ def name_variants(collected: Collected) -> pl.DataFrame:
             paths, owner = (column_paths, method) if path.startswith("method.") else (row_paths, key)
             paths[*where, owner].add(path)
     for *point, numbers in _configs_of(runs, "grouping_key"):  # methods of a row share their data
-        data = [{path: value for path, value in configs[n].items() if _is_data(path)} for n in numbers]
+        data = [{path: value for path, value in configs[n].items() if path.startswith(_DATA)} for n in numbers]
         row_paths[tuple(point)].update(telling_paths(data))
     settings, columns = [], []
     for run in runs.iter_rows(named=True):
@@ -46,10 +47,6 @@ def name_variants(collected: Collected) -> pl.DataFrame:
 def _configs_of(runs: pl.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
     points = runs.group_by("dataset", "protocol", *names, maintain_order=True)
     return points.agg(pl.col("config").unique().sort()).iter_rows()
-
-
-def _is_data(path: str) -> bool:
-    return path == "table" or path.startswith(("grouping_key.", "noise."))
 
 
 def telling_paths(configs: list[Config]) -> list[str]:

@@ -24,7 +24,7 @@ VERSIONS = {name: importlib.metadata.version(name) for name in ("llp-bench", "to
 
 
 class ResumeCheckpoint(Checkpoint):
-    """Writes what a cut-off run needs to resume, whole, after an epoch, `every_seconds` at most.
+    """Writes what a cut-off run needs to resume, whole, after an epoch, at most once in `every_seconds`.
 
     Lightning runs a callback of this base class last at an epoch's end, so the others' states are those after it.
     Writing leaves the run as it is: rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.

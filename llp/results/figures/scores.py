@@ -33,9 +33,10 @@ def scores(cells: pl.DataFrame) -> "Figure":
     in_panels = cells["row"].n_unique() <= _MOST_PANELS
     figure = _panels(cells) if in_panels else _heat_map(cells)
     mean = "mean ± sample std" if in_panels else "mean"
+    rows = "the test rows (optimistic)" if cells["protocol"][0] == "paper" else "held-out bags"
     figure.suptitle(
         f"{cells['dataset'][0]}: test {metric_title(cells)} by bag dataset and method\n"
-        f"{mean} over {_runs_text(cells)}; epoch selected {_selection(cells)}\n{direction(cells)}",
+        f"{mean} over {_runs_text(cells)}; epoch selected on {rows}\n{direction(cells)}",
         fontsize=11,
     )
     return figure
@@ -150,10 +151,6 @@ def _heat_map(cells: pl.DataFrame) -> "Figure":
                 axes.plot(x, y, "*", color="black", markersize=5)
     figure.colorbar(image, ax=axes, label=f"{metric_title(cells)} behind the best of the row (★ best)", shrink=0.6)
     return figure
-
-
-def _selection(cells: pl.DataFrame) -> str:
-    return "on the test rows (optimistic)" if cells["protocol"][0] == "paper" else "on held-out bags"
 
 
 def _runs_text(cells: pl.DataFrame) -> str:

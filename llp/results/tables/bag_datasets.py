@@ -98,13 +98,9 @@ def overview(analysis: pl.DataFrame, dataset: str) -> Table:
     rows = pl.concat([shown_keys(analysis), analysis.filter(pl.col("kind") != "feature")])
     table = _table(rows, f"{dataset}: bag datasets", OVERVIEW, [])
     for row, clusters in zip(table.rows, rows.select(CLUSTERS).iter_rows(), strict=True):
-        row.append(Cell(", ".join(shorten(name) for name in clusters if name is not None)))
+        names = [name.removesuffix("-tailed").removesuffix("-separated") for name in clusters if name is not None]
+        row.append(Cell(", ".join(names)))
     return replace(table, columns=[*table.columns, "tail, label variation, separation"])
-
-
-def shorten(cluster: str) -> str:
-    """A cluster's name without what its column says: very short-tailed, well-separated."""
-    return cluster.removesuffix("-tailed").removesuffix("-separated")
 
 
 def _table(keys: pl.DataFrame, title: str, shown: Shown, notes: list[str]) -> Table:
