@@ -17,6 +17,7 @@ from llp.errors import InputError
 from llp.machine import free_memory
 from llp.methods.base import LLPMethod
 from llp.models.cell_weights import CellWeights
+from llp.reports.account import by_query
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
 from llp.reports.penalty import Groups, choose, choose_grouping, rule_of_thumb
@@ -82,6 +83,9 @@ class CellGLM(LLPMethod):
         if found.steepness > STEEPNESS * scale:
             log.warning("the fit ended at a steepness of %.1e, not at %.0e", found.steepness / scale, STEEPNESS)
         log.info("%s", ", ".join(f"{name} {value}" for name, value in self.facts.items() if name != "queries"))
+        if split.bags.cells is cells:
+            names = split.features.categorical_names
+            self.facts["by_query"] = by_query(problem.design, cells, found, problem.sums, penalty, split.bags, names)
         assert isinstance(self.model, CellWeights)
         self.model.take(cells, torch.from_numpy(found.theta[:-1]))
 

@@ -118,3 +118,15 @@ def test_no_bag_is_held_out_where_there_is_no_epoch_to_choose(tiny):
     record = run_one(tiny("method=cell_glm", FEW, "grouping_key=random_64", "protocol=holdout"))
     assert record.n_held_out_bags == 0
     assert record.n_train_instances == 1600
+
+
+def test_each_query_is_accounted_for_and_reported(tiny):
+    exact, noisy = (run_one(tiny(*REPORT, *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=0.3"]))
+    by_query = exact.facts["by_query"]
+    assert [one["columns"] for one in by_query[:4]] == [["C8"], ["C16"], ["C17"], ["C8", "C16"]]
+    assert sum(one["cells"] for one in by_query) == exact.facts["cells"]
+    assert all(one["published"] == 1 for one in by_query[:1])
+    assert all(one["coverage"] > 0.9 for one in by_query)  # a cell's own weight meets its sum
+    assert max(one["carries"] for one in by_query) > 0.001
+    assert {one["noise_sd"] for one in by_query} == {0.0}
+    assert {round(one["noise_sd"], 2) for one in noisy.facts["by_query"]} == {round(2**0.5 * 6 / 0.3, 2)}
