@@ -29,6 +29,7 @@ from llp.config.schema import (
 )
 from llp.data.folds import N_FOLDS
 from llp.errors import InputError, shortened
+from llp.seeding import keyed_seed
 
 
 class TrainConfig(ConfigGroup):
@@ -72,6 +73,16 @@ class TrainConfig(ConfigGroup):
     def targets(self) -> list[TargetConfig]:
         """The groups that may name a class or a function of the user's own."""
         return [self.method, self.model, self.optimizer, self.dataset.prepare]
+
+    @property
+    def draw_seed(self) -> int:
+        """Of all draws of the run itself, by seed and fold; runs of before `protocol.folds` drew alike in all folds."""
+        return self.seed if self.protocol.folds is None else keyed_seed(self.seed, "fold", self.fold)
+
+    @property
+    def repeat(self) -> int | None:
+        """Which five folds there are; None: the published ones."""
+        return self.seed if self.protocol.folds == "by_seed" else None
 
     @property
     def keeps_weights(self) -> bool:

@@ -166,12 +166,13 @@ SelectBy = Literal["test", "bag_loss", "upm", "debiased", "easy_llp"]
 
 
 class ProtocolConfig(ConfigGroup):
-    """`conf/protocol`; `test_in_curve` and `refit` are for what holds bags out. Runs of before `start` have none."""
+    """`conf/protocol`; `test_in_curve`, `refit` are for what holds bags out. `start`, `folds`: None of earlier runs."""
 
     name: Literal["paper", "holdout"]
     held_out: Annotated[float, Field(ge=0, lt=1, examples=[0.1])]
     select_by: Literal["auto"] | SelectBy
     start: Literal["labels", "authors"] | None = None
+    folds: Literal["published", "by_seed"] | None = None
     test_in_curve: bool | None = None
     refit: Literal["auto"] | bool | None = None
 

@@ -1,6 +1,6 @@
 """LLPDataModule: minibatches of whole bags for training, rows or held-out bags for evaluation.
 
-The order of the bags is drawn in the main process from (seed, epoch); a minibatch is gathered from the table's
+The order of the bags is drawn in the main process from (seed, fold, epoch); a minibatch is gathered from the table's
 memory map in one call, without a loop over its bags and without a copy of the dataset. So the batches are the
 same for any number of workers, and a worker holds nothing but numpy arrays. Or the table lives in the device's memory,
 where the same minibatches are gathered from the same ids.
@@ -56,7 +56,7 @@ class Batching:
     bags: int  # in a training minibatch
     instances: int  # in one of a method that sees instance labels
     instance_labels: bool  # the method sees them; else it gets bags only
-    seed: int
+    seed: int  # of the run on its fold
     num_workers: int  # processes that gather minibatches; the batches do not depend on it
 
 

@@ -1,4 +1,4 @@
-"""The five folds of the benchmark: those of scikit-learn's KFold with the authors' seed.
+"""The five folds of the benchmark: those of scikit-learn's KFold with the authors' seed, or with another one.
 
 Importing scikit-learn would take a training run a second.
 """
@@ -6,18 +6,24 @@ Importing scikit-learn would take a training run a second.
 import numpy as np
 from numpy.typing import NDArray
 
+from llp.seeding import keyed_seed
+
 N_FOLDS = 5
 FOLD_SEED = 42
 
 
-def fold_positions(n: int, fold: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the train and the test part of one fold of n rows, both rising; the test parts partition 0..n-1."""
+def fold_positions(n: int, fold: int, repeat: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the train and the test part of one fold of n rows, both rising; the test parts partition 0..n-1.
+
+    Each repeat has five other folds; None has the published ones.
+    """
     if not 0 <= fold < N_FOLDS:
         raise ValueError(f"fold is 0..{N_FOLDS - 1}, got {fold}")
     if n < N_FOLDS:
         raise ValueError(f"{N_FOLDS} folds need as many rows, got {n}")
     order = np.arange(n)
-    np.random.RandomState(FOLD_SEED).shuffle(order)
+    seed = FOLD_SEED if repeat is None else keyed_seed(repeat, "folds") % 2**32
+    np.random.RandomState(seed).shuffle(order)
     in_test = np.zeros(n, bool)
     in_test[np.array_split(order, N_FOLDS)[fold]] = True
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)

@@ -44,7 +44,7 @@ class LLPMethod(L.LightningModule):
     label_kind : {'binary', 'real'}
         Kind of the labels: h = sigmoid(z) or h = z.
     seed : int
-        The run's seed, for `generator`.
+        Of the run's draws on its fold, for `generator`.
 
     Raises
     ------

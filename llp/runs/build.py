@@ -74,13 +74,13 @@ class Parts:
         return None if first is None else Parts(first, self.table)
 
     def model(self) -> "nn.Module":
-        """The model for the table's columns, initialised from the run's seed."""
+        """The model for the table's columns, with the run's initial weights."""
         import torch
 
         from llp.models.label_start import add_label_start
         from llp.seeding import keyed_seed
 
-        torch.manual_seed(keyed_seed(self.config.seed, "initial weights"))
+        torch.manual_seed(keyed_seed(self.config.draw_seed, "initial weights"))
         given = {"vocab_sizes": self.table.vocab_sizes, "n_numeric": self.table.n_numeric}
         model: nn.Module = instantiate("model", self.config.model.node, **given)
         check_constructed(model, "_parameters")
@@ -96,7 +96,7 @@ class Parts:
             model=self.model(),
             optimizer=instantiate("optimizer", self.config.optimizer.node),
             label_kind=self.table.label_kind,
-            seed=self.config.seed,
+            seed=self.config.draw_seed,
         )
         check_constructed(method, "steps_taken")
         return method
@@ -105,11 +105,14 @@ class Parts:
         """The data of its grouping key, fold and protocol; with `all_bags` nothing is held out."""
         from llp.data.datamodule import Batching, HeldOut, LLPDataModule
         from llp.data.label_unit import LabelUnit
+        from llp.seeding import keyed_seed
 
         config, table, key = self.config, self.table, self.config.grouping_key
-        fold_bags = key.fold_bags(table, config.fold)
+        fold_bags = key.fold_bags(table, config.fold, config.repeat)
         noise = noise_of(config.noise, table, key, fold_bags.train)
         if config.noise is not None and noise is not None:
+            if config.repeat is not None:
+                noise = replace(noise, seed=keyed_seed(noise.seed, "noise of a repeat", config.repeat))
             if noise.flips:
                 table, train = with_flips(table, fold_bags.train, noise, config.fold)
             else:
@@ -122,7 +125,7 @@ class Parts:
         share = 0.0 if all_bags else protocol.held_out
         held_out = HeldOut(protocol.name, share, trainer.evaluate_every, bool(protocol.test_in_curve))
         batching = Batching(
-            trainer.bags_per_batch, trainer.instances_per_batch, instance_labels, config.seed, config.num_workers
+            trainer.bags_per_batch, trainer.instances_per_batch, instance_labels, config.draw_seed, config.num_workers
         )
         unit_of = partial(LabelUnit.of, most=most) if standardises else None
         return LLPDataModule(

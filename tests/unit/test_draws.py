@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
+from llp.data.folds import fold_positions
 from llp.data.keys import KINDS, RandomKey
 from llp.data.minibatches import Minibatches
 from llp.data.overlap import split_bags
@@ -14,7 +15,7 @@ from llp.models.embedding_mlp import EmbeddingMLP
 from llp.models.hidden_layers import dense
 from llp.models.multi_hot import MultiHot
 from llp.seeding import keyed_seed
-from tests.helpers.composed import build_model
+from tests.helpers.composed import build_data, build_method, build_model
 from tests.helpers.every_method import composed
 from tests.helpers.tables import make_table
 
@@ -124,3 +125,59 @@ def test_a_model_follows_from_the_seed_and_from_nothing_else(table):
     torch.rand(3)
     assert np.array_equal(first, weights(0))
     assert not np.array_equal(first, weights(1))
+
+
+def draws_of(table, fold, seed, *overrides):
+    """What a run draws before its first step: weights, held-out bags, order of the bags, a method's draw; test rows."""
+    words = ("grouping_key=random_64", "noise=laplace", f"fold={fold}", f"seed={seed}", *overrides)
+    config = composed("genbags", *words)
+    data, method = build_data(config, table, instance_labels=False, all_bags=True), build_method(config, table)
+    few = data.train_bags.select(np.arange(20))
+    return {
+        "weights": np.concatenate([weight.detach().numpy().ravel() for weight in method.model.parameters()]),
+        "held out": split_bags(few, 0.3, data.batching.seed)[1],
+        "order": next(iter(data._train_minibatches)),
+        "draw": torch.rand(4, generator=method.generator("bag weights")).numpy(),
+        "test rows": data.test_rows,
+        "noise": data.train_bags.label_sum[:20] % 1,  # of integers and noise
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "same_in_seeds"),
+    [
+        (("protocol=paper",), {"test rows", "noise"}),
+        (("protocol=holdout",), set()),
+        (("protocol=holdout", "protocol.folds=published"), {"test rows", "noise"}),
+    ],
+)
+def test_every_draw_of_a_run_is_another_one_in_every_fold_and_for_every_seed(table, words, same_in_seeds):
+    points = [(0, fold) for fold in range(5)] + [(1, 0), (2, 0)]
+    drawn = {point: draws_of(table, point[1], point[0], *words) for point in points}
+    for what in drawn[0, 0]:
+        assert all_differ([drawn[0, fold][what] for fold in range(5)]), what
+        seeds = [drawn[seed, 0][what] for seed in range(3)]
+        assert all_differ(seeds) == (what not in same_in_seeds), what
+
+
+def test_five_folds_of_a_seed_cover_the_rows_once(table):
+    for seed in (0, 1):
+        tests = [draws_of(table, fold, seed, "protocol=holdout")["test rows"] for fold in range(5)]
+        assert np.array_equal(np.sort(np.concatenate(tests)), np.arange(table.n_rows))
+
+
+def test_random_bags_of_a_repeat_are_no_permutation_of_another_ones(table):
+    key = RandomKey(bag_size=10, seed=0)
+    first, other = (key.fold_bags(table, 0, repeat).train.rows for repeat in (0, 1))
+    assert not np.array_equal(*(np.searchsorted(np.sort(rows), rows) for rows in (first, other)))
+
+
+def test_runs_of_before_draw_as_they_did(table):
+    """Their config has no `protocol.folds`: all folds of a seed draw alike, on the published folds."""
+    before = [draws_of(table, fold, 3, "protocol=holdout", "~protocol.folds") for fold in (0, 1)]
+    for what in ("weights", "held out", "order", "draw"):
+        assert np.array_equal(*(one[what] for one in before)), what
+    assert np.array_equal(before[0]["test rows"], fold_positions(table.n_rows, 0)[1])
+    torch.manual_seed(keyed_seed(3, "initial weights"))
+    first = MultiHot(vocab_sizes=table.vocab_sizes, n_numeric=table.n_numeric, width=128, bias=True)
+    assert np.array_equal(before[0]["weights"][: first.weight.numel()], first.weight.detach().numpy().ravel())

@@ -56,7 +56,7 @@ class GivenKey(GroupingKey):
         report = given_bags.read_report(table.folder)
         return bags if report is None else _as_cells(table, bags, report)
 
-    def fold_bags(self, table: InstanceTable, fold: int) -> FoldBags:
+    def fold_bags(self, table: InstanceTable, fold: int, repeat: int | None = None) -> FoldBags:
         """Whole bags are train or test bags; those of the train part that share rows with a test bag are left out."""
         bags, n_test = self.all_bags(table), table.schema.test_rows
         whole = self.n_folds == 1 or bags.cells is not None
@@ -73,7 +73,7 @@ class GivenKey(GroupingKey):
                 f"{table.folder.name} has {len(bags)} bags, five folds of bags need at least {MIN_ROWS}; write "
                 "grouping_key.n_folds=1 to train on all of them"
             )
-        train_part, test_part = fold_positions(len(bags), fold)
+        train_part, test_part = fold_positions(len(bags), fold, repeat)
         if table.schema.aggregates_only:
             apart = train_part
             if overlap(bags):

@@ -70,7 +70,7 @@ def test_labels_in_another_unit_give_the_same_predictions_in_that_unit(tmp_path,
     plain, of_plain, _ = predictions(config, tmp_path, made_table(tmp_path / "plain", lambda y: y))
     scaled, of_scaled, _ = predictions(config, tmp_path, made_table(tmp_path / "scaled", lambda y: a * y + b))
     np.testing.assert_allclose((scaled - b) / a, plain, atol=0.02 if unit == "far from 0" else 2e-3)
-    assert plain.std() > 0.1 or not class_of(name).trains
+    assert plain.std() > 0.05 or not class_of(name).trains
     mse = of_scaled.measures["mse"] / a**2, of_plain.measures["mse"]  # measures are in the labels' own unit
     assert mse[0] == pytest.approx(mse[1], rel=0.02)
     for one, other in zip(of_scaled.chosen.rows, of_plain.chosen.rows, strict=True):
