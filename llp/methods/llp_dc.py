@@ -5,8 +5,9 @@ CVPR 2026 Findings (arXiv 2603.21153). Bag cross-entropy + weight × the cross-e
 bag's label sum at the least total -log probability, a minimum-cost flow; with two classes these are the y highest
 scores of the bag (`llp.ops.transport.transport_labels`). An instance counts where the current probability of its
 pseudo-label is at least `threshold`, and the sum is divided by the number of all instances. The paper was at hand as
-its abstract; the definition and the defaults, 0.5 and 0.6, are those of the authors' public code
-(TianhaoMa5/CVPR2026_Findings_LLP_DC).
+its abstract; the definition is that of the authors' public code (TianhaoMa5/CVPR2026_Findings_LLP_DC), whose
+threshold, 0.6, is for 100 classes. The defaults, 0.5 and 0.95, are those of the first author's later registry of
+methods (TianhaoMa5/LLP-MM).
 
 That code takes pseudo-labels and probabilities from a weakly changed image and their loss from a strongly changed one.
 Rows of a table have no such changes: here both are of the row itself.

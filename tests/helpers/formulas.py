@@ -114,7 +114,7 @@ def rot(bags, y, p, *, weight=0.6, reg=1.0, pseudo_labels="hard"):
     return weight * dllp(bags, y, p, loss="bce") + (1 - weight) * instances
 
 
-def llp_dc(bags, y, p, *, weight=0.5, threshold=0.6):
+def llp_dc(bags, y, p, *, weight=0.5, threshold=0.95):
     total, n = 0.0, sum(map(len, bags))
     for z, number in zip(bags, y, strict=True):
         label, h = highest(z, number), sigmoid(z)
