@@ -32,6 +32,14 @@ def dllp(bags, y, p, *, loss, target="proportion", reduction="mean", real=False)
     return reduced(values, reduction)
 
 
+def event_level(bags, y, p, *, rho=1.0, real=False):
+    """Every instance has its bag's proportion as its label; mixed with the bags' own loss."""
+    label = np.concatenate([np.full(len(z), count / len(z)) for z, count in zip(bags, y, strict=True)])
+    z = np.concatenate(bags)
+    instances = np.mean((z - label) ** 2 if real else cross_entropy(label, sigmoid(z)))
+    return (1 - rho) * dllp(bags, y, p, loss="mse" if real else "bce", real=real) + rho * instances
+
+
 def count(bags, y, p):
     """-log of the probability of the count, which the law of a sum of independent labels gives."""
     values = []

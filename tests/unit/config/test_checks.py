@@ -122,7 +122,7 @@ UNKNOWN = {  # the command and its overrides: the nearest right name
     "train +logger.tag=x": "logger.name=csv",
     "train +nonsense=3": "",
     "train sed=3": "seed=0",
-    "train ++folds=3": "fold=0",
+    "train ++flod=3": "fold=0",
     "train modle=mlp": "model=mlp",
     "train method=dllp_bc": "method=dllp_bce",
     "train dataset=flight": "dataset=flights",
