@@ -28,7 +28,7 @@ from llp.runs.point import Point
 log = logging.getLogger(__name__)
 
 
-class Tables:
+class OpenTables:
     """The tables that are prepared, each opened once."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     """
     multirun = Multirun.of(arguments, config_dirs)
     expand_choices(multirun, analyze=False)
-    tables, states = Tables(), dict[int, PointState]()
+    tables, states = OpenTables(), dict[int, PointState]()
     cells = cells_of(multirun, multirun.points())
     cells[0].check_names()
     for cell in cells:
@@ -63,7 +63,7 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     return [states[place] for place in sorted(states)]
 
 
-def _state(cell: GridCell, run: dict[str, int], tables: Tables) -> PointState:
+def _state(cell: GridCell, run: dict[str, int], tables: OpenTables) -> PointState:
     point, table = _point(cell, run), tables.of(cell)
     if cell.content is None or table is None:
         return PointState(point, RunState.MISSING, None, reason=f"dataset {point.dataset} is not prepared")
@@ -83,7 +83,7 @@ def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record:
 
     `points` are the overrides of all, which have the same options; with `record` all are recorded as asked for.
     """
-    cells, tables = cells_of(multirun, points), Tables()
+    cells, tables = cells_of(multirun, points), OpenTables()
     asked: dict[str, list[Point]] = defaultdict(list)  # of those that only a launched job knows there is no record
     for cell in cells:
         if cell.content is not None:
@@ -128,7 +128,7 @@ def _check_configs(cells: Sequence[GridCell]) -> None:
                 cell.check(**new)
 
 
-def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
+def _check_builds(cells: Sequence[GridCell], tables: OpenTables) -> None:
     """Build each method with each model and optimizer once, or check their options where there is no table yet."""
     parts = ("dataset", *GIVEN, "hardware")
     different = {json.dumps([cell.content and cell.content[part] for part in parts]): cell for cell in reversed(cells)}
