@@ -29,18 +29,12 @@ def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
     else:
         array = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, ensure_min_samples=least_rows)
         dense = array.toarray() if hasattr(array, "toarray") else array
-        names = names_of_array(dense.shape[1])
-        frame = pl.DataFrame({name: _values(dense[:, i], name) for i, name in enumerate(names)})
+        frame = pl.DataFrame({f"x{i}": _values(dense[:, i], f"x{i}") for i in range(dense.shape[1])})
     if frame.height < least_rows or not frame.width:
         raise InputError(
             f"X has {frame.height} row(s) and {frame.width} column(s): expected at least {least_rows} and 1"
         )
     return frame
-
-
-def names_of_array(columns: int) -> list[str]:
-    """Names of an array's columns."""
-    return [f"x{i}" for i in range(columns)]
 
 
 def _series(column: Any, name: str) -> pl.Series:

@@ -57,8 +57,8 @@ class BagOrder:
         if fold_bags.test_bags is not None:
             parts.append(fold_bags.test_bags.rows)
         order = np.concatenate(parts)
-        copies = copies_of(table)
-        place = copies / f"{table.fingerprint}_{folder_name(name)}_{_digest(order)}"
+        copies, digest = copies_of(table), hashlib.blake2b(order.data, digest_size=8).hexdigest()
+        place = copies / f"{table.fingerprint}_{folder_name(name)}_{digest}"
         opened = _opened(table, place, len(order))
         if opened is None:
             copies.mkdir(exist_ok=True)
@@ -90,10 +90,6 @@ def _renumbered(fold_bags: FoldBags, n_train: int, n_test: int) -> FoldBags:
 def in_table(bags: Bags, order: Rows) -> Bags:
     """Bags of a copy by their rows in the table."""
     return replace(bags, rows=np.asarray(order[bags.rows]))
-
-
-def _digest(order: Rows) -> str:
-    return hashlib.blake2b(order.data, digest_size=8).hexdigest()
 
 
 def _arrays(table: InstanceTable) -> dict[str, NDArray[Any]]:

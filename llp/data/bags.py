@@ -70,7 +70,8 @@ class Bags:
         variance = None if self.noise_variance is None else self.noise_variance[bags]
         cells = None if self.cells is None else self.cells.select(bags)
         counts = None if self.counts is None else self.counts[bags]
-        return Bags(rows, _offsets(sizes), self.label_sum[bags], number, variance, cells, counts)
+        offsets = np.append(0, np.cumsum(sizes))
+        return Bags(rows, offsets, self.label_sum[bags], number, variance, cells, counts)
 
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -78,12 +79,6 @@ def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray
     begin = np.cumsum(sizes) - sizes  # where each run begins in the answer: 0, 1, 2, ... is shifted by start - begin
     positions: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts - begin, sizes)
     return positions
-
-
-def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
 
 
 def make_bags(rows: Rows, offsets: NDArray[np.int64], label: NDArray[np.float32]) -> Bags:
