@@ -107,7 +107,8 @@ def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
             bags, row = pl.DataFrame({"id": ids, "size": labels.size, "label_sum": labels.label_sum}), labels.instance
             number = labels.number
         else:
-            bags, number, row = publish(recipe, writer.categorical, labels, binary=label_kind == "binary")
+            number, row = None, None
+            bags = publish(recipe, writer.categorical, labels, binary=label_kind == "binary")
         write_given_bags(writer.temporary, number, bags, row=row)
         made_by = {"_target_": "llp.api.training.train"}
         writer.finish(made_by=made_by, source={}, facts=dict(facts), given_bags=len(bags), aggregates_only=y is None)

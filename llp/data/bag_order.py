@@ -80,16 +80,16 @@ def _renumbered(fold_bags: FoldBags, n_train: int, n_test: int) -> FoldBags:
     train, test_bags = fold_bags.train, fold_bags.test_bags
     behind = n_train + n_test
     return FoldBags(
-        replace(train, rows=np.arange(n_train)),
+        train.at(np.arange(n_train)),
         np.arange(n_train, behind),
-        None if test_bags is None else replace(test_bags, rows=np.arange(behind, behind + len(test_bags.rows))),
+        None if test_bags is None else test_bags.at(np.arange(behind, behind + len(test_bags.rows))),
         fold_bags.n_left_out,
     )
 
 
 def in_table(bags: Bags, order: Rows) -> Bags:
     """Bags of a copy by their rows in the table."""
-    return replace(bags, rows=np.asarray(order[bags.rows]))
+    return bags.at(np.asarray(order[bags.rows]))
 
 
 def _arrays(table: InstanceTable) -> dict[str, NDArray[Any]]:

@@ -5,7 +5,8 @@ the rows.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,22 @@ class Bags:
     @property
     def label_mean(self) -> float:
         """Pooled label mean p: by instances, never the mean of the bags' proportions."""
-        return float(self.label_sum.sum() / len(self.rows))
+        return float(self.label_sum.sum() / self.offsets[-1])
+
+    @property
+    def instances(self) -> Rows:
+        """int64, rising: the rows that they are of, each once."""
+        found: Rows = np.unique(self.rows)
+        return found
+
+    @property
+    def overlap(self) -> bool:
+        """Whether a row is in several of the bags; only given ones, and cells of a report, can."""
+        return self.number is not None and int(np.bincount(self.rows).max(initial=0)) > 1
+
+    def at(self, rows: Rows) -> "Bags":
+        """The same bags with the rows of another table."""
+        return Bags(rows, self.offsets, self.label_sum, self.number, self.noise_variance, self.cells, self.counts)
 
     def select(self, bags: NDArray[np.int64]) -> "Bags":
         """Only the given bags, in the given order."""
@@ -72,6 +88,49 @@ class Bags:
         counts = None if self.counts is None else self.counts[bags]
         offsets = np.append(0, np.cumsum(sizes))
         return Bags(rows, offsets, self.label_sum[bags], number, variance, cells, counts)
+
+
+@dataclass(frozen=True)
+class CellBags(Bags):
+    """The cells of a report: which rows they hold is found when it is asked for, as they fill the memory.
+
+    Attributes
+    ----------
+    held : ndarray
+        int64, rising: the rows that the report is of.
+    categorical : ndarray
+        (N, Fc) int32 codes of the table's rows.
+    """
+
+    rows: Rows = field(init=False, repr=False)
+    held: Rows = field(kw_only=True)
+    categorical: NDArray[np.int32] = field(kw_only=True, repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "rows" or self.cells is None:
+            raise AttributeError(name)
+        ids = self.cells.of_rows(self.categorical[self.held])
+        by_query = [self.held[np.argsort(one, kind="stable")[: (one <= len(self)).sum()]] for one in ids.T]
+        object.__setattr__(self, "rows", np.concatenate(by_query))
+        return self.rows
+
+    @property
+    def instances(self) -> Rows:
+        """See `Bags.instances`; those in no published cell too."""
+        return self.held
+
+    @property
+    def overlap(self) -> bool:
+        """See `Bags.overlap`."""
+        return self.cells is not None and len(self.cells.queries) > 1
+
+    def select(self, bags: NDArray[np.int64]) -> "CellBags":
+        """See `Bags.select`, at rising positions."""
+        assert self.cells is not None
+        optional = ("number", "noise_variance", "counts")
+        chosen = {name: one[bags] for name in optional if (one := getattr(self, name)) is not None}
+        offsets, cells = np.append(0, np.cumsum(self.sizes[bags])), self.cells.select(bags)
+        return replace(self, offsets=offsets, label_sum=self.label_sum[bags], cells=cells, **chosen)
 
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.noise import Noise
 from llp.data.on_device import Chunks, ResidentBags, ResidentInstances, ResidentTable, table_on
-from llp.data.overlap import overlap, split_bags
+from llp.data.overlap import split_bags
 from llp.data.read_ahead import HAS_ADVICE, ReadAhead
 from llp.data.table import InstanceTable
 from llp.data.train_split import Features, Labelled, TrainSplit
@@ -93,7 +93,7 @@ class LLPDataModule(L.LightningDataModule):
         self.test_rows = fold_bags.test_rows
         train = fold_bags.train
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
-        self.bags_overlap = overlap(in_rows)  # a row is in several train bags
+        self.bags_overlap = in_rows.overlap  # a row is in several train bags
         report = train.cells is not None and self.bags_overlap  # each of its cells shares rows with cells of each query
         kept, held = split_bags(in_rows, 0.0 if report else held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
@@ -128,8 +128,7 @@ class LLPDataModule(L.LightningDataModule):
     @property
     def n_train_instances(self) -> int:
         """Rows that are in a train bag, each once."""
-        rows = self.train_bags.rows
-        return len(np.unique(rows)) if self.bags_overlap else len(rows)
+        return len(self.train_bags.instances) if self.bags_overlap else int(self.train_bags.offsets[-1])
 
     def pin(self) -> None:
         """Gather minibatches into memory from which a GPU copies while it computes."""
@@ -199,7 +198,7 @@ class LLPDataModule(L.LightningDataModule):
     @property
     def instances_per_evaluation(self) -> float:
         """Train instances between two evaluations."""
-        return self.minibatches_per_evaluation / self.minibatches_per_epoch * len(self.train_bags.rows)
+        return self.minibatches_per_evaluation / self.minibatches_per_epoch * int(self.train_bags.offsets[-1])
 
     def val_dataloader(self) -> DataLoader[Any]:
         """What the epoch is selected on: test rows, or what is held out of the train bags."""

@@ -1,15 +1,15 @@
 """Given bags: rows lie together by the user's own bag ids, with labels of their own or with aggregates alone.
 
 A table with given bags has `bag.npy` (rows, int32): the number of each row's bag, -1 for a row of a given test split;
-and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), `size` and `label_sum`, and of a cell
-of a report its `query`, `noise_variance`, and `count` where the table's rows are but a sample of its. Where bags
+and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), `size` and `label_sum`. Where bags
 overlap, `bag.npy` has an entry for each pair of row and bag, and `bag_row.npy` (int64, not falling) has the pair's row.
+Cells of a report have no such arrays, but in `bags.parquet` their `query` (columns of the table), `code` within it (see
+`llp.data.cells`), `noise_variance`, and `count` where the table's rows are but a sample of those that it counts.
 Where `Schema.aggregates_only` is set, the sums are the user's, and `label.npy` is NaN for every row of a bag.
 """
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,16 +23,17 @@ NO_BAG = -1
 
 
 def write_given_bags(
-    folder: Path, bag: NDArray[np.int32], bags: pl.DataFrame, *, row: NDArray[np.int64] | None = None
+    folder: Path, bag: NDArray[np.int32] | None, bags: pl.DataFrame, *, row: NDArray[np.int64] | None = None
 ) -> None:
     """Write the bags of a table's rows into its (temporary) folder.
 
-    `bag` (N,) is the number of each row's bag, or -1; `bags` has `id` (text), `size` (int64) and `label_sum` (float64).
+    `bag` (N,) is the number of each row's bag, or -1; None of cells. `bags` has `id` (text), `size` and `label_sum`.
     `row`, where rows are in several bags or in none, is the row of each entry of `bag`, not falling.
     """
     if row is not None:
         np.save(folder / BAG_ROW, row)
-    np.save(folder / BAG, bag)
+    if bag is not None:
+        np.save(folder / BAG, bag)
     bags.write_parquet(folder / BAGS)
 
 
@@ -53,27 +54,19 @@ def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32],
     return row, bag[row], label_sum
 
 
-class ReportCells(NamedTuple):
-    """Of a table's given bags that are cells (K,): query, variance of the noise in the sum, perhaps the count."""
-
-    query: list[tuple[str, ...]]
-    noise_variance: NDArray[np.float64]
-    counts: NDArray[np.float64] | None
-
-
-def read_report(folder: Path) -> ReportCells | None:
-    """What is known of a table's given bags as cells, where they are some."""
+def read_report(folder: Path) -> pl.DataFrame | None:
+    """`bags.parquet`, where a table's given bags are the cells of a report."""
     frame = pl.read_parquet(folder / BAGS, glob=False)
-    if "query" not in frame.columns:
-        return None
-    counts = frame["count"].to_numpy() if "count" in frame.columns else None
-    return ReportCells([tuple(query) for query in frame["query"]], frame["noise_variance"].to_numpy(), counts)
+    return frame if "query" in frame.columns else None
 
 
 def most_bags_of_a_row(folder: Path) -> int:
     """In how many of a table's given bags a row is at most: 1 unless they overlap."""
     path = folder / BAG_ROW
-    return _most(path, path.stat().st_mtime_ns) if path.is_file() else 1
+    if path.is_file():
+        return _most(path, path.stat().st_mtime_ns)
+    report = read_report(folder)
+    return 1 if report is None else report["query"].n_unique()
 
 
 @lru_cache(maxsize=16)

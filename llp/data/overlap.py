@@ -20,14 +20,9 @@ def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Ids, Ids]:
     """
     order = np.random.default_rng(keyed_seed(seed, "held-out bags")).permutation(len(bags))
     n_held_out = max(1, round(held_out * len(bags))) if held_out else 0
-    if n_held_out and overlap(bags):
+    if n_held_out and bags.overlap:
         return hold_out(bags, order, n_held_out)
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
-
-
-def overlap(bags: Bags) -> bool:
-    """Whether a row is in several of the bags; only given ones, and cells of a report, can."""
-    return bags.number is not None and int(np.bincount(bags.rows).max(initial=0)) > 1
 
 
 def sharing(bags: Bags) -> Callable[[Ids], Ids]:

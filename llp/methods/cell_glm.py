@@ -91,7 +91,7 @@ class CellGLM(LLPMethod):
 
     def _cells(self, split: TrainSplit) -> Cells:
         features = split.features
-        names, rows = features.categorical_names, np.unique(split.bags.rows)
+        names, rows = features.categorical_names, split.bags.instances
         cells = split.bags.cells
         queries = queries_of(names, names, self.queries) if cells is None else cells.queries
         self.facts["queries"] = ["_".join(names[column] for column in query) for query in queries]

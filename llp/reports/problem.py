@@ -58,7 +58,7 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
     threads : int
         For the passes.
     """
-    rows = np.unique(split.bags.rows)
+    rows = split.bags.instances
     categorical = split.features.categorical[rows]
     passes = Passes(cells.of_rows(categorical), len(cells), threads)
     design = Design(passes, LOGISTIC if binary else GAUSSIAN, np.ones(len(rows)), np.zeros(len(rows)))

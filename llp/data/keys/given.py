@@ -1,18 +1,18 @@
 """Given bags: the user's own. `llp.data.given_bags` keeps them with a table."""
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import polars as pl
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from llp.data import given_bags
-from llp.data.bags import Bags, group_rows
-from llp.data.cells import Cells
+from llp.data.bags import Bags, CellBags, group_rows
+from llp.data.cells import Cells, layout
 from llp.data.folds import fold_positions
 from llp.data.keys.base import MIN_ROWS, FoldBags, GroupingKey
-from llp.data.overlap import overlap, sharing
+from llp.data.overlap import sharing
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
@@ -51,10 +51,11 @@ class GivenKey(GroupingKey):
     def all_bags(self, table: InstanceTable) -> Bags:
         """All of them, in the order of `bags.parquet`."""
         self.check_table(table)
-        row, bag, label_sum = given_bags.read_given_bags(table.folder)
-        bags = Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
         report = given_bags.read_report(table.folder)
-        return bags if report is None else _as_cells(table, bags, report)
+        if report is not None:
+            return _cells_of(table, report)
+        row, bag, label_sum = given_bags.read_given_bags(table.folder)
+        return Bags(*group_rows(bag.astype(np.uint64), row), label_sum, np.arange(len(label_sum)))
 
     def fold_bags(self, table: InstanceTable, fold: int, repeat: int | None = None) -> FoldBags:
         """Whole bags are train or test bags; those of the train part that share rows with a test bag are left out."""
@@ -76,7 +77,7 @@ class GivenKey(GroupingKey):
         train_part, test_part = fold_positions(len(bags), fold, repeat)
         if table.schema.aggregates_only:
             apart = train_part
-            if overlap(bags):
+            if bags.overlap:
                 apart = np.setdiff1d(train_part, sharing(bags)(test_part))
             if not len(apart):
                 raise InputError(
@@ -112,11 +113,21 @@ class GivenKey(GroupingKey):
         return table.schema.facts.get("epsilon")
 
 
-def _as_cells(table: InstanceTable, bags: Bags, report: given_bags.ReportCells) -> Bags:
-    """Bags as the cells of a report."""
-    place = {name: q for q, name in enumerate(dict.fromkeys(report.query))}
-    names = table.categorical_names
-    queries = [tuple(sorted(names.index(column) for column in query)) for query in place]
-    first = table.categorical[bags.rows[bags.offsets[:-1]]]
-    cells = Cells.holding(first, table.vocab_sizes, queries, np.array([place[name] for name in report.query]))
-    return replace(bags, noise_variance=report.noise_variance, cells=cells, counts=report.counts)
+def _cells_of(table: InstanceTable, report: pl.DataFrame) -> Bags:
+    """The cells of a report of all rows but those of a test split and those that are given with their labels."""
+    names, listed = table.categorical_names, [tuple(query) for query in report["query"]]
+    place = {query: q for q, query in enumerate(dict.fromkeys(listed))}
+    queries = tuple(tuple(sorted(names.index(column) for column in query)) for query in place)
+    radix, base = layout(table.vocab_sizes, queries)
+    query_of = np.array([place[query] for query in listed])
+    counts = report["count"].to_numpy() if "count" in report.columns else None
+    return CellBags(
+        np.concatenate([[0], np.cumsum(report["size"].to_numpy())]),
+        report["label_sum"].to_numpy(),
+        np.arange(len(report)),
+        report["noise_variance"].to_numpy(),
+        Cells(queries, radix, base, base[query_of] + report["code"].to_numpy(), query_of),
+        counts,
+        held=np.arange(table.n_rows - table.schema.test_rows - table.schema.facts.get("labelled_rows", 0)),
+        categorical=table.categorical,
+    )

@@ -6,7 +6,6 @@ A query is a set of raw columns; its table has them, `label_sum`, perhaps `count
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from llp.data.cells import Cells, Query, layout
 from llp.data.label_sums import ROUNDING
 from llp.data.schema import LARGEST_NUMBER
+from llp.data.table_writer import CHUNK_ROWS
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
@@ -29,49 +29,16 @@ APART = 4.0
 """Standard deviations of noise that two totals of the same rows may differ by without a word."""
 
 
-class Published(NamedTuple):
-    """A report's cells that hold rows.
-
-    Attributes
-    ----------
-    bags : pl.DataFrame
-        `id`, `size`, `label_sum`, `query` (list of the table's columns), `noise_variance`, and of a sample `count`; by
-        query and value.
-    number, instance : ndarray
-        int32 and int64 (m,): the cell of a row and that row, rows not falling.
-    """
-
-    bags: pl.DataFrame
-    number: NDArray[np.int32]
-    instance: NDArray[np.int64]
-
-
 def publish(
     recipe: Recipe, categorical: NDArray[np.int32], reports: Mapping[tuple[str, ...], pl.DataFrame], *, binary: bool,
     sample: bool = False, place: Callable[[int], str] | None = None,
-) -> Published:  # fmt: skip
-    """Find the rows of a report's cells.
+) -> pl.DataFrame:  # fmt: skip
+    """Find the cells of a report (tables of queries by their columns) that hold rows, with codes (n, Fc).
 
-    Parameters
-    ----------
-    recipe : Recipe
-        How the rows were coded.
-    categorical : ndarray
-        (n, Fc) int32 codes of the rows.
-    reports : Mapping
-        By its columns: the table of each query.
-    binary : bool
-        Kind of the labels.
-    sample : bool
-        Whether the report counts further rows than these, so that its counts are needed.
-    place : callable, optional
-        Says where a cell stands, from its `PLACE`.
-
-    Raises
-    ------
-    InputError
-        A table lacks a column or holds a wrong value, a cell stands twice, its count is not that of the rows, or its
-        sum is none that its rows can have.
+    Of a `sample` the report counts further rows, so that its counts are needed; `place` says where a cell stands, from
+    its `PLACE`. Refuses a table that lacks a column or holds a wrong value, a cell that stands twice, a count that is
+    not that of the rows, and a sum that its rows cannot have. Gives, by query and value, `id`, `size`, `label_sum`,
+    `query` (list of the table's columns), `code` within it, `noise_variance`, and of a sample `count`.
     """
     coded = [feature for feature in recipe.features if feature.value != "number"]
     names = [feature.name for feature in coded]
@@ -107,10 +74,10 @@ def publish(
     if cells.is_empty():
         raise InputError(NO_ROW)
     held = Cells(tuple(queries), radix, base, cells["code"].to_numpy(), cells["place"].to_numpy())
-    ids = held.of_rows(categorical)
-    size = sum((np.bincount(one, minlength=len(held) + 2) for one in ids.T), np.zeros(len(held) + 2, np.int64))
+    size = np.zeros(len(held) + 2, np.int64)
+    for start in range(0, len(categorical), CHUNK_ROWS):
+        size += np.bincount(held.of_rows(categorical[start : start + CHUNK_ROWS]).ravel(), minlength=len(size))
     cells = cells.with_columns(size=pl.Series(size[1:-1]))
-    number = np.cumsum(size[1:-1] > 0, dtype=np.int32) - 1
     unknown = pl.concat([unknown, cells.filter(pl.col("size") == 0).drop("size")])
     cells = cells.filter(pl.col("size") > 0)
     if cells.is_empty():
@@ -123,11 +90,9 @@ def publish(
         )  # fmt: skip
     cells = _checked(cells, place, binary=binary, sample=sample)
     if not sample:
-        _check_totals(cells, len(ids))
-    published = ids <= len(held)
-    instance = np.repeat(np.arange(len(ids)), published.sum(1))
-    bags = cells.select("id", "size", SUM, "query", "noise_variance", *([COUNT] if sample else []))
-    return Published(bags, number[ids[published] - 1], instance)
+        _check_totals(cells, len(categorical))
+    within = pl.col("code") - pl.Series(base[cells["place"].to_numpy()])
+    return cells.select("id", "size", SUM, "query", within, "noise_variance", *([COUNT] if sample else []))
 
 
 def _said(cells: pl.DataFrame, i: int, place: Callable[[int], str] | None) -> str:

@@ -138,10 +138,11 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
             ids = pl.concat(part.rows.select(id_column) for part in parts.values())
             ids.sink_parquet(writer.temporary / "ids.parquet")
         row: NDArray[np.int64] | None = None
-        bag = bag_of_row
+        bag: NDArray[np.int32] | None = bag_of_row
         if found.report is not None:
             codes, binary = writer.categorical[: counted["files"]], found.label_kind == "binary"
-            bags, bag, row = publish(
+            bag = None
+            bags = publish(
                 recipe, codes, found.report.tables, binary=binary, sample=found.sample, place=found.report.place
             )
         elif overlap:
@@ -186,6 +187,8 @@ def _facts(found: Found, bags: pl.DataFrame | None, rows: int) -> dict[str, Any]
         "rows_left_out": sum(one.rows for one in staged) - rows,
         "repeated_headers": sum(one.repeated_headers for one in staged),
     }
+    if "labelled" in found.parts:
+        facts["labelled_rows"] = found.parts["labelled"].count("labelled")
     if bags is not None:
         size, label_sum = bags["size"].to_numpy(), bags["label_sum"].to_numpy()
         facts |= {"bags": bags.height, "bag_sizes": f"{size.min()} to {size.max()}, mean {size.mean():.1f}"}

@@ -9,7 +9,7 @@ from llp.data.bag_order import BagOrder
 from llp.data.bags import Bags
 from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FoldBags, GivenKey
-from llp.data.overlap import hold_out, overlap, sharing, split_bags
+from llp.data.overlap import hold_out, sharing, split_bags
 from llp.errors import InputError
 from tests.helpers.tables import make_table
 
@@ -50,10 +50,10 @@ def test_no_row_of_a_held_out_bag_is_trained_on(seed):
 
 def test_bags_without_a_common_row_are_held_out_as_ever():
     apart = bags_of(*np.arange(120).reshape(40, 3))
-    assert not overlap(apart)
+    assert not apart.overlap
     kept, held = split_bags(apart, 0.1, 3)
     assert (len(kept), len(held)) == (36, 4)
-    assert not overlap(replace(apart, number=None))
+    assert not replace(apart, number=None).overlap
     order = np.random.default_rng(0).permutation(40)
     np.testing.assert_array_equal(np.sort(order[:4]), hold_out(apart, order, 4)[1])
 
