@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 from torch import Tensor
 from torch.nn import functional as F
 from torchmetrics.functional import mean_absolute_error, mean_squared_error, r2_score, spearman_corrcoef
@@ -51,6 +51,18 @@ def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], lab
     prediction = torch.from_numpy(expit(z.numpy())) if label_kind == "binary" else z
     measures |= binary_measures(z, prediction, label) if label_kind == "binary" else real_measures(prediction, label)
     return {**measures, "mean_prediction_over_mean_label": float(prediction.mean() / label.mean())}
+
+
+def constant_measures(label_mean: float, labels: NDArray[np.floating], label_kind: LabelKind) -> dict[str, float]:
+    """`all_measures` of one prediction for all, the label mean that training knew, by their names after `constant_`.
+
+    A mean of noisy sums that no labels of 0 and 1 have is taken as the nearest that the log loss is defined for.
+    """
+    score = label_mean
+    if label_kind == "binary":
+        score = float(logit(min(max(label_mean, LOG_LOSS_CLIP), 1 - LOG_LOSS_CLIP)))
+    measures = all_measures(np.full(len(labels), score), labels, label_kind)
+    return {f"constant_{name}": value for name, value in measures.items()}
 
 
 def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, float]:

@@ -71,6 +71,7 @@ def _keys_drawn(name: str) -> DatasetFigure:
 
 SCORE_TABLES: Mapping[str, ScoreTable] = {
     "scores": lambda part: scores.scores(part.cells),
+    "measures": lambda part: scores.measures(part.cells),
     "wins": lambda part: winners.wins(part.cells),
     "random_bags": lambda part: scores.random_bags(part.cells),
     "random_bags_std": lambda part: scores.random_bags_std(part.cells),

@@ -16,7 +16,7 @@ from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.bag_level import bag_measures
-from llp.metrics.evaluation import all_measures, main_metric
+from llp.metrics.evaluation import all_measures, constant_measures, main_metric
 from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
 from llp.metrics.weighted import weighted_measures
@@ -90,6 +90,7 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
         return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags), epsilon=epsilon)
     scores, labels = (one.cpu().numpy() for one in score_test_rows(method, data))
     measures = all_measures(scores, labels, method.label_kind)
+    measures |= constant_measures(data.train_bags.label_mean, labels, method.label_kind)
     if data.source.weight is None:
         return measures
     return measures | weighted_measures(scores, labels, data.source.weight[data.test_rows], method.label_kind)

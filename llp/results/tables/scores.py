@@ -9,6 +9,20 @@ import polars as pl
 from llp.results.formats import by_place, cell_of, columns_of, decimals_of, heading, metric_title, notes_on
 from llp.results.table import MISSING, Cell, Table
 
+MEASURES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+    "mse": "MSE",
+    "mae": "MAE",
+    "r2": "R²",
+    "spearman": "Spearman",
+    "mean_prediction_over_mean_label": "mean ratio",
+}
+"""Of test rows, in words; of binary labels, of real ones, and of both."""
+
 
 def scores(cells: pl.DataFrame) -> Table:
     """Mean ± std of the metric: bag datasets as rows, methods as columns."""
@@ -18,6 +32,24 @@ def scores(cells: pl.DataFrame) -> Table:
         for row in cells["row"].unique(maintain_order=True)
     ]
     return Table(heading(cells), ["bag dataset", *methods], rows, notes_on(cells))
+
+
+def measures(cells: pl.DataFrame) -> Table | None:
+    """All measures of each bag dataset and method, and those of a constant; None where no run has them."""
+    shown = [name for name in MEASURES if f"measures.{name}" in cells.columns]
+    if not shown:
+        return None
+    rows = []
+    for row in cells.partition_by("row", maintain_order=True):
+        constant = row.select(pl.col("^measures[.]constant_.*$").mean()).to_dicts() or [{}]
+        named = [("a constant", [constant[0].get(f"measures.constant_{name}") for name in shown])]
+        named += [(one["column"], [one[f"measures.{name}"] for name in shown]) for one in row.iter_rows(named=True)]
+        rows += [[Cell(f"{row['row'][0]}, {name}"), *(Cell.number(one, ".4f") for one in own)] for name, own in named]
+    notes = [
+        "Means over the runs. A constant: the pooled label mean of the train bags for every row. Mean ratio: mean "
+        "prediction over mean label; above 1 it is too high. Calibration error: the expected one, of 15 equal bins."
+    ]
+    return Table(f"{heading(cells)}: measures", ["bag dataset, method", *(MEASURES[one] for one in shown)], rows, notes)
 
 
 def random_bags(cells: pl.DataFrame) -> Table | None:

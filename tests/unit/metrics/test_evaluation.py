@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import expit
 from sklearn import metrics
 
-from llp.metrics.evaluation import all_measures, epoch_measures, main_metric
+from llp.metrics.evaluation import all_measures, constant_measures, epoch_measures, main_metric
 from llp.metrics.ranking import OneClassWarning
 
 RNG = np.random.default_rng(3)
@@ -47,6 +47,24 @@ def test_real_measures():
         "mean_prediction_over_mean_label": pytest.approx(SCORES.mean() / labels.mean(), rel=1e-4),
     }
     assert {name: measures[name] for name in expected} == expected
+
+
+def test_measures_of_a_constant_are_their_closed_forms():
+    p, mean = 0.3, float(LABELS.mean())
+    found = constant_measures(p, LABELS, "binary")
+    expected = {
+        "auc": 0.5,
+        "average_precision": mean,
+        "log_loss": -mean * np.log(p) - (1 - mean) * np.log(1 - p),
+        "brier": mean * (1 - p) ** 2 + (1 - mean) * p**2,
+        "calibration_error": abs(p - mean),
+        "mean_prediction_over_mean_label": p / mean,
+    }
+    for name, value in expected.items():
+        assert found[f"constant_{name}"] == pytest.approx(value, rel=1e-6), name
+    assert np.isfinite(constant_measures(-0.2, LABELS, "binary")["constant_log_loss"])  # of noisy sums
+    real = constant_measures(1.5, SCORES, "real")
+    assert real["constant_mse"] == pytest.approx(np.mean((SCORES - 1.5) ** 2), rel=1e-6)
 
 
 def test_ties_share_their_rank():

@@ -47,6 +47,20 @@ def test_wins_count_the_marked_rows(grid):
     assert texts(table) == {"dllp_bce": ["6", "2", "2"]}  # methods on instance labels never compete
 
 
+def test_measures_stand_beside_those_of_a_constant(tmp_path):
+    own = {"auc": 0.7, "log_loss": 0.5, "brier": 0.2, "constant_auc": 0.5, "constant_log_loss": 0.6}
+    for fold in range(2):
+        write_run(tmp_path, 0.7, fold=fold, measures=own | {"log_loss": 0.5 + fold / 10})
+    write_run(tmp_path, 0.8, method="upm", measures={"auc": 0.8})  # of before a constant was measured
+    table = scores.measures(contents_of(tmp_path).cells)
+    assert table.columns == ["bag dataset, method", "AUC", "log loss", "Brier score"]
+    assert texts(table) == {
+        "month_dest, a constant": ["0.5000", "0.6000", "–"],
+        "month_dest, dllp_bce": ["0.7000", "0.5500", "0.2000"],
+        "month_dest, upm": ["0.8000", "–", "–"],
+    }
+
+
 def test_every_kind_of_bags_has_its_wins_its_place_and_its_words(tmp_path):
     for kind in reversed(BAG_KINDS):
         for method, auc in (("upm", 0.7), ("dllp_bce", 0.6)):
