@@ -49,10 +49,7 @@ def main(config: StatusConfig) -> None:
 
 
 def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:
-    """State of the points of experiments, or of all grids and runs of a folder.
-
-    InputError where that is not there.
-    """
+    """State of the points of experiments, or of all grids and runs of a folder; InputError where that is not there."""
     if experiments is None and not outputs_dir.is_dir():
         raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; start a grid: python -m llp.train -m")
     states, problems, grids = list[PointState](), list[str](), recorded_grids(outputs_dir)
