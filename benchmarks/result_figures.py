@@ -6,10 +6,11 @@ of the bags costs. Each line is a method's mean over folds and seeds, each bar a
 
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from benchmarks.result_grids import bags_of_rows, epsilon, lines_of
+from benchmarks.result_grids import bags_of_rows, epsilon, lines_of, named_of, on_bags
 from benchmarks.results import DOCS, files_of, read
 from llp.analysis.drawing import STYLE, log_scale, look, name_lines, new_figure, save_figure
 from llp.errors import InputError
@@ -27,7 +28,7 @@ def draw_study(records: Sequence[RunRecord]) -> "Figure":
     figure, places = new_figure(3.2 * len(sizes) + 1.4, 3.6), _places(records)
     panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]
     for axes, size in zip(panels, sizes, strict=True):
-        _draw(axes, lines_of([record for record in _on_bags(records) if record.bag_size == size], bags), places)
+        _draw(axes, lines_of([record for record in on_bags(records) if record.bag_size == size], bags), places)
         axes.set(title=f"bags of {size}", xlabel="train bags")
     panels[0].set_ylabel("test AUC, higher is better")
     name_lines(figure)
@@ -35,26 +36,33 @@ def draw_study(records: Sequence[RunRecord]) -> "Figure":
 
 
 def draw_noise(records: Sequence[RunRecord]) -> "Figure":
-    """Draw test AUC against the ε of the noise on the bags' sums; dotted, without noise."""
+    """Draw test AUC against ε, by what it is spent on; dotted, without noise.
+
+    A cross is on a report where flips of the labels are predicted to do better: where most places of its rows are in
+    cells whose sums hold more noise than flips would leave (`quieter` of `llp.data.noise.Promise`).
+    """
     figure = new_figure(6.4, 3.8)
     axes = figure.subplots()
-    places = _places(records)
-    _draw(axes, lines_of(_on_bags(records), epsilon), places)
-    without = lines_of([record for record in _on_bags(records) if epsilon(record) is None], lambda _: 0.0)
+    name, shown = named_of(records), on_bags(records)
+    places = _places(records, name)
+    lines = lines_of(shown, epsilon, name)
+    _draw(axes, lines, places)
+    quieter = lines_of([one for one in shown if one.bag_kind == "report"], epsilon, name, attrgetter("noise.quieter"))
+    for title, shares in quieter.items():
+        xs = [x for x in shares if statistics.mean(shares[x]) < 0.5]
+        axes.plot(xs, [statistics.mean(lines[title][x]) for x in xs], "kx", ms=7)
+    without = lines_of([record for record in shown if epsilon(record) is None], lambda _: 0.0, name)
     for method, line in without.items():
         axes.axhline(statistics.mean(line[0.0]), c=look(places[method])["c"], ls=":", lw=1)
-    axes.set(xlabel="ε of the noise on each bag's sum; dotted: without noise", ylabel="test AUC, higher is better")
+    told = "; ×: flips predicted to do better" if quieter else ""
+    axes.set(xlabel=f"ε of all sums together; dotted: without noise{told}", ylabel="test AUC, higher is better")
     name_lines(figure)
     return figure
 
 
-def _on_bags(records: Sequence[RunRecord]) -> list[RunRecord]:
-    return [record for record in records if not record.instance_labels]
-
-
-def _places(records: Sequence[RunRecord]) -> dict[str, int]:
-    """The place of each method among those of the figure, which its colour follows."""
-    return {method: place for place, method in enumerate(sorted({record.method for record in _on_bags(records)}))}
+def _places(records: Sequence[RunRecord], name: Callable[[RunRecord], str] = attrgetter("method")) -> dict[str, int]:
+    """The place of each line among those of the figure, which its colour follows."""
+    return {line: place for place, line in enumerate(sorted({*map(name, on_bags(records))}))}
 
 
 def _draw(axes: "Axes", lines: Mapping[str, Mapping[float, Sequence[float]]], places: Mapping[str, int]) -> None:
@@ -66,7 +74,7 @@ def _draw(axes: "Axes", lines: Mapping[str, Mapping[float, Sequence[float]]], pl
     log_scale(axes)
 
 
-FIGURES = {"study": draw_study, "noise": draw_noise}
+FIGURES = {"study": draw_study, "noise": draw_noise, "budget": draw_noise}
 
 
 def main() -> None:

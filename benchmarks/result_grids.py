@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -23,16 +23,48 @@ Order = tuple[str | float, ...]
 """What the columns of a grid sort by."""
 
 
+def _method(record: RunRecord) -> str:
+    return record.method
+
+
 def lines_of(
-    records: Sequence[RunRecord], place: Callable[[RunRecord], Place | None]
+    records: Sequence[RunRecord],
+    place: Callable[[RunRecord], Place | None],
+    name: Callable[[RunRecord], str] = _method,
+    value: Callable[[RunRecord], float | None] = attrgetter("metric.best"),
 ) -> dict[str, dict[Place, list[float]]]:
     """Test metrics of each method's runs by their place, without those that have none, in the order of names."""
     lines: dict[str, dict[Place, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for record in sorted(records, key=lambda record: record.method):
-        where, value = place(record), record.metric.best
-        if where is not None and value is not None:
-            lines[record.method][where].append(value)
+    for record in sorted(records, key=name):
+        where, found = place(record), value(record)
+        if where is not None and found is not None:
+            lines[name(record)][where].append(found)
     return lines
+
+
+def named_of(records: Sequence[RunRecord]) -> Callable[[RunRecord], str]:
+    """What tells records apart whose ε is spent in several ways: that and the method; else the method alone."""
+    return (lambda record: f"{design(record)}: {record.method}") if len({*map(design, records)}) > 1 else _method
+
+
+def design(record: RunRecord) -> str:
+    """On what a run's ε is spent: flipped labels, a report's queries, or the bags of a key."""
+    if flips(record):
+        return "flips"
+    key: Any = record.config.get("grouping_key")
+    queries = key.get("queries", record.grouping_key) if isinstance(key, dict) else record.grouping_key
+    listed = [queries] if isinstance(queries, str) else queries
+    return " + ".join(one if isinstance(one, str) else "_".join(one) for one in listed)
+
+
+def flips(record: RunRecord) -> bool:
+    """Whether the run's train labels were flipped."""
+    return record.noise is not None and record.noise.mechanism == "randomised_response"
+
+
+def on_bags(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Those of runs that saw no label, or none that was not flipped."""
+    return [record for record in records if not record.instance_labels or flips(record)]
 
 
 def epsilon(record: RunRecord) -> float | None:
@@ -56,13 +88,13 @@ def _rows(record: RunRecord) -> object:
 
 
 def noise_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table: a row per method, the test metric without noise and at each ε, the largest first."""
+    """Make a Markdown table: a row per design and method, the test metric without noise and at each ε, falling."""
 
     def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
         own = epsilon(record)
         return ((-math.inf,), "no noise") if own is None else ((-own,), f"ε = {own:g}")
 
-    return _grid(records, place)
+    return _grid(records, place, named_of(records))
 
 
 def selected_by(record: RunRecord) -> str:
@@ -131,19 +163,23 @@ def study_of(records: Sequence[RunRecord]) -> str:
     return _grid(records, place) + shown
 
 
-def _grid(records: Sequence[RunRecord], place: Callable[[RunRecord], tuple[Order, str]]) -> str:
+def _grid(
+    records: Sequence[RunRecord],
+    place: Callable[[RunRecord], tuple[Order, str]],
+    name_of: Callable[[RunRecord], str] = _method,
+) -> str:
     """Mean ± standard deviation by method and place, which is what places sort by and a title; best on bags in bold."""
-    lines = lines_of(records, place)
+    lines = lines_of(records, place, name_of)
     better, sign = (max, -1) if records[0].metric.mode == "max" else (min, 1)
-    on_bags = {record.method for record in records if not record.instance_labels}
+    of_bags = {name_of(record) for record in on_bags(records)}
     places = sorted({where for line in lines.values() for where in line})
     means = {name: {where: statistics.mean(line[where]) for where in line} for name, line in lines.items()}
-    found = {where: [means[name][where] for name in on_bags & means.keys() if where in means[name]] for where in places}
+    found = {where: [means[name][where] for name in of_bags & means.keys() if where in means[name]] for where in places}
     best = {where: better(values, default=None) for where, values in found.items()}
     rows = []
-    for name in sorted(lines, key=lambda name: (name in on_bags, sign * statistics.mean(means[name].values()))):
+    for name in sorted(lines, key=lambda name: (name in of_bags, sign * statistics.mean(means[name].values()))):
         cells = [_spread(lines[name].get(where, [])) for where in places]
-        marks = [name in on_bags and means[name].get(where) == best[where] for where in places]
+        marks = [name in of_bags and means[name].get(where) == best[where] for where in places]
         rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
     table = untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
     protocols = " and ".join(sorted({record.protocol for record in records}))

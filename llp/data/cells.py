@@ -103,22 +103,25 @@ def layout(vocab_sizes: Sequence[int], queries: Sequence[Query]) -> tuple[NDArra
 
 
 def queries_of(
-    names: Sequence[str], columns: Sequence[str], asked: str | Sequence[Sequence[str]], option: str = "queries"
+    names: Sequence[str], columns: Sequence[str], asked: str | Sequence[str | Sequence[str]], option: str = "queries"
 ) -> list[Query]:
-    """The queries `singles` or `pairs` of columns, pairs with the singles before them, or those that are listed.
+    """The queries `singles` or `pairs` of columns, pairs with the singles before them, or a list of both.
 
     `names` are all categorical columns; `option` is where `asked` is given, for the error.
     """
-    if isinstance(asked, str):
-        places = sorted(names.index(name) for name in columns)
-        orders = {"singles": 1, "pairs": 2}[asked]
-        return [query for order in range(1, orders + 1) for query in combinations(places, order)]
-    queries = [tuple(sorted(names.index(name) for name in query if name in names)) for query in asked]
-    if any(len(set(places)) < len(query) or not query for places, query in zip(queries, asked, strict=True)):
-        expected = f"lists of different columns of {', '.join(names)}"
-        raise invalid(option, [*map(list, asked)], expected, [[names[0]]])
+    given = [asked] if isinstance(asked, str) else [one if isinstance(one, str) else list(one) for one in asked]
+    known = sorted(names.index(name) for name in columns)
+    queries: list[Query] = []
+    for one in given:
+        if isinstance(one, str):
+            orders = range(1, 3 if one == "pairs" else 2)
+            queries += [query for order in orders for query in combinations(known, order)]
+        else:
+            queries.append(tuple(sorted(names.index(name) for name in one if name in names)))
+            if len(set(queries[-1])) < len(one) or not one:
+                raise invalid(option, given, f"lists of different columns of {', '.join(names)}", [[names[0]]])
     if len(set(queries)) < len(queries):
-        raise invalid(option, [*map(list, asked)], "each query once", [list(asked[0])])
+        raise invalid(option, given, "each query once", given[:1])
     return queries
 
 

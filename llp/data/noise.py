@@ -163,6 +163,10 @@ class Promise:
         Which data the promise tells apart no further than that.
     sums_outside : int
         Sums of train bags that labels of 0 and 1 cannot have.
+    quieter : float or None
+        Share of the rows' places in bags whose sums hold less noise than flips of their labels at the same epsilon
+        would leave: for small ε those of more than 2 m² rows with Laplace noise, of m (ε σ)² with Gaussian noise that
+        has a deviation of σ at m = 1. None of stated noise, and in records of before it was kept.
     """
 
     mechanism: Mechanism
@@ -173,13 +177,17 @@ class Promise:
     scale: float
     neighbours: str
     sums_outside: int
+    quieter: float | None = None
 
     @classmethod
-    def of(cls, noise: Noise, sums_outside: int) -> "Promise":
-        """That of noise."""
+    def of(cls, noise: Noise, bags: Bags, sums_outside: int) -> "Promise":
+        """That of noise in the sums of bags."""
+        quieter, flips = None, replace(noise, mechanism="randomised_response")
+        if bags.noise_variance is not None:
+            quieter = float(bags.sizes @ (bags.noise_variance < bags.sizes * flips.variance)) / len(bags.rows)
         return cls(
             noise.mechanism, noise.epsilon, noise.delta, noise.sensitivity_of_all, noise.bags_of_a_row, noise.scale,
-            NEIGHBOURS[noise.neighbours], sums_outside,
+            NEIGHBOURS[noise.neighbours], sums_outside, quieter,
         )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from llp.data.cells import Cells, find_cells, order_of, queries_of
 from llp.data.label_unit import LabelUnit
 from llp.data.train_split import TrainSplit
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 from llp.machine import free_memory
 from llp.methods.base import LLPMethod
 from llp.models.cell_weights import CellWeights
@@ -36,8 +36,10 @@ class CellGLM(LLPMethod):
 
     Parameters
     ----------
-    queries : {'singles', 'pairs'} or list of list of str
-        Whose cells have a weight, of the grouping key's columns or all; a report's own queries are taken instead.
+    columns : list of str or None
+        Of which `singles` and `pairs` are; None: of all.
+    queries : {'singles', 'pairs'} or list
+        Whose cells have a weight; a report's own queries are taken instead.
     least_count : int
         Cells of fewer train rows have none.
     penalty : {'auto', 'order', 'query', 'rule'} or float
@@ -52,7 +54,9 @@ class CellGLM(LLPMethod):
     def __init__(
         self,
         *,
-        queries: Literal["singles", "pairs"] | list[Annotated[list[str], Field(min_length=1)]],
+        columns: list[str] | None,
+        queries: Literal["singles", "pairs"]
+        | list[Literal["singles", "pairs"] | Annotated[list[str], Field(min_length=1)]],
         least_count: PositiveInt,
         penalty: Literal["auto", "order", "query", "rule"] | PositiveFloat,
         **shared: Any,
@@ -62,11 +66,13 @@ class CellGLM(LLPMethod):
             raise InputError(
                 f"Invalid model={type(self.model).__name__}: method=cell_glm has its own, model=cell_weights"
             )
-        self.queries, self.least_count, self.penalty = queries, least_count, penalty
+        self.columns, self.queries, self.least_count, self.penalty = columns, queries, least_count, penalty
 
     def check_columns(self, names: list[str]) -> None:
         """See `LLPMethod.check_columns`."""
-        queries_of(names, names, self.queries, "method.queries")
+        if unknown := [name for name in self.columns or [] if name not in names]:
+            raise invalid("method.columns", unknown, f"some of {', '.join(names)}", names[:2])
+        queries_of(names, self.columns or names, self.queries, "method.queries")
 
     def take_train_split(self, split: TrainSplit) -> None:
         """Fit the weights to the train bags' sums."""
@@ -93,7 +99,7 @@ class CellGLM(LLPMethod):
         features = split.features
         names, rows = features.categorical_names, split.bags.instances
         cells = split.bags.cells
-        queries = queries_of(names, names, self.queries) if cells is None else cells.queries
+        queries = queries_of(names, self.columns or names, self.queries) if cells is None else cells.queries
         self.facts["queries"] = ["_".join(names[column] for column in query) for query in queries]
         need = 12 * len(rows) * len(queries)  # ids, and codes while they are sought
         if need > free_memory():

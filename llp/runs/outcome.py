@@ -63,7 +63,7 @@ def run_record(
         n_train_bags=len(data.train_bags),
         n_held_out_bags=len(data.held_out_bags),
         n_left_out_bags=data.n_left_out_bags,
-        noise=None if data.noise is None else Promise.of(data.noise, data.sums_outside),
+        noise=None if data.noise is None else Promise.of(data.noise, data.train_bags, data.sums_outside),
         facts=method.facts,
         n_train_instances=data.n_train_instances,
         n_test_instances=len(data.test_rows),

@@ -18,7 +18,7 @@ REPEATED = ("fold", "seed")
 """Options of which a trial trains all values."""
 
 # held-out losses of different bags or kinds do not compare
-_NOT_SEARCHED = ("dataset", "grouping_key", "bag_dataset", "protocol", "noise")
+_NOT_SEARCHED = ("dataset", "grouping_key", "bag_dataset", "design", "protocol", "noise")
 
 
 @dataclass(frozen=True)

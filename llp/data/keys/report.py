@@ -13,7 +13,7 @@ from llp.data.keys.base import Columns, GroupingKey
 from llp.data.table import InstanceTable
 
 Listed = Annotated[
-    tuple[Annotated[Columns, Field(min_length=1)], ...],
+    tuple[Literal["singles", "pairs"] | Annotated[Columns, Field(min_length=1)], ...],
     Field(min_length=1),
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
@@ -26,8 +26,8 @@ class ReportKey(GroupingKey):
     ----------
     columns : tuple of str
         What the queries are of.
-    queries : {'singles', 'pairs'} or tuple of tuple of str
-        Every column, those and every pair, or the columns of each query.
+    queries : {'singles', 'pairs'} or tuple
+        Every column, those and every pair, or a list: of the columns of each query, or these words among them.
     least_count : int
         Cells of fewer train rows are not published.
     """

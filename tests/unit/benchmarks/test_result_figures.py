@@ -5,6 +5,7 @@ import pytest
 from benchmarks.result_figures import draw_noise, draw_study
 from benchmarks.result_grids import epochs_of, keys_of, lines_of, noise_of, study_of
 from benchmarks.results import DOCS
+from llp.data.noise import Promise
 from tests.helpers.records import record
 
 
@@ -42,6 +43,38 @@ def test_a_method_has_one_colour_with_noise_and_without():
     of_dsq, of_upm = (line.get_color() for line in axes.lines[-2:])
     assert of_upm == colour["upm"]
     assert len({*colour.values(), of_dsq}) == 3
+
+
+def spent(auc, key, mechanism, quieter, **changes):
+    """A record of noise at ε = 1 on bags of a key."""
+    promise = Promise(mechanism, 1.0, 0.0, 1.0, 1, 1.0, "", 0, quieter)
+    changes |= {"bag_kind": key["kind"]} if key["kind"] == "report" else {}
+    config = {"noise": {"epsilon": 1.0}, "grouping_key": key}
+    return record("auc", auc, config=config, **changes).model_copy(update={"noise": promise})
+
+
+def test_a_budget_is_drawn_by_what_it_is_spent_on_with_crosses_where_flips_are_predicted_to_win():
+    report, pairs = {"kind": "report", "queries": ["pairs", ["a", "b", "c"]]}, {"kind": "report", "queries": "pairs"}
+    records = [
+        spent(0.7, report, "laplace", 0.4, grouping_key="report", method="cell_glm"),
+        spent(0.6, pairs, "laplace", 0.6, grouping_key="report", method="cell_glm"),
+        spent(0.8, {"kind": "random"}, "randomised_response", 0.0, grouping_key="random_1", method="instance_bce"),
+        spent(0.5, {"kind": "random"}, "laplace", 0.9, grouping_key="random_64", method="upm"),
+    ]
+    assert records[2].instance_labels
+    axes = draw_noise(records).axes[0]
+    lines = {line.get_label(): line.lines[0].get_ydata() for line in axes.containers}
+    assert lines == {
+        "flips: instance_bce": [0.8],
+        "pairs + a_b_c: cell_glm": [0.7],
+        "pairs: cell_glm": [0.6],
+        "random_64: upm": [0.5],
+    }
+    crosses = [line for line in axes.lines if line.get_marker() == "x"]
+    assert [list(line.get_ydata()) for line in crosses] == [[0.7], []]
+    table = noise_of(records)
+    assert "| flips: instance_bce | **0.8000** |" in table
+    assert "| pairs: cell_glm | 0.6000 |" in table
 
 
 def test_their_tables_hold_the_same():

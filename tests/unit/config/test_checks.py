@@ -435,7 +435,7 @@ def test_file_without_a_name_is_refused():
         ("train", ["trainer.threads=1000000"], "Invalid trainer.threads=1000000: expected an integer >= 1 and <= 1024"),
         ("train", ["num_workers=1000000"], "Invalid num_workers=1000000: expected an integer >= 0 and <= 1024"),
         ("analyze", ["threads=1000000"], "Invalid threads=1000000: expected an integer >= 1 and <= 1024"),
-        ("train", ["experiment=/etc/passwd"], "Invalid experiment='/etc/passwd': expected demo, "),
+        ("train", ["experiment=/etc/passwd"], "Invalid experiment='/etc/passwd': expected "),
         ("train", ["method=../mine/upm"], "Invalid method='../mine/upm': expected "),
     ],
 )

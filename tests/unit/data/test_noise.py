@@ -7,15 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hydra import compose, initialize_config_dir
 from scipy import integrate, stats
 
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
 from llp.data.bags import Bags
 from llp.data.keys.report import ReportKey
-from llp.data.noise import Noise, check_sensitivity, noise_of, with_flips, with_noise
+from llp.data.noise import Noise, Promise, check_sensitivity, noise_of, with_flips, with_noise
 from llp.data.on_device import table_on
 from llp.errors import InputError
 from llp.runs.build import Parts
 from llp.runs.record import RunRecord
+from tests.helpers.commands import TINY
 from tests.helpers.composed import check_config, check_input, open_table, run_of, run_one
 from tests.helpers.every_method import batch_of, prepare
 from tests.helpers.tables import make_table
@@ -277,6 +281,37 @@ def test_flips_are_recorded_and_noise_of_a_cells_sum_is_that_of_its_rows(tiny, c
         for more in ((), (words[1], "noise.epsilon=40"))
     )
     assert nearly.measures == exact.measures
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "analytic_gaussian"])
+@pytest.mark.parametrize("m", [1, 6, 21])
+def test_promise_says_which_cells_are_told_better_than_by_flips(mechanism, m):
+    """At small ε: those of more than 2 m² rows with Laplace noise, of σ₁² m with Gaussian noise."""
+    noise = Noise(mechanism, 0.01, 0.0 if mechanism == "laplace" else 1e-6, 1.0, 0, bags_of_a_row=m)
+    edge = 2 * m**2 if mechanism == "laplace" else m * (0.01 * replace(noise, bags_of_a_row=1).scale) ** 2
+    sizes = np.array([int(0.9 * edge), 1 + int(1.1 * edge), 1 + int(3 * edge)])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    bags = Bags(np.arange(offsets[-1]), offsets, np.zeros(3))
+    found = Promise.of(noise, with_noise(bags, noise, 0), 0)
+    assert found.quieter == pytest.approx((sizes[1] + sizes[2]) / sizes.sum())
+    assert Promise.of(noise, bags, 0).quieter is None
+
+
+@pytest.mark.parametrize("design", ["random_bags", "feature_bags", "singles", "pairs", "triple", "flips"])
+def test_each_design_of_a_budget_is_a_run(tmp_path, data_dir, design):
+    words = [word for word in TINY if "grouping_key" not in word]
+    words += ["experiment=budget", f"design={design}", "dataset.key_columns=[C8,C16,C17]", "method.penalty=rule"]
+    words += ["noise.epsilon=3", f"data_dir={data_dir}", f"outputs_dir={tmp_path}"]
+    words += ["grouping_key=C8"] * (design == "feature_bags")
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        record = run_one(compose("train", words))
+    assert record.noise.epsilon == 3
+    assert len(record.facts["queries"]) == {"singles": 3, "triple": 7, "feature_bags": 1}.get(design, 6)
+    assert {*record.facts["queries"]} <= {"C8", "C16", "C17", "C8_C16", "C8_C17", "C16_C17", "C8_C16_C17"}
+    assert record.noise.bags_of_a_row == {"singles": 3, "pairs": 6, "triple": 7}.get(design, 1)
+    assert (record.noise.mechanism == "randomised_response") == (design == "flips")
+    assert 0 <= record.noise.quieter <= 1
 
 
 def test_flips_of_rows_that_bags_share_are_refused(tiny):  # those of given bags: tests/unit/runs/test_given_bags.py
