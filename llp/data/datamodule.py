@@ -100,7 +100,8 @@ class LLPDataModule(L.LightningDataModule):
         # not trained on, as they share rows with bags that are held out or measure the run
         self.n_left_out_bags = fold_bags.n_left_out + len(train) - len(kept) - len(held)
         binary = table.label_kind == "binary"
-        self.sums_outside = int(outside(train.label_sum, train.sizes).sum()) if binary else 0
+        sizes = train.sizes if train.counts is None else train.counts.astype(np.int64)
+        self.sums_outside = int(outside(train.label_sum, sizes).sum()) if binary else 0
         if not len(self.train_bags):
             expected = f"a smaller share, or smaller bags, as none of the {len(fold_bags.train)} train bags is left"
             raise invalid("protocol.held_out", held_out.share, expected, *([0.1] if held_out.share > 0.1 else []))

@@ -156,7 +156,9 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: Selec
         log.info(said, name, data.n_left_out_bags)
     if data.noise is not None or data.sums_outside:
         said = "%s: %s; %d sums of train bags are below 0 or above the size, which no labels of 0 and 1 give"
-        log.info(said, name, data.noise or "no noise is declared", data.sums_outside)
+        of_report = data.train_bags.noise_variance is not None and data.train_bags.noise_variance.any()
+        unsaid = "the report states its noise" if of_report else "no noise is declared"
+        log.info(said, name, data.noise or unsaid, data.sums_outside)
     if data.minibatches_per_evaluation != data.minibatches_per_epoch:
         looks = data.minibatches_per_evaluation, data.minibatches_per_epoch
         log.info("%s: an evaluation every %d of an epoch's %d minibatches", name, *looks)
