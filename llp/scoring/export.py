@@ -17,7 +17,10 @@ from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.files import remove_killed, write_atomically
 from llp.methods.base import LLPMethod
+from llp.models.cell_weights import CellWeights
 from llp.models.label_start import begun
+from llp.scoring.cell_weights import FILE as WEIGHTS
+from llp.scoring.cell_weights import weights_table
 from llp.scoring.trained import TrainedRuns
 
 MODEL, PREPROCESSING = "model.pt2", "preprocessing.json"
@@ -54,9 +57,12 @@ def export(runs: TrainedRuns, out: Path) -> float:
         program = torch.export.export(scorer, example, dynamic_shapes={"categorical": {0: n}, "numeric": {0: n}})
     packed = io.BytesIO()  # on a full disk torch's own writer ends the process
     torch.export.save(program, packed)
-    for name in (MODEL, PREPROCESSING):
+    for name in (MODEL, PREPROCESSING, WEIGHTS):
         remove_killed(out / name)
     write_atomically(out / MODEL, lambda path: path.write_bytes(packed.getbuffer()))
+    if isinstance(method.model, CellWeights):
+        weights = weights_table(method.model, table)
+        write_atomically(out / WEIGHTS, weights.write_csv)
     text = json.dumps(preprocessing(table), indent=1)
     write_atomically(out / PREPROCESSING, lambda path: path.write_text(text))
     with torch.no_grad():

@@ -1,0 +1,138 @@
+"""Runs on reports from files: they score as the estimator does, their weights can be read, new rows are scored."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hydra import compose, initialize_config_dir
+
+from llp import LLPClassifier
+from llp.config.composition import register
+from llp.config.grouping_keys import CONF_DIR
+from llp.datasets.files.recipe import Recipe
+from llp.errors import InputError
+from llp.scoring.export import export
+from llp.scoring.predict import write_scores
+from llp.scoring.rows import FilesRows
+from llp.scoring.trained import TrainedRuns
+from tests.helpers.composed import run_of, run_one
+from tests.helpers.own_files import prepare_files
+
+QUERIES = (("month",), ("carrier",), ("month", "carrier"))
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    month, carrier = rng.integers(1, 7, n), rng.integers(0, 4, n)
+    late = rng.random(n) < 1 / (1 + np.exp(1 - month / 3 - (carrier == 2)))
+    return pl.DataFrame(
+        {"month": month, "carrier": np.array(["UA", "B6", "AA", "-9"])[carrier], "late": late.astype(int)}
+    )
+
+
+TRAIN, TEST = rows(900, 0), rows(400, 1)
+
+
+def cells(query, frame=TRAIN):
+    return frame.group_by(query, maintain_order=True).agg(
+        label_sum=pl.col("late").sum().cast(pl.Float64), count=pl.len()
+    )
+
+
+class Home:
+    def __init__(self, folder):
+        self.folder, self.data = folder, folder / "data"
+        TRAIN.drop("late").write_csv(folder / "rows.csv")
+        TEST.write_csv(folder / "test.csv")
+        for query in QUERIES:
+            cells(query).write_csv(folder / f"{'_'.join(query)}.csv")
+
+    def prepare(self, *options, name, **given):
+        reports = ",".join(f"'{self.folder}/{'_'.join(query)}.csv'" for query in QUERIES)
+        tested = {"label": "late", "test_files": f"'{self.folder}/test.csv'"} | given
+        files = self.folder / "rows.csv"
+        return prepare_files(self.data, files, f"reports=[{reports}]", *options, name=name, **tested)
+
+    def config(self, dataset, *words):
+        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
+        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+            return compose("train", [f"dataset={dataset}", "method=cell_glm", "save_model=true", *places, *words])
+
+    def train(self, dataset, *words):
+        config = self.config(dataset, *words)
+        return run_one(config), TrainedRuns.open([str(run_of(config).folder)], self.data)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    register()
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLP_DATA_DIR", str(folder / "data"))
+        home = Home(folder)
+        home.prepare(name="exact")
+        yield home
+
+
+def scores(home, runs, file, out="scores.csv"):
+    write_scores(runs, FilesRows([str(file)], Recipe.load(runs.table.folder), lambda n: None), home.folder / out)
+    return pl.read_csv(home.folder / out)
+
+
+def test_files_and_the_estimator_score_alike_and_new_rows_need_no_label(home):
+    _, runs = home.train("exact", "method.penalty=2")
+    new = TEST.drop("late").with_columns(carrier=pl.col("carrier").replace("B6", "ZZ"))
+    new.write_csv(home.folder / "new.csv")
+    found = scores(home, runs, home.folder / "new.csv")["probability"]
+    fitted = LLPClassifier("cell_glm", overrides=["method.penalty=2"])
+    fitted.fit(TRAIN.drop("late"), reports={query: cells(query) for query in QUERIES})
+    np.testing.assert_allclose(found, fitted.predict_proba(new)[:, 1], atol=1e-5)
+    assert found.max() - found.min() > 0.3
+
+
+def test_labels_of_rows_are_known_nowhere(home, tmp_path):
+    record, runs = home.train("exact", "method.penalty=2")
+    assert np.isnan(runs.table.label[: len(TRAIN)]).all()
+    assert (record.n_train_instances, record.metric.name) == (900, "auc")
+    assert record.metric.best > 0.65
+
+
+def test_export_has_a_table_of_weights_that_gives_the_scores(home):
+    home.prepare("noise_sd=2", name="noisy")
+    _, runs = home.train("noisy", "method.penalty=2")
+    assert export(runs, home.folder / "export") <= 1e-6
+    weights = pl.read_csv(home.folder / "export" / "weights.csv")
+    assert weights.columns == ["query", "values", "weight", "sum", "noise_sd"]
+    by_name = dict(weights.select("values", "weight").iter_rows())
+    expected = [
+        by_name["intercept"] + by_name[f"month={m}"] + by_name[f"carrier={c}"] + by_name[f"month={m} carrier={c}"]
+        for m, c in TEST.select("month", "carrier").iter_rows()
+    ]
+    np.testing.assert_allclose(scores(home, runs, home.folder / "test.csv")["log_odds"], expected, atol=1e-5)
+    stated = dict(weights.filter(pl.col("query") == "month").select("values", "sum").iter_rows())
+    assert stated == {f"month={m}": s for m, s, _ in cells(("month",)).iter_rows()}
+    assert weights["noise_sd"].to_list() == [None] + [2.0] * (len(weights) - 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fold=1"], "Invalid fold=1: exact has a given test split, expected fold=0"),
+        (["grouping_key=random_64"], "only the given bags of exact have labels, expected grouping_key=given"),
+        (["model=mlp"], "method=cell_glm has its own, model=cell_weights"),
+    ],
+)
+def test_what_goes_with_no_report(home, words, said):
+    with pytest.raises(InputError) as error:
+        run_one(home.config("exact", *words))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_report_alone_is_measured_by_its_own_cells(home):
+    home.prepare(name="alone", label="null", test_files="null")
+    with pytest.raises(InputError, match="expected protocol=holdout"):
+        run_one(home.config("alone"))
+    record, _ = home.train("alone", "protocol=holdout")
+    assert record.measures["bag_rmse"] < 0.1
+    with pytest.raises(InputError, match=r"^Invalid fold=1: alone is trained on as a whole, expected fold=0"):
+        run_one(home.config("alone", "protocol=holdout", "fold=1"))
