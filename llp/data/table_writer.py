@@ -117,10 +117,12 @@ class TableWriter:
         label: NDArray[Any],
         *,
         weight: NDArray[Any] | None = None,
+        some_labels: bool = False,
     ) -> None:
         """Write the next rows: categorical (m, Fc) codes, numeric (m, Fn), label and weight (m,).
 
-        `numeric` may be None where the table has no numeric column. A label is NaN where only its bag has one.
+        `numeric` may be None where the table has no numeric column. A label is NaN where only its bag has one: that of
+        all these rows, or with `some_labels` that of any.
 
         Raises
         ------
@@ -141,7 +143,7 @@ class TableWriter:
             numeric = np.empty((m, 0), np.float32)
         self._categorical[start:stop] = checked_codes(categorical, start, (m, self._categorical.shape[1]))
         self._numeric[start:stop] = checked_numbers(numeric, start, (m, self._numeric.shape[1]))
-        self._label[start:stop] = checked_labels(label, start, self._label_kind)
+        self._label[start:stop] = checked_labels(label, start, self._label_kind, some=some_labels)
         if weight is not None:
             checked = checked_weights(weight, start, m)
             if self._weight is None:

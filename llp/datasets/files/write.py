@@ -119,12 +119,14 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []  # of row and bag, where a row may have several
     with TableWriter(folder, recipe.table_columns, label_kind=found.label_kind, rows=rows) as writer:
         task = progress.add_task("code", total=rows, detail="")
-        start = 0
+        start, some_labels = 0, parts["files"].labels == "some"
         groups = [(part, group) for part in parts.values() for group in part.staged.groups()]
         coded = partial(_encoded, recipe.coder())
         for encoded in ordered_map(coded, groups, threads=cores()):
             stop = start + len(encoded.label)
-            writer.write(start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight)
+            writer.write(
+                start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight, some_labels=some_labels
+            )
             if overlap:
                 pairs.append((start + encoded.row, encoded.bag))
             else:

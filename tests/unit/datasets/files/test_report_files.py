@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import GivenKey
 from llp.errors import InputError
 from tests.helpers.own_files import prepare_files
@@ -388,3 +389,77 @@ def test_wrong_reports_are_refused_in_one_line_and_leave_nothing(write, tmp_path
     assert said.format(f=file) in str(error.value)
     assert "\n" not in str(error.value)
     assert [path for path in (tmp_path / "data").glob("*") if path.is_dir()] == []
+
+
+def split_of(table):
+    key = GivenKey(n_folds=5)
+    held_out, batching = HeldOut("paper", 0.0, 1.0), Batching(8, 8, instance_labels=False, seed=0, num_workers=0)
+    return LLPDataModule(table, key, key.fold_bags(table, 0), held_out, batching).train_split
+
+
+def test_sample_brings_the_counts_of_its_report(write, caplog):
+    caplog.set_level("INFO")
+    split = split_of(write(single_files, "rows=unknown", rows=ROWS[:150]))
+    bags = split.bags
+    assert len(bags.cells.queries) == 4
+    assert bags.instances.tolist() == list(range(150))
+    assert {*bags.counts[:9]} == {*(float(size) for query in QUERIES[:3] for size in cells(query)["count"])}
+    assert (bags.sizes < bags.counts).all()
+    np.testing.assert_allclose(bags.label_sum[0], ROWS["click"].sum())
+    assert split.labelled is None
+
+
+def test_noisy_counts_of_a_sample_are_at_least_its_rows(write, caplog):
+    def noisy(folder):
+        A.with_columns(first("count", -7.5), noise_sd=20.0).write_csv(folder / "noisy.csv")
+        return ["noisy.csv"], []
+
+    bags = split_of(write(noisy, "rows=unknown")).bags
+    assert bags.counts.tolist() == bags.sizes.tolist() == A["count"].to_list()
+    assert "1 of the 4 cells have a count below their rows in the sample, such as the cell hash_0=5" in caplog.text
+
+
+@pytest.mark.parametrize("in_a_file", [True, False])
+def test_labelled_rows_are_handed_over_beside_the_report(write, tmp_path, in_a_file):
+    further = made(80, 5)
+    if in_a_file:
+        further.write_csv(tmp_path / "labelled.csv")
+        table = write(single_files, f"labelled='{tmp_path / 'labelled.csv'}'")
+        rows, labels = np.arange(N, N + 80), further["click"]
+    else:
+        some = pl.when(pl.int_range(pl.len()) % 7 == 0).then("click")
+        ROWS.with_columns(some).write_csv(tmp_path / "some.csv")
+        made(200, 1).write_csv(tmp_path / "test.csv")
+        files, _ = single_files(tmp_path)
+        listed = ",".join(f"'{tmp_path / one}'" for one in files)
+        table = prepare_files(
+            tmp_path / "data", tmp_path / "some.csv", f"reports=[{listed}]", label="click",
+            test_files=f"'{tmp_path / 'test.csv'}'",
+        )  # fmt: skip
+        rows, labels = np.arange(0, N, 7), ROWS["click"].gather_every(7)
+    split = split_of(table)
+    assert split.labelled.rows.tolist() == rows.tolist()
+    assert split.labelled.labels.tolist() == labels.to_list()
+    assert split.bags.instances.tolist() == list(range(N))
+    assert by_cell(table) == by_cell(write(single_files, name="plain"))
+
+
+def test_values_that_the_rows_lack_and_totals_that_disagree_are_said(write, caplog):
+    def odd(folder):
+        more = pl.DataFrame({"hash_0": [77], "label_sum": [1.0], "count": [3]}).cast(A.schema)
+        pl.concat([A, more]).write_csv(folder / "a.csv")
+        cells(("hash_7",)).with_columns(pl.col("label_sum") - 20).write_csv(folder / "b.csv")
+        return ["a.csv", "b.csv"], []
+
+    write(odd)
+    assert "1 cells of the report hold no row of the table, and are left out, such as the cell hash_0=77" in caplog.text
+    assert "a.csv, record 5)" in caplog.text
+    assert "the sums of the query hash_7 add up to 232, those of hash_0 to 312" in caplog.text
+    caplog.clear()
+    write(odd, "noise_sd=10", name="noisy")
+    assert "add up" not in caplog.text
+
+
+def test_buckets_of_no_value_are_counted(write, caplog):
+    write(lambda folder: summary_file(folder, further=[(b"other", 5), (b"more", 7)]))
+    assert "2 of the 27 buckets of" in caplog.text
