@@ -93,8 +93,12 @@ class TrainConfig(ConfigGroup):
         """The run that the method starts from: one of its own, shared by all that start from it, and by the user."""
         if self.method.first_stage is None:
             return None
-        first = self.model_copy(update={"method": self.method.first_stage, "force": False, "save_model": True})
-        return first.identified(self.identity | {"method": copy.deepcopy(self.identity["method"]["first_stage"])})
+        model = self.method.first_model or self.model
+        changes = {"method": self.method.first_stage, "model": model, "force": False, "save_model": True}
+        identity = self.identity | {"method": copy.deepcopy(self.identity["method"]["first_stage"])}
+        if self.method.first_model is not None:
+            identity["model"] = copy.deepcopy(self.identity["method"]["first_model"])
+        return self.model_copy(update=changes).identified(identity)
 
 
 class PrepareConfig(ConfigGroup):

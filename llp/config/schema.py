@@ -108,6 +108,7 @@ class MethodConfig(TargetConfig):
     name: Name
     labels: Annotated[list[LabelKind], Field(min_length=1)]
     first_stage: "MethodConfig | None" = None
+    first_model: "ModelConfig | None" = None  # of the first stage, where it is another
     keep_model: bool | None = None
     by_label_kind: dict[LabelKind, dict[str, Any]] | None = None
 

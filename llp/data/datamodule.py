@@ -13,10 +13,11 @@ from typing import Any, Literal
 import lightning as L
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bag_order import BagOrder, in_table
-from llp.data.bags import Bags, Ids, Rows
+from llp.data.bags import Bags, Ids, Rows, make_bags
 from llp.data.keys import FoldBags, GroupingKey
 from llp.data.label_sums import outside
 from llp.data.label_unit import AS_GIVEN, LabelUnit
@@ -33,6 +34,12 @@ EVALUATION_ROWS = 4096  # instances of an evaluation batch: large enough to be q
 EVALUATION_ROWS_ON_GPU = 2**18
 PER_CHUNK = 8  # minibatches of one step of Lightning: few enough that a signal is answered within seconds
 PER_CHUNK_ON_GPU = 64
+
+
+def _each_row(bags: Bags, label: NDArray[np.float32]) -> Bags:
+    """Every row of some bags as a bag of its own."""
+    rows = np.unique(bags.rows)
+    return make_bags(rows, np.arange(len(rows) + 1), label)
 
 
 def _as_it_is(batch: Any) -> Any:
@@ -95,6 +102,9 @@ class LLPDataModule(L.LightningDataModule):
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
         self.bags_overlap = in_rows.overlap  # a row is in several train bags
         report = train.cells is not None and self.bags_overlap  # each of its cells shares rows with cells of each query
+        if report and batching.instance_labels:
+            train = in_rows = _each_row(train, self.source.label)
+            self.bags_overlap = report = False
         kept, held = split_bags(in_rows, 0.0 if report else held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
         # not trained on, as they share rows with bags that are held out or measure the run

@@ -57,6 +57,8 @@ class LLPMethod(L.LightningModule):
         Names of what a method adds to `self.epoch_means` beside the loss: their means over an epoch are in its curve.
     labels_as_given : bool
         Whether training sees real labels in their own unit, and scores start where the model has them.
+    sees_instance_labels, own_labels : bool
+        Whether it is trained on single instances with labels; whether these are its first stage's predictions.
     trains, solves : bool
         Whether steps on minibatches find the model's weights; whether `take_train_split` does, at once.
     """
@@ -64,6 +66,7 @@ class LLPMethod(L.LightningModule):
     own_means: ClassVar[tuple[str, ...]] = ()
     labels_as_given: ClassVar[bool] = False
     sees_instance_labels: ClassVar[bool] = False
+    own_labels: ClassVar[bool] = False
     trains: ClassVar[bool] = True
     solves: ClassVar[bool] = False
 
@@ -86,7 +89,7 @@ class LLPMethod(L.LightningModule):
 
     @classmethod
     def learns_from_bags(cls) -> bool:
-        """Whether it is no baseline: one sees instance labels, or trains nothing."""
+        """Whether its steps are on minibatches of bags."""
         return cls.trains and not cls.sees_instance_labels
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:

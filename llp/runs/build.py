@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from llp.config.commands import TrainConfig
 from llp.config.own_code import check_constructed
 from llp.config.schema import DatasetConfig
@@ -17,7 +19,7 @@ from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
 from llp.runs.identity import Run
-from llp.runs.load import CHOSEN, FINAL, load_weights
+from llp.runs.load import CHOSEN, FINAL, load_method, load_weights
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -101,16 +103,30 @@ class Parts:
         check_constructed(method, "steps_taken")
         return method
 
-    def data(self, *, instance_labels: bool, labels_as_given: bool = False, all_bags: bool = False) -> "LLPDataModule":
-        """The data of its grouping key, fold and protocol; with `all_bags` nothing is held out."""
+    def data(
+        self,
+        *,
+        instance_labels: bool,
+        labels_as_given: bool = False,
+        all_bags: bool = False,
+        teacher: "LLPMethod | None" = None,
+    ) -> "LLPDataModule":
+        """The data of its grouping key, fold and protocol; with `all_bags` nothing is held out.
+
+        A `teacher` labels the train rows.
+        """
         from llp.data.datamodule import Batching, HeldOut, LLPDataModule
         from llp.data.label_unit import LabelUnit
+        from llp.methods.distilled import with_soft_labels
         from llp.seeding import keyed_seed
 
         config, table, key = self.config, self.table, self.config.grouping_key
         fold_bags = key.fold_bags(table, config.fold, config.repeat)
         noise = noise_of(config.noise, table, key, fold_bags.train)
-        if config.noise is not None and noise is not None:
+        if teacher is not None:  # which has learnt from noisy sums
+            rows = np.unique(fold_bags.train.rows)
+            table = with_soft_labels(table, rows, teacher, f"of the first stage of {self.run.folder}")
+        elif config.noise is not None and noise is not None:
             if config.repeat is not None:
                 noise = replace(noise, seed=keyed_seed(noise.seed, "noise of a repeat", config.repeat))
             if noise.flips:
@@ -157,7 +173,10 @@ class Parts:
         from llp.training.selection import check_estimated, refits
 
         method = self.method()
-        if first is not None:
+        teacher = None
+        if first is not None and self.config.method.first_model is not None:
+            teacher = load_method(first, self.table)
+        elif first is not None:
             first_model = self.model()
             held_out = refits(self.config.protocol, self.config.grouping_key) and not refit
             load_weights(first_model, first, CHOSEN if held_out else FINAL)
@@ -167,6 +186,7 @@ class Parts:
             instance_labels=method.sees_instance_labels,
             labels_as_given=method.labels_as_given,
             all_bags=refit or nothing_to_choose,
+            teacher=teacher,
         )
         if not refit:
             check_estimated(self.config.protocol, method, data)
@@ -218,7 +238,7 @@ class Parts:
                 )
             if not noise.flips:
                 of_bags = of_bags or f"noise={noise.mechanism} is on the sums of bags"
-        if of_bags and method.sees_instance_labels:
+        if of_bags and method.sees_instance_labels and not method.own_labels:
             raise InputError(
                 f"Invalid method={config.method.name}: it trains on labelled instances, and {of_bags}; expected a "
                 "method that learns from bags, such as method=dllp_bce"

@@ -117,5 +117,6 @@ def _own_node(folder: Path, group: str) -> dict[str, Any]:
 
 def _is_plain(option: tuple[str, Any]) -> bool:
     name, value = option
-    values = value if isinstance(value, list) else [value]
-    return not name.startswith("_") and all(isinstance(one, int | float | str | None) for one in values)
+    if isinstance(value, list):
+        return all(_is_plain((name, one)) for one in value)
+    return not name.startswith("_") and isinstance(value, int | float | str | None)

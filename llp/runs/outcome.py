@@ -67,7 +67,7 @@ def run_record(
         facts=method.facts,
         n_train_instances=data.n_train_instances,
         n_test_instances=len(data.test_rows),
-        instance_labels=method.sees_instance_labels,
+        instance_labels=method.sees_instance_labels and not method.own_labels,
         versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
         device=_device_name(stage.device),
         git_commit=_git_commit(),

@@ -210,7 +210,8 @@ def _first_stage(parts: Parts) -> tuple[list[StageRecord], Path | None]:
         return [], None
     run = earlier.run
     if run.weights_path.is_file():
-        names = (FINAL, CHOSEN) if refits(parts.config.protocol, parts.config.grouping_key) else (FINAL,)
+        both = refits(parts.config.protocol, parts.config.grouping_key) and parts.config.method.first_model is None
+        names = (FINAL, CHOSEN) if both else (FINAL,)
         model = earlier.model()
         if not all(serves(model, run.weights_path.with_name(name)) for name in names):
             run.weights_path.unlink()

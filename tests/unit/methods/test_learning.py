@@ -51,7 +51,7 @@ def trained(name, kind, tasks):
     table, bags, _ = tasks[kind]
     config = composed(name, *DATASETS[kind], "optimizer.lr=0.02")
     method = build_method(config, table)
-    if "first_stage" in config.method:
+    if "first_stage" in config.method and "first_model" not in config.method:
         first = composed(config.method.first_stage.name, *DATASETS[kind], "optimizer.lr=0.02")
         first_method = build_method(first, table)
         method.start_from(fit(first_method, table, bags).model)

@@ -1,0 +1,42 @@
+"""Runs of distilled: a network on the soft labels of a finished cell_glm."""
+
+import numpy as np
+import pytest
+
+from tests.helpers.composed import grouping_key, open_table, run_one
+from tests.unit.runs.test_reports import FEW, REPORT, SIGNAL
+
+DISTILLED = ("method=distilled", "trainer.max_epochs=5", "trainer.instances_per_batch=16", "optimizer.lr=0.01")
+
+
+@pytest.mark.parametrize("protocol", ["paper", "holdout"])
+@pytest.mark.parametrize("key", [REPORT[:-1], ("grouping_key=random_64", *SIGNAL), ("grouping_key=C16", *SIGNAL)])
+def test_it_learns_what_its_first_stage_says(tiny, key, protocol):
+    few = [] if key[0] == "grouping_key=report" else [FEW.replace("method.", "method.first_stage.")]
+    record = run_one(tiny(*key, *DISTILLED, *few, f"protocol={protocol}"))
+    assert [stage.method for stage in record.stages] == ["cell_glm", "distilled"]
+    assert not record.instance_labels
+    assert record.model == "mlp"
+    assert record.metric.best > 0.52
+
+
+def test_the_first_stage_is_the_run_of_cell_glm_itself(tiny):
+    run_one(tiny(*REPORT, *DISTILLED[1:], "save_model=true"))
+    assert run_one(tiny(*REPORT[:-1], *DISTILLED)).stages[0].reused
+
+
+def test_no_label_of_a_train_row_is_read(tiny):
+    config = tiny(*REPORT[:-1], *DISTILLED)
+    first = run_one(config)
+    table = open_table(config)
+    train = np.unique(grouping_key(config).fold_bags(table, 0).train.rows)
+    original = np.load(table.folder / "label.npy")
+    changed = original.copy()
+    changed[train] = 1 - changed[train]
+    try:  # the first stage is finished: it does not read its sums again
+        np.save(table.folder / "label.npy", changed)
+        again = run_one(tiny(*REPORT[:-1], *DISTILLED, "force=true"))
+    finally:
+        np.save(table.folder / "label.npy", original)
+    assert again.stages[0].reused
+    assert again.measures == first.measures
