@@ -49,7 +49,7 @@ def named_of(records: Sequence[RunRecord]) -> Callable[[RunRecord], str]:
 
 def design(record: RunRecord) -> str:
     """On what a run's ε is spent: flipped labels, a report's queries, or the bags of a key."""
-    if flips(record):
+    if record.noise is not None and record.noise.mechanism == "randomised_response":
         return "flips"
     key: Any = record.config.get("grouping_key")
     queries = key.get("queries", record.grouping_key) if isinstance(key, dict) else record.grouping_key
@@ -57,14 +57,9 @@ def design(record: RunRecord) -> str:
     return " + ".join(one if isinstance(one, str) else "_".join(one) for one in listed)
 
 
-def flips(record: RunRecord) -> bool:
-    """Whether the run's train labels were flipped."""
-    return record.noise is not None and record.noise.mechanism == "randomised_response"
-
-
 def on_bags(records: Sequence[RunRecord]) -> list[RunRecord]:
-    """Those of runs that saw no label, or none that was not flipped."""
-    return [record for record in records if not record.instance_labels or flips(record)]
+    """Those of runs that saw no instance's own label."""
+    return [record for record in records if not record.instance_labels]
 
 
 def epsilon(record: RunRecord) -> float | None:

@@ -32,6 +32,7 @@ def run_record(
     config, run = parts.config, parts.run
     method = stage.method
     key, chosen = config.grouping_key, stage.chosen
+    flipped = data.noise is not None and data.noise.flips
     name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
@@ -67,7 +68,7 @@ def run_record(
         facts=method.facts,
         n_train_instances=data.n_train_instances,
         n_test_instances=len(data.test_rows),
-        instance_labels=method.sees_instance_labels and not method.own_labels,
+        instance_labels=method.sees_instance_labels and not (method.own_labels or flipped),
         versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
         device=_device_name(stage.device),
         git_commit=_git_commit(),

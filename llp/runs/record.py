@@ -141,7 +141,7 @@ class RunRecord(_File):
     facts : dict
         What the method chose by itself, such as the penalties of `cell_glm`; empty in records of before it was kept.
     instance_labels : bool
-        Whether the method was given instance labels.
+        Whether the method was given the instances' own labels: flipped ones (`noise`) are none.
     attempt, started, seconds
         How often the run was started, when it was this time (ISO 8601, UTC), and how long that took.
     """

@@ -274,6 +274,8 @@ def test_flips_are_recorded_and_noise_of_a_cells_sum_is_that_of_its_rows(tiny, c
     record = run_one(tiny(*words, "noise.epsilon=3"))
     assert record.config["noise"]["mechanism"] == record.noise.mechanism == "randomised_response"
     assert (record.noise.sensitivity, record.noise.bags_of_a_row) == (1.0, 1)
+    seen = run_one(tiny(*words[:2], "method=instance_bce", "noise.epsilon=40", "trainer.max_epochs=1"))
+    assert not seen.instance_labels  # it stands beside methods that learn from bags with the same ε
     assert "labels flipped at a rate of 0.04743 promise epsilon=3 of each of them" in caplog.text
     assert "Features and counts are taken as public" in caplog.text
     exact, nearly = (
