@@ -123,10 +123,7 @@ class Parts:
         config, table, key = self.config, self.table, self.config.grouping_key
         fold_bags = key.fold_bags(table, config.fold, config.repeat)
         noise = noise_of(config.noise, table, key, fold_bags.train)
-        if teacher is not None:  # which has learnt from noisy sums
-            rows = np.unique(fold_bags.train.rows)
-            table = with_soft_labels(table, rows, teacher, f"of the first stage of {self.run.folder}")
-        elif config.noise is not None and noise is not None:
+        if config.noise is not None and noise is not None:
             if config.repeat is not None:
                 noise = replace(noise, seed=keyed_seed(noise.seed, "noise of a repeat", config.repeat))
             if noise.flips:
@@ -134,6 +131,9 @@ class Parts:
             else:
                 train = with_noise(fold_bags.train, noise, config.fold)
             fold_bags = replace(fold_bags, train=train)
+        if teacher is not None:  # which has learnt from these sums; the scores' start is of them too
+            rows = np.unique(fold_bags.train.rows)
+            table = with_soft_labels(table, rows, teacher, f"of the first stage of {self.run.folder}")
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
         most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
         bag_order = self._bag_order(fold_bags, instance_labels=instance_labels)
