@@ -96,6 +96,8 @@ class TrainConfig(ConfigGroup):
         model = self.method.first_model or self.model
         changes = {"method": self.method.first_stage, "model": model, "force": False, "save_model": True}
         identity = self.identity | {"method": copy.deepcopy(self.identity["method"]["first_stage"])}
+        if "recalibrate" in self.identity["method"]:
+            identity["method"].setdefault("recalibrate", False)  # as in the run of that method by itself
         if self.method.first_model is not None:
             identity["model"] = copy.deepcopy(self.identity["method"]["first_model"])
         return self.model_copy(update=changes).identified(identity)

@@ -110,6 +110,7 @@ class MethodConfig(TargetConfig):
     first_stage: "MethodConfig | None" = None
     first_model: "ModelConfig | None" = None  # of the first stage, where it is another
     keep_model: bool | None = None
+    recalibrate: bool | None = None
     by_label_kind: dict[LabelKind, dict[str, Any]] | None = None
 
 

@@ -222,6 +222,10 @@ class Parts:
         config, table = self.config, self.table
         config.grouping_key.check_table(table)
         method.check_columns(table.categorical_names)
+        fits = method.trains and table.label_kind == "binary" and config.protocol.start == "labels"
+        if config.method.recalibrate and not fits:
+            expected = "false where nothing is trained, of real labels and with protocol.start=authors"
+            raise invalid("method.recalibrate", True, expected, False)
         if config.protocol.name == "paper" and config.grouping_key.measured_by_bags(table):
             raise InputError(
                 f"Invalid protocol=paper: it picks the epoch on labelled test rows, {config.dataset.name} has none "

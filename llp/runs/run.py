@@ -123,6 +123,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             checkpoints=attempt.work / "checkpoints",
             checkpoint_minutes=config.checkpoint_minutes,
             on_row=on_row,
+            recalibrate=bool(config.method.recalibrate),
         )
         stage = train_stage(method, data, plan, again)
         if data.test_bags is not None:

@@ -108,6 +108,14 @@ def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[ND
 
 
 @torch.inference_mode()
+def score_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[Tensor, Tensor]:
+    """Scores (log-odds for binary labels) of the bags' instances, and the bag of each: (n,), on the device."""
+    scores = [method.log_odds(raw).float() for _, raw in _scored(method, data.bag_dataloader(bags))]
+    segment = torch.from_numpy(np.repeat(np.arange(len(bags)), bags.sizes))
+    return torch.cat(scores), segment.to(method.device)
+
+
+@torch.inference_mode()
 def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Tensor]:
     """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device.
 

@@ -38,6 +38,7 @@ class Plan:
     checkpoints: Path  # folder of resume.ckpt, chosen.ckpt once the epoch is chosen, and refit.ckpt
     checkpoint_minutes: float  # least time between two checkpoints
     on_row: Callable[[Row], None]  # called with each row of the curve
+    recalibrate: bool = False  # the final model, by the sums of its train bags
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from llp.training.evaluation import EpochMeasures, evaluate, main_measure
 from llp.training.finite import require_finite, stopped_unless_finite
 from llp.training.fitting import Plan, fit, trainer_of
 from llp.training.place import device_of
+from llp.training.recalibration import held_out_scale, recalibrate
 from llp.training.selection import BestWeights, ChosenEpoch, monitor_of
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ def train_stage(
             chosen.write(plan.checkpoints / "chosen.ckpt")
             (plan.checkpoints / "resume.ckpt").unlink(missing_ok=True)
         result.method, all_data = again()
-        measured = _refit(result.method, all_data, plan, steps=chosen.steps, measure=not measures)
+        measured = _refit(result.method, all_data, plan, chosen, measure=not measures)
         result.measures = measured or result.measures
         result.refitted = Refitted(chosen.steps, len(all_data.train_bags), len(all_data.train_bags.rows))
     result.seconds = time.perf_counter() - begin
@@ -99,6 +100,10 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         if method.trains:
             fit(trainer, method, data)
             method.model.load_state_dict(best.weights)
+        scale = held_out_scale(method, data) if plan.recalibrate else 1.0
+        if plan.recalibrate and measure:
+            recalibrate(method, data, scale)
+            best.weights = method.model.state_dict()
         measures = evaluate(method, data) if measure else None
     method.cpu()
     return ChosenEpoch(
@@ -110,11 +115,15 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         untrained=untrained,
         measures=measures,
         weights={name: weight.cpu() for name, weight in best.weights.items()},
+        scale=scale,
     )
 
 
-def _refit(method: LLPMethod, data: LLPDataModule, plan: Plan, *, steps: int, measure: bool) -> dict[str, float] | None:
-    """Train a method, as it is before its first step, for a number of steps on data that hold nothing out."""
+def _refit(
+    method: LLPMethod, data: LLPDataModule, plan: Plan, chosen: ChosenEpoch, *, measure: bool
+) -> dict[str, float] | None:
+    """Train a method, as it is before its first step, for the chosen steps on data that hold nothing out."""
+    steps = chosen.steps
     data.stop_after(steps)
     evaluations, named = math.ceil(steps / data.minibatches_per_evaluation), replace(plan, name=f"{plan.name} refit")
     trainer = trainer_of(named, [], evaluations=evaluations, checkpoint=plan.checkpoints / "refit.ckpt")
@@ -126,6 +135,8 @@ def _refit(method: LLPMethod, data: LLPDataModule, plan: Plan, *, steps: int, me
             require_finite(method)
             if method.steps_taken != steps:
                 raise RuntimeError(f"the refit has taken {method.steps_taken} of {steps} steps")
+        if plan.recalibrate:
+            recalibrate(method, data, chosen.scale)
         measures = evaluate(method, data) if measure else None
     method.cpu()
     return measures

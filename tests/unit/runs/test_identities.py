@@ -5,9 +5,11 @@ Where a change of a run's numbers is meant to change identities, write the pins 
 """
 
 import json
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from hydra import compose, initialize_config_dir
 
@@ -44,7 +46,9 @@ CONFIGS = [
     # a change of a YAML file's published default changes its pin; what is added later has none
     *(f"dataset=flights method={name}" for name in options("method") if name != "dllp_bce"),
 ]
-TABLE = SimpleNamespace(fingerprint="0123456789abcdef", folder=Path("none"))
+FOLDER = tempfile.TemporaryDirectory()  # of given bags, which are no report's cells
+pl.DataFrame({"label_sum": [1.0], "size": [2]}).write_parquet(Path(FOLDER.name, "bags.parquet"))
+TABLE = SimpleNamespace(fingerprint="0123456789abcdef", folder=Path(FOLDER.name))
 
 
 def hash_of(words):

@@ -6,7 +6,7 @@ import torch
 
 from llp.errors import InputError
 from llp.runs.load import load_method
-from tests.helpers.composed import grouping_key, open_table, run_of, run_one
+from tests.helpers.composed import checked, grouping_key, open_table, run_of, run_one
 
 FEW = "method.queries=[[C8],[C16],[C8,C16]]"
 SIGNAL = ("dataset.prepare.signal=6", "dataset.table=with_signal")
@@ -49,7 +49,7 @@ def test_no_label_but_the_train_rows_sums_is_read(tiny, tmp_path):
     config = tiny(*REPORT, "save_model=true")
     run_one(config)
     table = open_table(config)
-    fold = grouping_key(config).fold_bags(table, 0)
+    fold = grouping_key(config).fold_bags(table, 0, checked(config).repeat)
     first = load_method(run_of(config).folder, table).model.weight.detach()
     label = np.load(table.folder / "label.npy")
     label[fold.test_rows] = 1 - label[fold.test_rows]
@@ -82,7 +82,7 @@ def test_kept_weights_score_as_the_run_did(tiny):
     record = run_one(config)
     table = open_table(config)
     method = load_method(run_of(config).folder, table)
-    rows = grouping_key(config).fold_bags(table, 0).test_rows
+    rows = grouping_key(config).fold_bags(table, 0, checked(config).repeat).test_rows
     scores = method.score(torch.from_numpy(table.categorical[rows]), torch.from_numpy(table.numeric[rows]))
     loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, torch.from_numpy(table.label[rows]))
     assert loss.item() == pytest.approx(record.measures["log_loss"], abs=1e-6)

@@ -6,7 +6,7 @@ import torch
 
 from llp.data.minibatches import gather_bags
 from llp.seeding import keyed_seed
-from tests.helpers.composed import grouping_key, open_table, refits, run_of, run_one, start_of
+from tests.helpers.composed import checked, grouping_key, open_table, refits, run_of, run_one, start_of
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 
 REFIT = ("protocol=holdout", "protocol.refit=true", "save_model=true")
@@ -24,12 +24,12 @@ def trained_by_hand(config, steps):
     """Weights after a number of steps on all train bags, without Lightning, data module or callback."""
     table = open_table(config)
     method, _ = start_of(config, table, refit=True)
-    bags = grouping_key(config).fold_bags(table, config.fold).train
+    bags = grouping_key(config).fold_bags(table, config.fold, checked(config).repeat).train
     per_batch, optimizer = config.trainer.bags_per_batch, method.configure_optimizers()
     per_epoch = -(-len(bags) // per_batch)
     for step in range(steps):
         epoch, place = divmod(step, per_epoch)
-        order = np.random.default_rng(keyed_seed(config.seed, "bag order", epoch)).permutation(len(bags))
+        order = np.random.default_rng(keyed_seed(checked(config).draw_seed, "bag order", epoch)).permutation(len(bags))
         optimizer.zero_grad()
         method.minibatch_loss(gather_bags(table, bags, order[place * per_batch :][:per_batch])).backward()
         optimizer.step()
