@@ -71,7 +71,8 @@ def aggregate(frame: pl.DataFrame, query: tuple[int, ...], least: int, rng: np.r
     )
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Read the command line, and write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adkdd", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=1_000_000, help="without labels")
@@ -81,3 +82,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     given = vars(parser.parse_args())
     write(**given | {"population": given["population"] or 4 * given["rows"]})
+
+
+if __name__ == "__main__":
+    main()
