@@ -1,5 +1,6 @@
 """Checks of a composed config: what is wrong is refused before any work."""
 
+import math
 import os
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from llp.data.keys import GroupingKey
 from llp.data.keys.feature import check_thresholds
 from llp.data.noise import LARGEST_SCALE, LEAST_EPSILON, Noise
 from llp.data.table import LabelKind
-from llp.errors import choice, invalid, missing, plain
+from llp.errors import InputError, choice, invalid, missing, plain
 
 
 def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
@@ -52,7 +53,7 @@ def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
             raise invalid("bag_sizes", checked.bag_sizes, "a list of sizes, each once", sorted(set(checked.bag_sizes)))
     if isinstance(checked, TrainConfig):
         _check_protocol(checked.protocol, checked.dataset.label_kind)
-        _check_noise(checked.noise, checked.dataset.label_kind)
+        _check_noise(checked.noise, checked.dataset.label_kind, checked.grouping_key)
         _check_labels(checked)
     return checked
 
@@ -90,15 +91,25 @@ def _check_protocol(protocol: ProtocolConfig, label_kind: LabelKind) -> None:
         raise invalid("protocol.select_by", protocol.select_by, expected, "auto")
 
 
-def _check_noise(noise: Noise | None, label_kind: LabelKind) -> None:
+def _check_noise(noise: Noise | None, label_kind: LabelKind, key: GroupingKey) -> None:
     """Refuse what a mechanism does not promise."""
     if noise is None:
         return
     if noise.flips and label_kind == "real":
         raise invalid("noise", "randomised_response", "laplace or gaussian for real labels", "laplace")
+    if noise.flips and key.kind in ("given", "report"):
+        raise InputError(
+            f"Invalid noise=randomised_response: it flips labels of rows, which {key.words} share or lack; expected "
+            "other bags, such as grouping_key=random_1, each label by itself, of which method=cell_glm takes sums over "
+            "the cells of method.queries"
+        )
     for name, only in (("neighbours", "label"), ("sensitivity", 1.0)):
         if noise.flips and getattr(noise, name) != only:
             raise invalid(f"noise.{name}", getattr(noise, name), f"{only} under noise=randomised_response", only)
+    shares = None if noise.shares is None else [*noise.shares.values()]
+    if shares is not None and (abs(math.fsum(shares) - 1) > 1e-6 or min(shares) <= 0):
+        expected = "numbers > 0 that sum to 1"
+        raise invalid("noise.shares", dict(noise.shares or {}), expected, {"a": 0.5, "b": 0.3, "a_b": 0.2})
     if (pure := noise.flips or noise.mechanism == "laplace") and noise.delta != 0:
         chosen = f"noise=gaussian noise.delta={noise.delta}"
         raise invalid("noise.delta", noise.delta, f"0 under noise={noise.mechanism}", chosen)

@@ -26,8 +26,9 @@ CHOSEN = ("noise",)
 def identity_of(content: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a config's content that identifies a run."""
     found = {name: content[name] for name in IDENTITY} | {name: content[name] for name in CHOSEN if name in content}
-    if isinstance(noise := found.get("noise"), Mapping) and noise.get("neighbours") == "label":  # as before there were
-        found["noise"] = {name: value for name, value in noise.items() if name != "neighbours"}
+    if isinstance(noise := found.get("noise"), Mapping):  # as before there were these options
+        before = (("neighbours", "label"), ("shares", None))
+        found["noise"] = {name: value for name, value in noise.items() if (name, value) not in before}
     return found
 
 

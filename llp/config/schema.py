@@ -152,7 +152,7 @@ class Hardware(ConfigGroup):
 
 
 class NoiseConfig(ConfigGroup):
-    """`conf/noise`. Runs of before `neighbours` have those of a label."""
+    """`conf/noise`. Runs of before `neighbours` have those of a label, and of before `shares` none."""
 
     mechanism: Mechanism
     epsilon: PositiveFloat
@@ -160,6 +160,7 @@ class NoiseConfig(ConfigGroup):
     sensitivity: PositiveFloat
     seed: NonNegativeInt
     neighbours: Neighbours = "label"
+    shares: dict[str, float] | None = None
 
 
 NoiseOnSums = Annotated[Noise, ReadAs(NoiseConfig, lambda options: Noise(**options.model_dump()))]

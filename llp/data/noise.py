@@ -13,6 +13,7 @@ has to protect anybody may use them.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -60,6 +61,8 @@ class Noise:
         Of the draws.
     neighbours : {'label', 'row', 'replace'}
         Which data are neighbours: see `NEIGHBOURS`.
+    shares : mapping or None
+        How much of the promise each query of a report is given, by its name; None: all alike.
     bags_of_a_row : int
         The most bags that one instance is in.
     """
@@ -70,6 +73,7 @@ class Noise:
     sensitivity: float
     seed: int
     neighbours: Neighbours = "label"
+    shares: Mapping[str, float] | None = None
     bags_of_a_row: int = 1
 
     @property
@@ -158,7 +162,7 @@ class Promise:
     bags_of_a_row : int
         The most bags that one instance is in.
     scale : float
-        Of the noise on each sum.
+        Of the noise on each sum; with `shares`, of queries that have a share as all others.
     neighbours : str
         Which data the promise tells apart no further than that.
     sums_outside : int
@@ -209,10 +213,18 @@ def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey, train:
     return Noise("laplace", most * stated, 0.0, 1.0, 0, bags_of_a_row=most)
 
 
-def with_noise(bags: Bags, noise: Noise, fold: int) -> Bags:
-    """The same bags with noisy label sums, used as they come: below 0 or above the bag's size too."""
-    variance = np.full(len(bags), noise.variance)
-    return replace(bags, label_sum=bags.label_sum + noise.draw(len(bags), fold), noise_variance=variance)
+def with_noise(bags: Bags, noise: Noise, fold: int, shares: NDArray[np.float64] | None = None) -> Bags:
+    """The same bags with noisy label sums, used as they come: below 0 or above the bag's size too.
+
+    With shares s (Q,) Laplace noise has the scale Δ/(ε s), and Gaussian noise σ/√s, of one query's Δ or σ: the queries'
+    ε s add up to ε, and their s/σ² to 1/σ².
+    """
+    drawn, variance = noise.draw(len(bags), fold), np.full(len(bags), noise.variance)
+    if shares is not None and bags.cells is not None:
+        relative = noise.bags_of_a_row * shares[bags.cells.query_of]  # to equal ones
+        times = relative ** (-1 if noise.mechanism == "laplace" else -0.5)
+        drawn, variance = times * drawn, times**2 * variance
+    return replace(bags, label_sum=bags.label_sum + drawn, noise_variance=variance)
 
 
 def with_flips(table: InstanceTable, bags: Bags, noise: Noise, fold: int) -> tuple[InstanceTable, Bags]:

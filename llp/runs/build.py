@@ -129,7 +129,7 @@ class Parts:
             if noise.flips:
                 table, train = with_flips(table, fold_bags.train, noise, config.fold)
             else:
-                train = with_noise(fold_bags.train, noise, config.fold)
+                train = with_noise(fold_bags.train, noise, config.fold, key.shares_of_queries(table, noise.shares))
             fold_bags = replace(fold_bags, train=train)
         if teacher is not None:  # which has learnt from these sums; the scores' start is of them too
             rows = np.unique(fold_bags.train.rows)
@@ -234,14 +234,8 @@ class Parts:
         of_bags = f"{config.dataset.name} has labels of bags alone" if table.schema.aggregates_only else ""
         if config.noise is not None and (noise := noise_of(config.noise, table, config.grouping_key)):
             check_sensitivity(table, noise)
-            if noise.flips and (noise.bags_of_a_row > 1 or config.grouping_key.kind == "given"):
-                raise InputError(
-                    "Invalid noise=randomised_response: it flips labels of rows, which these bags share or lack; "
-                    "expected others, such as grouping_key=random_1, each label by itself, of which method=cell_glm "
-                    "takes sums over the cells of method.queries"
-                )
-            if not noise.flips:
-                of_bags = of_bags or f"noise={noise.mechanism} is on the sums of bags"
+            config.grouping_key.shares_of_queries(table, noise.shares)
+            of_bags = of_bags or ("" if noise.flips else f"noise={noise.mechanism} is on the sums of bags")
         if of_bags and method.sees_instance_labels and not method.own_labels:
             raise InputError(
                 f"Invalid method={config.method.name}: it trains on labelled instances, and {of_bags}; expected a "

@@ -1,6 +1,7 @@
 """What a kind of bags is: the pattern of its name, its options, its bags, its words for tables."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PositiveInt
 from llp.data.bags import Bags, Rows, make_bags
 from llp.data.folds import fold_positions
 from llp.data.table import InstanceTable
-from llp.errors import InputError
+from llp.errors import InputError, invalid
 
 MIN_ROWS = 10  # five folds of at least two rows
 Columns = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
@@ -195,6 +196,12 @@ class GroupingKey(BaseModel):
     def most_bags_of_a_row(self, table: InstanceTable) -> int:
         """In how many bags a row is at most."""
         return 1
+
+    def shares_of_queries(self, table: InstanceTable, shares: Mapping[str, float] | None) -> NDArray[np.float64] | None:
+        """What part of the noise's promise each query has, in their order; other bags than a report's have none."""
+        if shares is not None:
+            raise invalid("noise.shares", dict(shares), "null, as only grouping_key=report has queries", None)
+        return None
 
     def n_sums_outside(self, table: InstanceTable) -> int:
         """How many bags have a label sum that labels of 0 and 1 cannot: noise that the table came with."""

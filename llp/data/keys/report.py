@@ -1,5 +1,6 @@
 """Reports: the cells of overlapping queries, each a set of columns, so that a row is in one bag of each."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ from llp.data.bags import Bags, Rows, make_bags
 from llp.data.cells import find_cells, queries_of
 from llp.data.keys.base import Columns, GroupingKey
 from llp.data.table import InstanceTable
+from llp.errors import invalid
 
 Listed = Annotated[
     tuple[Literal["singles", "pairs"] | Annotated[Columns, Field(min_length=1)], ...],
@@ -54,6 +56,18 @@ class ReportKey(GroupingKey):
         offsets = np.concatenate([[0], np.cumsum(np.bincount(cell[order], minlength=len(cells)))])
         made = make_bags(np.tile(rows, len(queries))[order], offsets, table.label)
         return replace(made, number=np.arange(len(cells)), cells=cells)
+
+    def shares_of_queries(self, table: InstanceTable, shares: Mapping[str, float] | None) -> NDArray[np.float64] | None:
+        """Those of the queries (Q,), in their order; they are given by the queries' columns side by side."""
+        if shares is None:
+            return None
+        names = table.categorical_names
+        queries = queries_of(names, self.columns, self.queries)
+        named = ["_".join(names[column] for column in query) for query in queries]
+        if {*shares} != {*named}:
+            example = dict.fromkeys(named, round(1 / len(named), 3))
+            raise invalid("noise.shares", dict(shares), f"a share of each query, {', '.join(named)}", example)
+        return np.array([shares[name] for name in named])
 
     def most_bags_of_a_row(self, table: InstanceTable) -> int:
         """One of each query."""

@@ -319,4 +319,50 @@ def test_each_design_of_a_budget_is_a_run(tmp_path, data_dir, design):
 def test_flips_of_rows_that_bags_share_are_refused(tiny):  # those of given bags: tests/unit/runs/test_given_bags.py
     config = tiny("noise=randomised_response", "grouping_key=report", "dataset.key_columns=[C8,C16]")
     with pytest.raises(InputError, match=r"^Invalid noise=randomised_response: .* grouping_key=random_1"):
+        check_config(config)
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
+def test_queries_share_a_promise_as_they_are_given_to(tmp_path, noise):
+    """One label moves a cell of each query by 1: their ε add up to that of all, or their 1/σ² to its."""
+    table = make_table(tmp_path / "t", n=500)
+    key = ReportKey(columns=("a", "b", "c"), queries=(("a",), ("b",), ("a", "c")), least_count=1)
+    bags = key.fold_bags(table, 0).train
+    noise = replace(noise, bags_of_a_row=3)
+    shares = {"a": 0.5, "b": 0.2, "a_c": 0.3}
+    equal, shared = (
+        with_noise(bags, noise, 0, key.shares_of_queries(table, given))
+        for given in (dict.fromkeys(shares, 1 / 3), shares)
+    )
+    np.testing.assert_allclose(equal.noise_variance, noise.variance)
+    np.testing.assert_allclose(equal.label_sum, with_noise(bags, noise, 0).label_sum)
+    drawn, as_equal = shared.label_sum - bags.label_sum, equal.label_sum - bags.label_sum
+    np.testing.assert_allclose((drawn / as_equal) ** 2, shared.noise_variance / noise.variance)
+    first = np.searchsorted(bags.cells.query_of, [0, 1, 2])
+    variance = shared.noise_variance[first]
+    assert variance[0] < variance[2] < variance[1]
+    if noise.mechanism == "laplace":
+        assert np.sum(1 / np.sqrt(variance / 2)) == pytest.approx(noise.epsilon)
+    else:
+        assert delta_of(math.sqrt(np.sum(1 / variance)), noise.epsilon) == pytest.approx(noise.delta)
+
+
+def test_shares_are_refused_that_are_not_of_each_query_or_do_not_sum_to_1(tiny):
+    words = ("grouping_key=report", "dataset.key_columns=[C8,C16]", "method=cell_glm", "method.penalty=rule")
+    whole = "noise.shares={C8:0.5,C16:0.25,C8_C16:0.25}"
+    record = run_one(tiny(*words, "noise=laplace", whole))
+    assert record.config["noise"]["shares"] == {"C8": 0.5, "C16": 0.25, "C8_C16": 0.25}
+    for noise, shares, message in (
+        ("laplace", "{C8:0.5,C16:0.25}", r"^Invalid noise.shares=.*: expected numbers > 0 that sum to 1"),
+        ("laplace", "{C8:0.5,C16:0.5}", r"^Invalid noise.shares=.*: expected a share of each query, C8, C16, C8_C16"),
+        ("laplace", "{C8:0.5,C16:0.5,C8_C16:0}", r"^Invalid noise.shares=.*: expected numbers > 0 that sum to 1"),
+        ("laplace", "{}", r"^Invalid noise.shares=.*: expected numbers > 0 that sum to 1"),
+        ("laplace", "5", r"^Invalid noise.shares=5: expected "),
+        ("laplace", "{C8:x}", r"^Invalid noise.shares.*: expected "),
+    ):
+        config = tiny(*words, f"noise={noise}", f"noise.shares={shares}")
+        with pytest.raises(InputError, match=message):
+            check_input(config, open_table(config))
+    config = tiny("noise=laplace", whole)
+    with pytest.raises(InputError, match=r"^Invalid noise.shares=.*: expected null, as only grouping_key=report has"):
         check_input(config, open_table(config))
