@@ -34,14 +34,14 @@ class SumsOfBags(NamedTuple):
     noise: Tensor  # (K,) variance of the noise in the sum
 
 
-class Fit(NamedTuple):
+class LogitMap(NamedTuple):
     """Scale and offset θ (2,) of log-odds, and the standard errors of those that were fitted."""
 
     theta: Tensor
     error: Tensor
 
 
-def fitted(z: Tensor, bags: SumsOfBags, theta: Tensor, free: slice) -> Fit:
+def fitted(z: Tensor, bags: SumsOfBags, theta: Tensor, free: slice) -> LogitMap:
     """The maximum over some of θ = (scale, offset) of the bags' likelihood, from log-odds z (n,), by Fisher's scoring.
 
     Each sum is a count of k draws at its bag's mean prediction h̄: Σ (y - ŷ) ∇ŷ / (k h̄ (1 - h̄) + noise) = 0. The
@@ -61,7 +61,7 @@ def fitted(z: Tensor, bags: SumsOfBags, theta: Tensor, free: slice) -> Fit:
         if step.abs().max() < SMALLEST:
             break
     spread = float((weight * residual.square()).sum()) / max(1, n_bags - len(step))
-    return Fit(theta, (torch.linalg.pinv(information).diagonal() * max(1.0, spread)).sqrt())
+    return LogitMap(theta, (torch.linalg.pinv(information).diagonal() * max(1.0, spread)).sqrt())
 
 
 def scale_of(z: Tensor, bags: SumsOfBags) -> float:

@@ -19,6 +19,16 @@ TINY = (
     "hardware.accelerator=cpu",
     "trainer.max_epochs=4",
 )
+# of that table: few queries, labels that follow its columns, and a report
+FEW = "method.queries=[[C8],[C16],[C8,C16]]"
+SIGNAL = ("dataset.prepare.signal=6", "dataset.table=with_signal")
+REPORT = (
+    "grouping_key=report",
+    "dataset.key_columns=[C8,C16,C17]",
+    *SIGNAL,
+    "grouping_key.least_count=5",
+    "method=cell_glm",
+)
 FOREIGN = ("WANDB", "LLP_", "SLURM")  # environment of the machine that a command would obey
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.helpers.commands import FEW, REPORT, SIGNAL
 from tests.helpers.composed import grouping_key, open_table, run_one
-from tests.unit.runs.test_reports import FEW, REPORT, SIGNAL
 
 DISTILLED = ("method=distilled", "trainer.max_epochs=5", "trainer.instances_per_batch=16", "optimizer.lr=0.01")
 

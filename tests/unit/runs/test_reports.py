@@ -6,17 +6,8 @@ import torch
 
 from llp.errors import InputError
 from llp.runs.load import load_method
+from tests.helpers.commands import FEW, REPORT, SIGNAL
 from tests.helpers.composed import checked, grouping_key, open_table, run_of, run_one
-
-FEW = "method.queries=[[C8],[C16],[C8,C16]]"
-SIGNAL = ("dataset.prepare.signal=6", "dataset.table=with_signal")
-REPORT = (
-    "grouping_key=report",
-    "dataset.key_columns=[C8,C16,C17]",
-    *SIGNAL,
-    "grouping_key.least_count=5",
-    "method=cell_glm",
-)
 
 
 @pytest.mark.parametrize("key", ["random_64", "fixed_C8_C16_64", "C16"])
