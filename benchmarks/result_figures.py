@@ -54,8 +54,9 @@ def draw_noise(records: Sequence[RunRecord]) -> "Figure":
     without = lines_of([record for record in shown if epsilon(record) is None], lambda _: 0.0, name)
     for method, line in without.items():
         axes.axhline(statistics.mean(line[0.0]), c=look(places[method])["c"], ls=":", lw=1)
-    told = "; ×: flips predicted to do better" if quieter else ""
-    axes.set(xlabel=f"ε of all sums together; dotted: without noise{told}", ylabel="test AUC, higher is better")
+    told = ["ε of all sums together", *(["dotted: without noise"] if without else [])]
+    told += ["×: flips predicted to do better"] if quieter else []
+    axes.set(xlabel="\n".join(told), ylabel="test AUC, higher is better")
     name_lines(figure)
     return figure
 
