@@ -17,15 +17,13 @@ from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_markdown
 from llp.results.tables.selection import CRITERIA, selection
-from llp.results.tables.significance import mean_ranks, paired_tests
+from llp.results.tables.significance import REFERENCE, mean_ranks, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
 OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
 OF_LOOK = ("test_auc", *CRITERIA.values())
-YARDSTICK = {"binary": "dllp_bce", "real": "dllp_mse"}
-"""The method, by kind of label, whose time a run is the unit of the others'."""
 
 
 def collected(records: Iterable[RunRecord]) -> Collected:
@@ -109,19 +107,19 @@ def comparison_of(records: Sequence[RunRecord]) -> str:
 
 def ranks_of(records: Sequence[RunRecord]) -> str:
     """Make the Markdown table of a report that ranks the methods over the bag datasets."""
-    return _by_metric(records, lambda cells, _: mean_ranks(cells))
+    return _by_metric(records, mean_ranks)
 
 
 def means_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, its mean in each bag dataset, and the time of its runs.
 
-    The time is that of the runs' stages, as a multiple of `YARDSTICK`'s in the same bag dataset: the geometric mean
+    The time is that of the runs' stages, as a multiple of `REFERENCE`'s in the same bag dataset: the geometric mean
     over the bag datasets, of the median over the runs. Methods stand by mean rank, those on instance labels first.
     """
     shown = at_chosen_rates(records)
 
     def table(cells: pl.DataFrame, runs: pl.DataFrame) -> Table:
-        unit = YARDSTICK[cells["label_kind"][0]]
+        unit = REFERENCE[cells["label_kind"][0]]
         return _means(cells, f"time, {unit}'s = 1", _relative(_times(shown, runs), unit), ".2g")
 
     return _by_metric(shown, table)

@@ -56,6 +56,8 @@ RUN_COLUMNS: dict[str, tuple[Any, Callable[[RunRecord], Any]]] = {
     # epochs between the evaluations that `best_epoch` counts
     "evaluate_every": (pl.Float64, lambda record: float(_setting(record, "trainer", "evaluate_every", 1.0))),
     "seconds": (pl.Float64, lambda record: record.stages[-1].seconds),
+    # whose folds they are: published ones, or by_seed, where each seed is a repeat
+    "folds": (pl.String, lambda record: _setting(record, "protocol", "folds", "published")),
     "start": (pl.String, lambda record: _setting(record, "protocol", "start", "authors")),  # where scores start
     "instance_labels": (pl.Boolean, attrgetter("instance_labels")),  # the method trained on instance labels
 }

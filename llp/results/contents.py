@@ -80,7 +80,7 @@ SCORE_TABLES: Mapping[str, ScoreTable] = {
     "mse_ranges": _ranges_of("mse"),
     "best_and_worst": lambda part: winners.best_and_worst(part.cells, part.analysis),
     "trends": lambda part: winners.trend_outliers(part.cells, part.analysis),
-    "ranks": lambda part: significance.mean_ranks(part.cells),
+    "ranks": lambda part: significance.mean_ranks(part.cells, part.runs),
     "paired_tests": lambda part: significance.paired_tests(part.cells, part.runs),
     "training": lambda part: scores.training(part.cells),
     "selection": lambda part: selection.selection(part.cells, part.runs),

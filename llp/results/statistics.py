@@ -4,10 +4,11 @@ Fold results are not independent: their train rows overlap. The paired t test is
 and Y. Bengio, "Inference for the Generalization Error", Machine Learning 52 (2003). Over datasets: M. Friedman's rank
 test in the form of R. Iman and J. Davenport, and P. Nemenyi's critical difference, as by J. Demšar, "Statistical
 Comparisons of Classifiers over Multiple Data Sets", JMLR 7 (2006). Families of tests are corrected by S. Holm's steps.
+Bag datasets of one table are no independent sample: intervals of mean ranks come from a bootstrap over tables first.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +31,9 @@ class PairedTest(NamedTuple):
 
 
 def corrected_paired_t(differences: ScoreArray, n_train: float, n_test: float) -> PairedTest:
-    """Paired t test of k-fold differences (k,) with the variance that overlapping train rows call for.
+    """Paired t test of differences (k,) of k runs with the variance that overlapping train rows call for.
 
+    The runs are those of k folds, or of all folds of a repeated cross-validation (the corrected repeated k-fold test).
     t = mean / √((1/k + n_test/n_train) · s²) with k − 1 degrees of freedom. Equal differences other than 0 have p = 0;
     no difference at all has p = 1. NaN for fewer than two folds.
 
@@ -48,6 +50,34 @@ def corrected_paired_t(differences: ScoreArray, n_train: float, n_test: float) -
         return PairedTest(mean, infinite, 0.0 if mean else 1.0, infinite)
     t = mean / math.sqrt((1 / k + n_test / n_train) * std**2)
     return PairedTest(mean, t, float(2 * stats.t.sf(abs(t), k - 1)), mean / std)
+
+
+def least_difference(differences: ScoreArray, n_train: float, n_test: float, alpha: float) -> float:
+    """The least mean difference whose corrected paired t test has a two-sided p below alpha, by these ones' spread.
+
+    NaN for fewer than two runs.
+    """
+    k = len(differences)
+    if k < 2:
+        return math.nan
+    error = math.sqrt((1 / k + n_test / n_train) * float(differences.var(ddof=1)))
+    return float(stats.t.isf(alpha / 2, k - 1)) * error
+
+
+def confidence_set(scores: ScoreArray, n_train: float, n_test: float, *, margin: float, alpha: float) -> list[bool]:
+    """Which of m methods may be worse than the best by `margin` at most, from upward scores (k, m) of the same k runs.
+
+    A method is left out where a one-sided corrected t test shows another one to be better by more than the margin, at
+    alpha over the number of the others. So each method that is within the margin is kept with 1 − alpha at least.
+    """
+    m = scores.shape[1]
+
+    def behind(one: int, other: int) -> bool:
+        beyond = scores[:, other] - scores[:, one] - margin
+        test = corrected_paired_t(beyond, n_train, n_test)
+        return test.difference > 0 and test.p / 2 < alpha / (m - 1)
+
+    return [not any(behind(one, other) for other in range(m) if other != one) for one in range(m)]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -68,6 +98,40 @@ def ranks(scores: ScoreArray, *, larger_is_better: bool) -> ScoreArray:
     """Ranks (n, k) of k methods on each of n datasets, 1 for the best; equal scores share their mean rank."""
     ordered: ScoreArray = stats.rankdata(-scores if larger_is_better else scores, axis=1)
     return ordered
+
+
+def rank_intervals(
+    scores: Mapping[str, Sequence[ScoreArray]], *, larger_is_better: bool, level: float = 0.9, draws: int = 2000
+) -> ScoreArray:
+    """Interval (2, k) of each method's mean rank over the bag datasets, by a bootstrap that draws tables first.
+
+    Each draw takes tables, of each one bag datasets, and of each of these repeats, with replacement.
+
+    Parameters
+    ----------
+    scores : mapping
+        By table, for each bag dataset the scores (repeats, k) of k methods.
+    larger_is_better : bool
+        Whether the largest score has rank 1.
+    level : float
+        Share of the draws within the interval.
+    draws : int
+        Draws of the bootstrap, from a fixed seed.
+    """
+    rng, tables = np.random.default_rng(0), [*scores.values()]
+
+    def drawn(items: Sequence[ScoreArray] | ScoreArray) -> NDArray[np.int64]:
+        return rng.integers(len(items), size=len(items))
+
+    def draw() -> ScoreArray:
+        chosen = [tables[i] for i in rng.integers(len(tables), size=len(tables))]
+        means = [table[i][drawn(table[i])].mean(axis=0) for table in chosen for i in drawn(table)]
+        mean: ScoreArray = ranks(np.array(means), larger_is_better=larger_is_better).mean(axis=0)
+        return mean
+
+    tails = (1 - level) / 2
+    interval: ScoreArray = np.quantile([draw() for _ in range(draws)], [tails, 1 - tails], axis=0)
+    return interval
 
 
 class RankTest(NamedTuple):
@@ -115,6 +179,15 @@ def cliques(mean_ranks: Sequence[float], difference: float) -> list[tuple[int, i
         if last > first and (not found or last > found[-1][1]):
             found.append((first, last))
     return found
+
+
+def least_wilcoxon_p(n: int, n_tests: int) -> float:
+    """The least p, by Holm's steps over `n_tests`, that a two-sided signed-rank test of n differences can have.
+
+    >>> round(least_wilcoxon_p(8, 20), 3)
+    0.156
+    """
+    return min(1.0, n_tests * 2.0 ** (1 - n))
 
 
 def wilcoxon_p(differences: ScoreArray) -> float:

@@ -1,6 +1,7 @@
-"""Whether methods differ: by the folds of each bag dataset, and by their ranks over all of them."""
+"""Whether methods differ: by the runs of each bag dataset, and by their ranks over all of them."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,52 +13,113 @@ from llp.results.formats import columns_of, decimals_of, heading
 from llp.results.table import MISSING, Cell, Table
 
 _LEVEL = 0.05
+REFERENCE = {"binary": "dllp_bce", "real": "dllp_mse"}
+"""The method, by kind of label, that others are compared with: named beforehand, not picked by the numbers."""
+MARGIN, LEFT_OUT = (
+    0.005,
+    0.1,
+)  # of the confidence set: how much worse is as good, and how probably such a one is missing
+
+
+def reference_of(cells: pl.DataFrame) -> str:
+    """The column of the reference; its name where no run has it."""
+    name = REFERENCE[cells["label_kind"][0]]
+    own = cells.filter(pl.col("method") == name)
+    return next((column for column in columns_of(cells) if column in own["column"]), name)
 
 
 def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
-    """The best method of each bag dataset against the others, by their common folds; None where no two share folds."""
-    form = f".{decimals_of(cells)}f"
+    """The methods of each bag dataset against the reference, and those near the best, by common runs; None without."""
+    form, reference, upwards = f"+z.{decimals_of(cells)}f", reference_of(cells), cells["mode"][0] == "max"
     scored = runs.filter(pl.col("best").is_not_null() & ~pl.col("instance_labels"))
-    parts = {row: part for (row,), part in scored.group_by("row")}
     rows = []
-    for best in cells.filter("best").unique("row", keep="first", maintain_order=True).iter_rows(named=True):
-        tests = against(best["column"], parts[best["row"]])
-        if not tests:
+    for (row,), own in cells.group_by("row", maintain_order=True):
+        part = scored.filter(pl.col("row") == row)
+        tests = against(reference, part) if reference in part["column"] else {}
+        near, n = near_best(own, part), max((test.n for test in tests.values()), default=0)
+        if not tests and not near:
             continue
-        corrected = dict(zip(tests, statistics.holm([test.p for test in tests.values()]), strict=True))
-        alike = [name for name, p in corrected.items() if not p < _LEVEL]
-        second = min(tests, key=lambda name: abs(tests[name].difference))
+        p = dict(zip(tests, statistics.holm([test.p for test in tests.values()]), strict=True))
+        beyond = {name: -test.difference if upwards else test.difference for name, test in tests.items()}
+        told = [
+            [f"{name} {beyond[name]:{form}}" for name in tests if p[name] < _LEVEL and sign * beyond[name] > 0]
+            for sign in (1, -1)
+        ]
+        least = float(np.median([test.least for test in tests.values()])) if tests else None
         rows.append([
-            Cell(best["row"]), Cell(best["column"], cell=best["cell"]), Cell(second),
-            Cell.number(tests[second].difference, "+z" + form), Cell.number(corrected[second], ".3g"),
-            Cell.number(tests[second].effect, ".2f"), Cell(", ".join(alike) or MISSING),
+            Cell(str(row)), Cell(str(n), value=n) if n else Cell(MISSING), Cell.number(least, form.removeprefix("+z")),
+            *(Cell(", ".join(one) or MISSING) for one in (*told, near)),
         ])  # fmt: skip
     if not rows:
         return None
     notes = [
-        "Paired t test over the common folds, of several seeds their mean, variance corrected for overlapping train "
-        "rows (Nadeau and Bengio 2003), two-sided; p by Holm's steps over the methods of the row. d_z: mean difference "
-        f"over the standard deviation of the differences. Not told apart: p of at least {_LEVEL}.",
+        "Paired t test over the common runs (each fold of each repeat; of published folds, which all seeds share, the "
+        "seeds' mean), variance corrected for overlapping train rows (Nadeau and Bengio 2003), two-sided; p by Holm's "
+        f"steps over the methods of the row, {_LEVEL}. The reference was named beforehand. Could show: the least "
+        "difference that would have a p below that level in the first of Holm's steps, by the spread of these "
+        "differences, the median over the methods.",
+        f"Within {MARGIN} of the best: without the methods that a one-sided corrected test shows to be worse than "
+        f"another one by more than that; each method that is within it is named with {1 - LEFT_OUT:.0%} at least. "
+        "Given of AUC.",
     ]
-    columns = ["bag dataset", "best", "nearest", "difference", "p (Holm)", "d_z", "not told apart from the best"]
-    return Table(f"{heading(cells)}: the best method against the others", columns, rows, notes)
+    columns = ["bag dataset", "runs", "could show", f"better than {reference}", "worse", f"within {MARGIN} of the best"]
+    return Table(f"{heading(cells)}: the methods against {reference}", columns, rows, notes)
 
 
-def against(best: str, runs: pl.DataFrame) -> dict[str, statistics.PairedTest]:
-    """Paired tests of the best column with each other column that has two folds in common with it, on one bag dataset.
+def near_best(cells: pl.DataFrame, runs: pl.DataFrame) -> list[str]:
+    """The confidence set of a bag dataset's compared methods, by falling mean; none for one method, or of errors."""
+    compared = cells.filter("compared").sort("upwards", "column", descending=[True, False])["column"].to_list()
+    if len(compared) < 2 or cells["metric"][0] != "auc":
+        return []
+    sizes = ("n_train_instances", "n_test_instances")
+    scores = _scores(_by_draw(runs.filter(pl.col("column").is_in(compared))), compared)
+    n_train, n_test = (float(runs[name].mean()) for name in sizes)  # type: ignore[arg-type]
+    kept = statistics.confidence_set(scores, n_train, n_test, margin=MARGIN, alpha=LEFT_OUT)
+    return [name for name, keep in zip(compared, kept, strict=True) if keep]
 
-    The seeds of a fold train and test on the same rows, so they make one difference: the mean of theirs.
-    """
+
+def _of_draw(runs: pl.DataFrame) -> tuple[str, ...]:
+    """Whose differences are of other rows: each fold, and where each seed has folds of its own, of each seed."""
+    return ("fold", "seed") if (runs["folds"] == "by_seed").all() else ("fold",)
+
+
+def _by_draw(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs' scores by column and draw: of seeds that train and test on the same rows, the mean."""
+    return runs.group_by("column", *_of_draw(runs)).agg(pl.col("best").mean()).sort("column", *_of_draw(runs))
+
+
+def _scores(runs: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.float64]:
+    """Scores (n, M) of the n runs that each of M columns has, in the order of the runs."""
+    of = {column: part["best"].to_numpy() for (column,), part in runs.group_by("column", maintain_order=True)}
+    return np.stack([of[column] for column in columns], axis=1)
+
+
+class Comparison(NamedTuple):
+    """A paired test of n runs, and the least difference that it could show as one of several."""
+
+    difference: float
+    p: float
+    effect: float
+    n: int
+    least: float
+
+
+def against(best: str, runs: pl.DataFrame) -> dict[str, Comparison]:
+    """Paired tests of one column's runs on a bag dataset with each other column that has two draws in common."""
+    sizes = ("n_train_instances", "n_test_instances")
     values = {column: part for (column,), part in runs.sort("column").group_by("column", maintain_order=True)}
-    own, sizes = values.pop(best), ("n_train_instances", "n_test_instances")
-    tests = {}
+    own, found = values.pop(best), dict[str, tuple[NDArray[np.float64], float, float]]()
     for column, other in values.items():
         common = own.join(other, on=["fold", "seed"], suffix="_other").sort("fold", "seed")
-        pairs = common.group_by("fold", maintain_order=True).agg(pl.col("best", "best_other", *sizes).mean())
+        pairs = common.group_by(_of_draw(common), maintain_order=True).agg(pl.col("best", "best_other", *sizes).mean())
         if len(pairs) > 1:
             n_train, n_test = (float(pairs[name].mean()) for name in sizes)  # type: ignore[arg-type]
-            differences = (pairs["best"] - pairs["best_other"]).to_numpy()
-            tests[column] = statistics.corrected_paired_t(differences, n_train, n_test)
+            found[column] = ((pairs["best"] - pairs["best_other"]).to_numpy(), n_train, n_test)
+    tests = {}
+    for column, of_pairs in found.items():
+        test = statistics.corrected_paired_t(*of_pairs)
+        least = statistics.least_difference(*of_pairs, _LEVEL / len(found))
+        tests[column] = Comparison(test.difference, test.p, test.effect, len(of_pairs[0]), least)
     return tests
 
 
@@ -68,6 +130,7 @@ class Ranking(NamedTuple):
     """
 
     methods: list[str]
+    rows: list[str]
     scores: NDArray[np.float64]
     ranks: NDArray[np.float64]
     mean: NDArray[np.float64]
@@ -92,32 +155,52 @@ def ranking(cells: pl.DataFrame) -> Ranking | None:
     mean_rank = ranked.mean(axis=0)
     order = np.argsort(mean_rank, kind="stable")
     limit = statistics.critical_difference(len(methods), len(rows), _LEVEL)
-    return Ranking([methods[i] for i in order], scores[:, order], ranked[:, order], mean_rank[order], limit)
+    return Ranking([methods[i] for i in order], rows, scores[:, order], ranked[:, order], mean_rank[order], limit)
 
 
-def mean_ranks(cells: pl.DataFrame) -> Table | None:
-    """Mean ranks, Friedman's test and critical differences; None for fewer than two bag datasets or three methods."""
+def mean_ranks(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
+    """Mean ranks with intervals, and each method against the reference; None for too few bag datasets or methods."""
     found = ranking(cells)
     if found is None:
         return None
-    signed = (found.scores[:, [0]] - found.scores) * (1 if cells["mode"][0] == "max" else -1)
-    p = statistics.holm([math.nan, *(statistics.wilcoxon_p(behind) for behind in signed.T[1:])])
+    upwards, reference, n = cells["mode"][0] == "max", reference_of(cells), len(found.scores)
+    tables, interval = intervals(found, runs, larger_is_better=upwards)
+    behind = np.full(found.scores.shape, np.nan)
+    if reference in found.methods:
+        behind = (found.scores - found.scores[:, [found.methods.index(reference)]]) * (1 if upwards else -1)
+    others = [method != reference and reference in found.methods for method in found.methods]
+    tested = zip(others, behind.T, strict=True)
+    p = statistics.holm([statistics.wilcoxon_p(one) if other else math.nan for other, one in tested])
     rows = [
         [
-            Cell(method), Cell.number(found.mean[i], ".2f"), Cell.number((found.ranks[:, i] == 1).sum(), ".0f"),
-            Cell.number(float(np.median(signed[:, i])), f".{decimals_of(cells)}f"), Cell.number(p[i], ".3g"),
-            Cell("yes" if found.mean[i] - found.mean[0] >= found.limit else "no") if i else Cell(MISSING),
+            Cell(method), Cell.number(found.mean[i], ".2f"), Cell(f"{interval[0, i]:.2f}–{interval[1, i]:.2f}"),
+            Cell.number((found.ranks[:, i] == 1).sum(), ".0f"),
+            Cell.number(float(np.median(behind[:, i])) if others[i] else None, f"+z.{decimals_of(cells)}f"),
+            Cell.number(p[i], ".3g"),
         ]
         for i, method in enumerate(found.methods)
     ]  # fmt: skip
+    least = statistics.least_wilcoxon_p(n, sum(others))
     notes = [
-        f"{len(found.scores)} bag datasets that all {len(found.methods)} methods have. "
+        f"{n} bag datasets of {tables} table{'s' if tables > 1 else ''} that all {len(found.methods)} methods have. "
+        "Interval: 90 % of a bootstrap over tables, then bag datasets, then repeats"
+        f"{'' if tables > 1 else ': of one table it says nothing of others'}. "
         f"{_said(statistics.friedman(found.ranks))} Nemenyi's critical difference of mean ranks at {_LEVEL}: "
-        f"{found.limit:.2f}. Wilcoxon's signed-rank test against the first method, by Holm's steps.",
+        f"{found.limit:.2f}. Wilcoxon's signed-rank test against {reference}, which was named beforehand, by Holm's "
+        f"steps: the least p that it could have here is {least:.3g}.",
     ]
-    columns = ["method", "mean rank", "first on", "median behind the first", "p (Holm)"]
-    columns.append("beyond the critical difference")
+    columns = ["method", "mean rank", "interval", "first on", f"median beyond {reference}", "p (Holm)"]
     return Table(f"{heading(cells)}: ranks over the bag datasets", columns, rows, notes)
+
+
+def intervals(found: Ranking, runs: pl.DataFrame, *, larger_is_better: bool) -> tuple[int, NDArray[np.float64]]:
+    """How many tables the ranking's bag datasets are of, and the intervals (2, M) of the mean ranks."""
+    own = runs.filter(pl.col("row").is_in(found.rows) & pl.col("column").is_in(found.methods))
+    scores: dict[str, list[NDArray[np.float64]]] = {}
+    for (dataset, _), part in own.group_by("dataset", "row", maintain_order=True):
+        repeats = part.group_by("column", "seed").agg(pl.col("best").mean()).sort("seed")
+        scores.setdefault(str(dataset), []).append(_scores(repeats, found.methods))
+    return len(scores), statistics.rank_intervals(scores, larger_is_better=larger_is_better)
 
 
 def _said(test: statistics.RankTest) -> str:

@@ -65,7 +65,7 @@ def test_of_several_rates_the_one_is_shown_that_held_out_bags_chose(tmp_path):
     table = table_of(records)
     assert "| `upm` | 0.6000 ± 0.1000 | 4 | 0.01 |\n" in table
     assert "6 runs; seeds 0, folds 0, 1, 2; their rates chosen on held-out bags of fold 0, seed 0, by 3 runs" in table
-    assert "| month_dest | upm | ot_llp | +0.0533 |" in comparison_of(records)
+    assert "| month_dest | – | – | – | – | upm |" in comparison_of(records)  # no reference is among them
     assert "| method | rate 0.01 | rate 0.1 |\n| --- | --- | --- |\n| `ot_llp` |  | **0.5500** |\n" in rates_of(records)
     assert "| `upm` | **0.6000** | 0.9000 |\n\nTest auc, month_dest, fold 0, seed 0;" in rates_of(records)
     one, all_together = choices_of(records).split("\n\n")
@@ -103,13 +103,14 @@ def test_means_stand_by_dataset_with_the_time_of_a_run(three_methods_on_two_data
 
 def test_ranks_are_over_the_bag_datasets_of_all_datasets(three_methods_on_two_datasets):
     table = ranks_of(three_methods_on_two_datasets)
-    assert "| upm | 1.50 | 1 |" in table
-    assert "| dllp_bce | 2.50 | 0 |" in table
-    assert "2 bag datasets that all 3 methods have." in table
+    assert "| upm | 1.50 | 1.00–2.00 | 1 | +0.1500 | 1 |" in table
+    assert "| dllp_bce | 2.50 | 2.00–3.00 | 0 | – | – |" in table
+    assert "2 bag datasets of 2 tables that all 3 methods have." in table
 
 
 def test_tests_name_the_dataset_where_there_are_several(three_methods_on_two_datasets):
-    assert "| flights month_dest | count | upm |" in comparison_of(three_methods_on_two_datasets)
+    row = "| flights month_dest | 2 | 0.0000 | count +0.2000, upm +0.1000 | – | count |"
+    assert row in comparison_of(three_methods_on_two_datasets)
 
 
 def test_metrics_have_tables_of_their_own(tmp_path):

@@ -11,10 +11,14 @@ from scipy import stats
 
 from llp.results.statistics import (
     cliques,
+    confidence_set,
     corrected_paired_t,
     critical_difference,
     friedman,
     holm,
+    least_difference,
+    least_wilcoxon_p,
+    rank_intervals,
     ranks,
     wilcoxon_p,
 )
@@ -43,6 +47,76 @@ def test_equal_differences_and_single_folds():
     assert corrected_paired_t(np.full(5, 0.1), 4, 1).p == 0.0
     assert corrected_paired_t(np.zeros(5), 4, 1)[:3] == (0.0, 0.0, 1.0)
     assert math.isnan(corrected_paired_t(np.array([0.1]), 4, 1).p)
+
+
+def runs_of(rng, n_runs, effects, *, shared):
+    """Scores (runs, methods) whose runs are correlated by `shared` of their variance, as overlapping train rows do."""
+    of_all = rng.normal(size=(1, len(effects))) * np.sqrt(shared)
+    return np.asarray(effects) + of_all + rng.normal(size=(n_runs, len(effects))) * np.sqrt(1 - shared)
+
+
+def test_under_the_null_the_corrected_repeated_test_rejects_as_often_as_it_says():
+    """Of 25 runs whose scores are correlated as the correction assumes: n_test / (n_train + n_test)."""
+    rng = np.random.default_rng(0)
+    differences = [np.subtract(*runs_of(rng, 25, [0, 0], shared=0.2).T) for _ in range(4000)]
+    rejected = np.mean([corrected_paired_t(one, 80, 20).p < 0.05 for one in differences])
+    assert rejected == pytest.approx(0.05, abs=0.012)
+    assert np.mean([stats.ttest_1samp(one, 0).pvalue < 0.05 for one in differences]) > 0.3  # what is corrected
+
+
+def test_a_difference_is_shown_from_the_least_one_on():
+    differences = np.random.default_rng(1).normal(size=25)
+    least = least_difference(differences, 80, 20, 0.01)
+    shift = differences - differences.mean()
+    assert (
+        corrected_paired_t(shift + 1.001 * least, 80, 20).p < 0.01 < corrected_paired_t(shift + 0.999 * least, 80, 20).p
+    )
+    assert math.isnan(least_difference(np.array([0.1]), 80, 20, 0.05))
+
+
+@pytest.mark.parametrize("effects", [(0, 0, 0, 0), (0, -0.05, -0.05, -3)])
+def test_the_confidence_set_holds_each_method_within_the_margin_with_90_percent(effects):
+    rng, kept = np.random.default_rng(2), []
+    for _ in range(600):
+        scores = runs_of(rng, 25, effects, shared=0.2)
+        kept.append(confidence_set(scores, 80, 20, margin=0.05, alpha=0.1))
+    share = np.mean(kept, axis=0)
+    assert (share[np.array(effects) >= -0.05] > 0.88).all()
+    assert (share[np.array(effects) < -1] < 0.3).all()
+
+
+def test_the_confidence_set_of_one_run_leaves_none_out():
+    assert confidence_set(np.array([[0.9, 0.1]]), 80, 20, margin=0.0, alpha=0.1) == [True, True]
+    sure = np.array([[0.9, 0.1]] * 3)
+    assert confidence_set(sure, 80, 20, margin=0.5, alpha=0.1) == [True, False]
+    assert confidence_set(sure, 80, 20, margin=0.9, alpha=0.1) == [True, True]
+
+
+@pytest.mark.parametrize("n", [4, 8, 12])
+def test_no_signed_ranks_have_a_smaller_p_than_the_least(n):
+    assert wilcoxon_p(np.arange(1.0, n + 1)) == pytest.approx(least_wilcoxon_p(n, 1))
+    assert least_wilcoxon_p(2, 20) == 1.0
+
+
+def test_intervals_of_ranks_are_of_tables_not_of_their_bag_datasets():
+    """Six bag datasets of one table weigh as that table: whichever way it goes."""
+    a_first, b_first = np.array([[1.0, 0.0]] * 2), np.array([[0.0, 1.0]] * 2)
+    alike = rank_intervals({"x": [a_first] * 6, "y": [b_first], "z": [b_first]}, larger_is_better=True)
+    assert (alike[0] < 1.1).all() or (alike[1] > 1.9).all()
+    assert alike[1][0] == 2.0  # neither table x: 8 of 27 draws
+    sure = rank_intervals({"x": [a_first] * 2, "y": [a_first]}, larger_is_better=True)
+    np.testing.assert_array_equal(sure, [[1.0, 2.0]] * 2)
+    np.testing.assert_array_equal(rank_intervals({"x": [a_first]}, larger_is_better=False), [[2.0, 1.0]] * 2)
+
+
+def test_intervals_of_ranks_hold_the_true_one_as_often_as_they_say():
+    """Tables differ by a normal effect: 12 of them, one bag dataset each, whose true mean ranks are equal."""
+    rng, held = np.random.default_rng(3), []
+    for _ in range(150):
+        tables = {str(i): [np.tile(rng.normal(size=(1, 2)), (2, 1))] for i in range(12)}
+        low, high = rank_intervals(tables, larger_is_better=True, draws=300)
+        held.append(low[0] <= 1.5 <= high[0])
+    assert np.mean(held) == pytest.approx(0.9, abs=0.09)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))

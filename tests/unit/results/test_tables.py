@@ -14,7 +14,7 @@ from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
 from llp.results.findings import findings
 from llp.results.formats import BAG_KINDS
-from llp.results.statistics import corrected_paired_t
+from llp.results.statistics import corrected_paired_t, least_difference
 from llp.results.summary import summarize
 from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, facts, scores, significance, winners
@@ -142,13 +142,19 @@ def test_methods_on_other_data_never_share_a_row(tmp_path):
 
 
 def test_ranks_and_paired_tests(grid):
-    ranks = significance.mean_ranks(grid.cells)
+    ranks = significance.mean_ranks(grid.cells, grid.runs)
     assert [row[1].text for row in ranks.rows] == [f"{place:.2f}" for place in range(1, 7)]
-    assert "10 bag datasets that all 6 methods have. Friedman: χ² = 50.00" in ranks.notes[0]  # 10 datasets · 5
+    assert "10 bag datasets of 1 table that all 6 methods have." in ranks.notes[0]
+    assert "of one table it says nothing of others. Friedman: χ² = 50.00" in ranks.notes[0]  # 10 datasets · 5
+    assert "against dllp_bce, which was named beforehand" in ranks.notes[0]
+    assert f"the least p that it could have here is {5 * 2**-9:.3g}." in ranks.notes[0]
+    assert ranks.rows[0][4].text == "–"  # the reference itself
+    assert {row[5].text for row in ranks.rows[1:]} == {f"{5 * 2**-9:.3g}"}
     assert "every bag dataset ranks the methods in the same order" in ranks.notes[0]
     tests = texts(significance.paired_tests(grid.cells, grid.runs))
     assert len(tests) == 10
-    assert all(row[:2] == ["dllp_bce", "dllp_mse"] for row in tests.values())
+    assert all(row[2] == "–" and "sim_llp -" in row[3] for row in tests.values())  # it is the best everywhere
+    assert all(row[4].startswith("dllp_bce") for row in tests.values())
 
 
 def test_seeds_of_a_fold_are_one_difference_as_they_share_its_rows(tmp_path):
@@ -158,8 +164,25 @@ def test_seeds_of_a_fold_are_one_difference_as_they_share_its_rows(tmp_path):
         write_folds(tmp_path, [0.65] * 5, seed=seed, method="dllp_bce")
     part = contents_of(tmp_path)
     (row,) = significance.paired_tests(part.cells, part.runs).rows
-    test = corrected_paired_t(np.mean(of_seed, axis=0) - 0.65, 256558, 64140)
-    assert [cell.text for cell in row[3:6]] == [f"{test.difference:+.4f}", f"{test.p:.3g}", f"{test.effect:.2f}"]
+    differences, sizes = np.mean(of_seed, axis=0) - 0.65, (256558, 64140)
+    least = least_difference(differences, *sizes, 0.05)
+    assert [cell.text for cell in row[1:3]] == ["5", f"{least:.4f}"]
+    found = significance.against("upm", part.runs)["dllp_bce"]
+    test = corrected_paired_t(differences, *sizes)
+    assert found[:3] == pytest.approx((test.difference, test.p, test.effect))
+
+
+def test_each_seed_with_folds_of_its_own_is_a_repeat(tmp_path):
+    of_seed = np.random.default_rng(0).normal(0.7, 0.01, (5, 5))
+    for seed, values in enumerate(of_seed.tolist()):
+        for method, of_folds in (("upm", values), ("dllp_bce", [0.65] * 5)):
+            write_folds(tmp_path, of_folds, seed=seed, method=method, config={"protocol": {"folds": "by_seed"}})
+    part = contents_of(tmp_path)
+    (row,) = significance.paired_tests(part.cells, part.runs).rows
+    test = corrected_paired_t(of_seed.ravel() - 0.65, 256558, 64140)
+    found = significance.against("upm", part.runs)["dllp_bce"]
+    assert (found.n, found.difference, found.p, found.effect) == pytest.approx((25, *test[:1], test.p, test.effect))
+    assert [cell.text for cell in (row[1], row[3], row[4], row[5])] == ["25", f"upm {test.difference:+.4f}", "–", "upm"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +197,8 @@ def test_the_test_of_ranks_is_told_in_words_where_it_has_no_number(tmp_path, sco
     for key, values in zip(KEYS, scores, strict=False):
         for method, value in zip(METHODS, values, strict=False):
             write_run(tmp_path, value, grouping_key=key, method=method)
-    note = significance.mean_ranks(contents_of(tmp_path).cells).notes[0]
+    part = contents_of(tmp_path)
+    note = significance.mean_ranks(part.cells, part.runs).notes[0]
     assert said in note
     assert not re.search(r"\b(inf|nan)\b", note)
 
@@ -189,10 +213,12 @@ def test_a_method_with_few_datasets_costs_the_others_none(tmp_path):
 @pytest.mark.parametrize("name", ["row", "column", "*", "^m.*$", "mean"])
 def test_a_method_of_any_name_has_its_rank(tmp_path, name):
     write_grid(tmp_path, keys=KEYS, methods=[name, *METHODS[1:4]], folds=2, curves=False)
-    cells = contents_of(tmp_path).cells
-    found = significance.ranking(cells)
+    part = contents_of(tmp_path)
+    found = significance.ranking(part.cells)
     assert (set(found.methods), found.scores.shape) == ({name, *METHODS[1:4]}, (6, 4))
-    assert len(significance.mean_ranks(cells).rows) == 4
+    assert len(significance.mean_ranks(part.cells, part.runs).rows) == 4
+    best = [row[5].text.split(", ")[0] for row in significance.paired_tests(part.cells, part.runs).rows]
+    assert best == part.cells.filter("best")["column"].to_list()
 
 
 def test_trends_find_the_dataset_that_stands_apart(tmp_path):
