@@ -20,7 +20,7 @@ from llp.models.cell_weights import CellWeights
 from llp.reports.account import by_query
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
-from llp.reports.penalty import Groups, choose, choose_grouping, rule_of_thumb
+from llp.reports.penalty import Groups, choose, choose_grouping, draw_probes, rule_of_thumb
 from llp.reports.problem import Problem, problem_of
 from llp.seeding import keyed_seed
 
@@ -127,11 +127,12 @@ class CellGLM(LLPMethod):
         self.facts["penalty"] = asked
         if asked == "rule":
             return rule_of_thumb(ratio), None
+        probes = draw_probes(problem.design, problem.noise, by_order.probes, rng)
         if asked == "auto":
-            chosen = choose_grouping(problem.design, problem.sums, problem.noise, (by_order, by_query), rng)
+            chosen = choose_grouping(problem.design, problem.sums, problem.noise, (by_order, by_query), probes, rng)
         else:
             groups = by_order if asked == "order" else by_query
-            chosen = choose(problem.design, problem.sums, problem.noise, groups, rng)
+            chosen = choose(problem.design, problem.sums, problem.noise, groups, probes)
         self.facts["penalty"] = chosen.groups.name
         self.facts["strengths"] = chosen.strengths.round(3).tolist()
         self.facts["criterion"] = chosen.criterion

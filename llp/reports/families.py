@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from llp.reports.passes import Vector
 
@@ -28,6 +29,8 @@ class Family:
         The z of a mean within
     least, most : float
         which a mean is kept, so that z is finite.
+    least_loss : float
+        No label has a smaller a(z) − yz.
     """
 
     partition: Callable[[Vector], Vector]
@@ -36,6 +39,7 @@ class Family:
     score: Callable[[float], float]
     least: float
     most: float
+    least_loss: float
 
     def within(self, mean: float) -> float:
         """The nearest mean that labels of the family can have."""
@@ -44,14 +48,15 @@ class Family:
 
 LOGISTIC = Family(
     lambda z: np.logaddexp(0, z),
-    lambda z: np.exp(-np.logaddexp(0, -z)),
+    expit,
     lambda mean: mean * (1 - mean),
     lambda mean: float(np.log(mean / (1 - mean))),
     1e-6,
     1 - 1e-6,
+    0.0,
 )
 """Labels 0 and 1."""
-GAUSSIAN = Family(lambda z: z * z / 2, lambda z: z, lambda mean: np.ones_like(mean), float, -np.inf, np.inf)
+GAUSSIAN = Family(lambda z: z * z / 2, lambda z: z, lambda mean: np.ones_like(mean), float, -np.inf, np.inf, -np.inf)
 """Real labels of variance one; another variance only changes the unit of a penalty."""
-POISSON = Family(np.exp, np.exp, lambda mean: mean, lambda mean: float(np.log(mean)), 1e-6, np.inf)
+POISSON = Family(np.exp, np.exp, lambda mean: mean, lambda mean: float(np.log(mean)), 1e-6, np.inf, -np.inf)
 """Counts; the log of an exposure is an offset of the score."""

@@ -5,12 +5,15 @@ minimum over θ of F(θ) = Σᵢ mᵢ a(oᵢ + (Kθ)ᵢ) − c'θ + ½ Σⱼ λ�
 from `AggLogistic` of the AdKDD 2021 competition on learning from aggregates (A. Gilotte et al., arXiv 2201.13123).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from llp.reports.families import Family
+from llp.reports.margins import Margins
 from llp.reports.passes import Passes, Vector
 
 MOST_STEPS = 100
@@ -35,12 +38,15 @@ class Design:
         (n,) m: how many instances each stands for.
     offset : ndarray
         (n,) o, added to each score.
+    margins : Margins, optional
+        Of the queries, for fits in fewer passes.
     """
 
     passes: Passes
     family: Family
     weight: Vector
     offset: Vector
+    margins: Margins | None = None
 
     @property
     def total(self) -> float:
@@ -55,10 +61,10 @@ class Design:
         """A = Σᵢ mᵢ a(zᵢ)."""
         return float(self.weight @ self.family.partition(scores))
 
-    def hessian(self, scores: Vector, penalty: Vector) -> "Hessian":
-        """The second derivative of F at scores z."""
-        weights = self.weight * np.maximum(self.family.variance(self.family.mean(scores)), FLATTEST)
-        return Hessian(self.passes, weights, penalty)
+    def hessian(self, mean: Vector, penalty: Vector) -> "Hessian":
+        """The second derivative of F where labels have the mean μ (n,)."""
+        weights = self.weight * np.maximum(self.family.variance(mean), FLATTEST)
+        return Hessian(self.passes, weights, penalty, self.margins)
 
 
 class Hessian:
@@ -72,23 +78,36 @@ class Hessian:
         (n,) w.
     penalty : ndarray
         (P + 2,) λ.
+    margins : Margins, optional
+        Without, the diagonal alone preconditions.
     """
 
-    def __init__(self, passes: Passes, weights: Vector, penalty: Vector) -> None:
-        self.passes, self.weights, self.penalty = passes, weights, penalty
+    def __init__(self, passes: Passes, weights: Vector, penalty: Vector, margins: Margins | None) -> None:
+        self.passes, self.weights, self.penalty, self._margins = passes, weights, penalty, margins
         self.diagonal = passes.sums(weights) + penalty
         self._scale = 1 / np.sqrt(np.where(self.diagonal > 0, self.diagonal, 1))
 
-    def solve(self, b: Vector, tolerance: float) -> Vector:
-        """(H + Λ)⁻¹b by conjugate gradients, preconditioned by the diagonal D: ‖residual‖ ≤ tolerance ‖b‖ in D⁻¹."""
+    @cached_property
+    def nearly_inverse(self) -> Callable[[Vector], Vector]:
+        """Map v to nearly (H + Λ)⁻¹v; symmetric and positive."""
+        if self._margins is None:
+            return lambda v: v * self._scale**2
+        return self._margins.preconditioner(self.diagonal, self.penalty, float(self.weights.sum()))
+
+    def solve(self, b: Vector, tolerance: float, start: Vector | None = None) -> Vector:
+        """(H + Λ)⁻¹b by conjugate gradients: ‖residual‖ ≤ tolerance ‖b‖ in D⁻¹, D being the diagonal."""
         scale = self._scale
 
         def product(v: Vector) -> Vector:
             v = v * scale
             return (self.passes.curvature(self.weights, v) + self.penalty * v) * scale
 
-        operator = LinearOperator((len(b), len(b)), matvec=product, dtype=float)
-        solution, _ = cg(operator, b * scale, rtol=tolerance, atol=0, maxiter=1000)
+        def inverse(v: Vector) -> Vector:
+            return self.nearly_inverse(v / scale) / scale
+
+        operator, nearly = (LinearOperator((len(b), len(b)), matvec=one, dtype=float) for one in (product, inverse))
+        first = None if start is None else start / scale
+        solution, _ = cg(operator, b * scale, x0=first, rtol=tolerance, atol=0, maxiter=1000, M=nearly)
         found: Vector = solution * scale
         return found
 
@@ -111,6 +130,8 @@ class CellFit:
         (P + 2,) θ: the intercept's, the cells', and 0.
     scores : ndarray
         (n,) z of the instances.
+    hessian : Hessian
+        There.
     partition : float
         A(θ).
     steps : int
@@ -121,6 +142,7 @@ class CellFit:
 
     theta: Vector
     scores: Vector
+    hessian: Hessian
     partition: float
     steps: int
     steepness: float
@@ -148,11 +170,11 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
     CellFit
         The minimum.
     """
-    mean = design.family.within(sums[0] / design.total)
-    sums = np.concatenate([[mean * design.total], sums[1:]])
+    pooled = design.family.within(sums[0] / design.total)
+    sums = np.concatenate([[pooled * design.total], sums[1:]])
     if start is None:
         start = np.zeros_like(sums)
-        start[0] = design.family.score(mean)
+        start[0] = design.family.score(pooled)
     theta = start
 
     def objective(theta: Vector) -> tuple[float, Vector, float]:
@@ -162,8 +184,9 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
 
     partition, scores, value = objective(theta)
     for step in range(MOST_STEPS + 1):
-        hessian = design.hessian(scores, penalty)
-        gradient = design.passes.sums(design.weight * design.family.mean(scores)) - sums + penalty * theta
+        mean = design.family.mean(scores)
+        hessian = design.hessian(mean, penalty)
+        gradient = design.passes.sums(design.weight * mean) - sums + penalty * theta
         steepness = hessian.steepness(gradient)
         if steepness < tolerance or step == MOST_STEPS:
             break
@@ -178,6 +201,6 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
                 break
             length /= 2
             if length < 1e-10:  # rounding hides any further descent
-                return CellFit(theta, scores, partition, step, steepness)
+                return CellFit(theta, scores, hessian, partition, step, steepness)
         theta, partition, scores, value = tried, tried_partition, tried_scores, tried_value
-    return CellFit(theta, scores, partition, step, steepness)
+    return CellFit(theta, scores, hessian, partition, step, steepness)

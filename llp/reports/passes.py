@@ -16,7 +16,7 @@ from llp.compiled import compiled
 
 Vector = NDArray[np.float64]
 """Of instances (n,) or of cells (P + 2,)."""
-CellIds = NDArray[np.int32]
+CellIds = NDArray[np.uint32]
 
 
 @compiled
@@ -63,8 +63,9 @@ class Passes:
         on the number.
     """
 
-    def __init__(self, cells: CellIds, n_cells: int, threads: int = 1) -> None:
+    def __init__(self, cells: NDArray[np.int32], n_cells: int, threads: int = 1) -> None:
         self.cells = cells
+        self._ids = cells.view(np.uint32)  # the same, so that the passes need not ask for negative ones
         self.n_cells = n_cells
         self._bounds = [len(cells) * i // threads for i in range(threads + 1)]
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
@@ -72,16 +73,16 @@ class Passes:
     def scores(self, theta: Vector) -> Vector:
         """(n,) Kθ: the sum of the numbers of each instance's cells and the intercept's."""
         out = np.empty(len(self.cells))
-        self._in_ranges(lambda first, stop: _score(self.cells, theta, first, stop, out))
+        self._in_ranges(lambda first, stop: _score(self._ids, theta, first, stop, out))
         return out
 
     def sums(self, values: Vector) -> Vector:
         """(P + 2,) K'y: the sum of a value (n,) of the instances over each cell."""
-        return self._summed(lambda first, stop, out: _add_up(self.cells, values, first, stop, out))
+        return self._summed(lambda first, stop, out: _add_up(self._ids, values, first, stop, out))
 
     def curvature(self, weights: Vector, direction: Vector) -> Vector:
         """(P + 2,) K'(w ∘ Kv), in one pass."""
-        return self._summed(lambda first, stop, out: _curve(self.cells, weights, direction, first, stop, out))
+        return self._summed(lambda first, stop, out: _curve(self._ids, weights, direction, first, stop, out))
 
     def _in_ranges(self, work: Callable[[int, int], None]) -> None:
         ranges = list(pairwise(self._bounds))

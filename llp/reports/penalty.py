@@ -9,6 +9,7 @@ the cells and V the noise's; B. Efron, "The estimation of prediction error", JAS
 trace is estimated by solves for random b of covariance H + V (M. F. Hutchinson, 1990).
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from llp.reports.glm import CellFit, Design, fit
 from llp.reports.passes import Vector
 
+log = logging.getLogger(__name__)
+
 START, LEAST, MOST = 30.0, 1.0, 1e6
 """Of λ_g."""
 ROUNDS = 6
@@ -25,6 +28,8 @@ ENOUGH = 2e-4
 """Of itself: a round that improves the criterion by less is the last."""
 COMPARED = 0.05
 """Steepness of a fit that is only compared with others."""
+SOLVED = 0.03
+"""Residual of a probe's solve, of its right-hand side: far below what two to four probes scatter."""
 
 
 @dataclass(frozen=True)
@@ -97,37 +102,48 @@ class ChosenPenalty:
     fit: CellFit
 
 
-def choose(design: Design, sums: Vector, noise: SumNoise, groups: Groups, rng: np.random.Generator) -> ChosenPenalty:
+Probes = list[tuple[NDArray[np.int8], Vector]]
+"""Random signs (n,) of the instances' labels and a draw (P + 2,) of the noise: what the trace is estimated by."""
+
+
+def draw_probes(design: Design, noise: SumNoise, number: int, rng: np.random.Generator) -> Probes:
+    """Draw some; every choice on one design takes the same, so that what differs between them is not chance."""
+    n = len(design.weight)
+    return [(2 * rng.integers(0, 2, n, np.int8) - np.int8(1), noise.draw(rng)) for _ in range(number)]
+
+
+def choose(
+    design: Design, sums: Vector, noise: SumNoise, groups: Groups, probes: Probes, widened: float = 1.0
+) -> ChosenPenalty:
     """Choose the λ of each group by fixed-point steps on the criterion T.
 
     Where θ̂ is at its best along λ_g, what the group's cells hold of noise, Σ λⱼ xⱼ² in the mean over probes x =
     (H + Λ)⁻¹b, equals what shrinking takes of signal, Σ λⱼ θⱼ aⱼ with a = (H + Λ)⁻¹Λθ̂; each round moves λ_g by their
-    quotient.
+    quotient. `widened` is by how much the sums scatter more than labels and noise do, as a standard deviation.
     """
-    signs = rng.choice([-1.0, 1.0], (groups.probes, len(design.weight)))
-    drawn = [noise.draw(rng) for _ in range(groups.probes)]
+    probes = probes[: groups.probes]
     strengths = np.full(groups.number, START)
     best: ChosenPenalty | None = None
-    start = None
+    start: Vector | None = None
+    solved: list[Vector | None] = [None] * (len(probes) + 1)  # the last round's, from which the next begins
     for _ in range(ROUNDS):
         penalty = groups.spread(strengths, noise.ratio)
         found = fit(design, sums, penalty, COMPARED, start)
-        start = found.theta
-        hessian = design.hessian(found.scores, penalty)
-        root = np.sqrt(hessian.weights)
+        start, hessian = found.theta, found.hessian
+        root = widened * np.sqrt(hessian.weights)
         trace, noisy = 0.0, np.zeros(groups.number)
-        for sign, draw in zip(signs, drawn, strict=True):
-            b = design.passes.sums(root * sign) + draw
-            x = hessian.solve(b, 1e-2)
-            trace += float(b @ x) / groups.probes
-            noisy += groups.total((1 + noise.ratio) * x * x) / groups.probes
+        for i, (signs, draw) in enumerate(probes):
+            b = design.passes.sums(root * signs) + widened * draw
+            x = solved[i] = hessian.solve(b, SOLVED, solved[i])
+            trace += float(b @ x) / len(probes)
+            noisy += groups.total((1 + noise.ratio) * x * x) / len(probes)
         criterion = (found.partition - float(sums @ found.theta) + trace) / design.total
         improved = best is None or criterion < best.criterion - ENOUGH * abs(best.criterion)
         if best is None or criterion < best.criterion:
             best = ChosenPenalty(groups, strengths, criterion, found)
         if not improved:
             break
-        shrunk = hessian.solve(penalty * found.theta, 1e-2)
+        shrunk = solved[-1] = hessian.solve(penalty * found.theta, SOLVED, solved[-1])
         signal = groups.total(shrunk * (1 + noise.ratio) * found.theta)
         factor = np.clip(noisy / np.maximum(signal, 1e-12), 0.2, 5)
         strengths = np.clip(strengths * factor, LEAST, MOST)
@@ -140,23 +156,37 @@ DRAWS, APART = 2, 0.7
 
 
 def choose_grouping(
-    design: Design, sums: Vector, noise: SumNoise, candidates: Sequence[Groups], rng: np.random.Generator
+    design: Design,
+    sums: Vector,
+    noise: SumNoise,
+    candidates: Sequence[Groups],
+    probes: Probes,
+    rng: np.random.Generator,
 ) -> ChosenPenalty:
     """Choose what cells share a λ by a coupled bootstrap, and then the λ.
 
     With g a draw of what labels and noise do to the sums, c + a g and c − g/a are independent where they are Gaussian:
-    each grouping's whole choice of λ on the first is measured on the second (N. L. Oliveira et al., "Unbiased risk
-    estimation in the normal means problem via coupled bootstrap techniques", 2021).
+    each grouping's whole choice of λ on the first, which scatter √(1 + a²) times as much as c, is measured on the
+    second (N. L. Oliveira et al., "Unbiased risk estimation in the normal means problem via coupled bootstrap
+    techniques", 2021). What is measured scatters with the noise too: the first candidate, of fewest λ, is taken unless
+    another is better by more than two standard errors, and with a loss that labels can have.
     """
     spread = fit(design, sums, rule_of_thumb(noise.ratio), COMPARED)
-    root = np.sqrt(design.hessian(spread.scores, np.zeros_like(sums)).weights)
+    root = np.sqrt(spread.hessian.weights)
+    thetas = np.zeros((len(candidates), len(sums)))
     losses = np.zeros(len(candidates))
     for _ in range(DRAWS):
         g = design.passes.sums(root * rng.standard_normal(len(root))) + noise.draw(rng)
         for i, groups in enumerate(candidates):
-            found = choose(design, sums + APART * g, noise, groups, rng).fit
-            losses[i] += found.partition - (sums - g / APART) @ found.theta
-    return choose(design, sums, noise, candidates[int(losses.argmin())], rng)
+            found = choose(design, sums + APART * g, noise, groups, probes, float(np.hypot(1, APART))).fit
+            losses[i] += (found.partition - (sums - g / APART) @ found.theta) / DRAWS
+            thetas[i] += found.theta / DRAWS
+    best = int(losses.argmin())
+    moved = [(design.passes.sums(root * signs) + draw) @ (thetas[best] - thetas[0]) for signs, draw in probes]
+    error = np.sqrt(np.mean(np.square(moved)) * (1 + 1 / (DRAWS * APART**2)))
+    log.debug("coupled bootstrap: losses %s, standard error %.4g", losses / design.total, error / design.total)
+    clear = losses[0] - losses[best] > 2 * error and losses[best] > design.total * design.family.least_loss
+    return choose(design, sums, noise, candidates[best if clear else 0], probes)
 
 
 def rule_of_thumb(ratio: Vector) -> Vector:

@@ -18,6 +18,7 @@ from llp.data.train_split import TrainSplit
 from llp.reports.consistency import Consistency, total
 from llp.reports.families import GAUSSIAN, LOGISTIC
 from llp.reports.glm import Design
+from llp.reports.margins import Margins
 from llp.reports.passes import Passes, Vector
 from llp.reports.penalty import SumNoise
 
@@ -61,7 +62,9 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
     rows = split.bags.instances
     categorical = split.features.categorical[rows]
     passes = Passes(cells.of_rows(categorical), len(cells), threads)
-    design = Design(passes, LOGISTIC if binary else GAUSSIAN, np.ones(len(rows)), np.zeros(len(rows)))
+    weight = np.ones(len(rows))
+    margins = Margins(cells, categorical, weight)
+    design = Design(passes, LOGISTIC if binary else GAUSSIAN, weight, np.zeros(len(rows)), margins)
     p = min(max(split.label_mean, RAREST), 1 - RAREST)  # of noisy sums it may lie outside
     label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
     if split.bags.cells is cells:

@@ -89,10 +89,9 @@ def test_parts_of_the_criterion():
     sums = vector(np.add(GOLDEN["label_sum"], noisy["noise_values"]), GOLDEN["label_total"])
     design, penalty = Design(PASSES, LOGISTIC, np.ones(N), np.zeros(N)), vector(golden["lambda"])
     found = fit(design, sums, penalty, 1e-11)
-    hessian = design.hessian(found.scores, penalty)
     units = np.eye(P + 2)[:-1]
-    inverse = np.array([hessian.solve(unit, 1e-13) for unit in units])
-    curvature = np.array([PASSES.curvature(hessian.weights, unit) for unit in units])
+    inverse = np.array([found.hessian.solve(unit, 1e-13) for unit in units])
+    curvature = np.array([PASSES.curvature(found.hessian.weights, unit) for unit in units])
     np.testing.assert_allclose(found.partition, golden["A"], **CLOSE)
     np.testing.assert_allclose(sums @ found.theta, golden["c_theta"], **CLOSE)
     np.testing.assert_allclose((curvature * inverse).sum(), golden["trace_H"], **CLOSE)

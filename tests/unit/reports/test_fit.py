@@ -9,8 +9,9 @@ from llp.data.cells import find_cells
 from llp.reports.consistency import Consistency
 from llp.reports.families import LOGISTIC
 from llp.reports.glm import Design, fit
+from llp.reports.margins import Margins
 from llp.reports.passes import Passes
-from llp.reports.penalty import Groups, SumNoise, choose, choose_grouping, rule_of_thumb
+from llp.reports.penalty import Groups, SumNoise, choose, choose_grouping, draw_probes, rule_of_thumb
 
 QUERIES = [[(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)], [(0, 1), (1, 2)], [(0, 1, 2), (0,), (1, 2)], [(2,)], [(), (0,)]]
 
@@ -121,6 +122,43 @@ def test_consistent_sums_are_the_nearest_that_labels_can_have(seed, least, queri
         np.testing.assert_allclose(found[0], labels.sum(), atol=1e-5)
 
 
+@given(seed=st.integers(0, 2**32 - 1), least=st.sampled_from([1, 40]), queries=st.sampled_from(QUERIES[:4]))
+@settings(max_examples=25, deadline=None)
+def test_margins_change_no_fit(seed, least, queries):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, size, 600) for size in (3, 4, 5)], 1).astype(np.int32)
+    cells = find_cells(codes, (3, 4, 5), queries, least)
+    passes = Passes(cells.of_rows(codes), len(cells))
+    weight, y = rng.uniform(0.5, 2, 600), rng.random(600)
+    penalty = 10.0 ** rng.uniform(-2, 2, len(cells) + 2)
+    penalty[[0, -1]] = 0
+    plain, quick = (
+        Design(passes, LOGISTIC, weight, np.zeros(600), margins) for margins in (None, Margins(cells, codes, weight))
+    )
+    sums = passes.sums(weight * y)
+    thetas = [fit(design, sums, penalty, 1e-9).theta for design in (plain, quick)]
+    np.testing.assert_allclose(thetas[1], thetas[0], atol=1e-7)
+    hessian = fit(quick, sums, penalty, 1e-3).hessian
+    units = np.eye(len(penalty))[:-1]
+    nearly = np.array([hessian.nearly_inverse(unit) for unit in units])[:, :-1]
+    assert np.linalg.eigvalsh((nearly + nearly.T) / 2).min() > 0  # else conjugate gradients may not end
+    np.testing.assert_allclose(nearly, nearly.T, atol=1e-9 * abs(nearly).max())
+
+
+def test_margins_save_passes():
+    codes = np.stack([np.random.default_rng(0).integers(0, size, 6000) for size in (12, 15, 20)], 1).astype(np.int32)
+    cells = find_cells(codes, (12, 15, 20), QUERIES[0], 1)
+    y, weight, taken = np.random.default_rng(1).random(6000) < 0.2 + codes[:, 0] / 30, np.ones(6000), []
+    for margins in (None, Margins(cells, codes, weight)):
+        passes = Passes(cells.of_rows(codes), len(cells))
+        curvature, calls = passes.curvature, []
+        passes.curvature = lambda *given, calls=calls, curvature=curvature: calls.append(1) or curvature(*given)
+        design = Design(passes, LOGISTIC, weight, np.zeros(6000), margins)
+        fit(design, passes.sums(y.astype(float)), rule_of_thumb(np.zeros(len(cells) + 2)) / 10, 1e-3)
+        taken.append(len(calls))
+    assert taken[1] < taken[0] / 2
+
+
 def noisy_problem(scale, seed):
     cells, n_cells, p = made(seed, 6000, (5, 8, 40, 300), published=1)
     design, rng = design_of(cells, n_cells), np.random.default_rng(seed)
@@ -144,14 +182,16 @@ def test_penalty_chosen_without_labels_is_near_the_best(scale, seed):
 
     tried = [fit(design, sums, groups[1].spread(np.array([s]), noise.ratio), 1e-3) for s in 3.0 ** np.arange(9)]
     losses = [loss(one) for one in tried]
-    chosen = choose_grouping(design, sums, noise, groups, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    chosen = choose_grouping(design, sums, noise, groups, draw_probes(design, noise, 4, rng), rng)
     assert loss(chosen.fit) < min(losses) + 0.005
     assert max(losses) > min(losses) + 0.015  # a choice that it could have missed
 
 
 def test_choice_draws_from_its_generator_alone():
     design, sums, noise, groups, *_ = noisy_problem(3.0, 6)
-    one, again = (choose(design, sums, noise, groups[0], np.random.default_rng(1)) for _ in range(2))
+    drawn = (draw_probes(design, noise, 2, np.random.default_rng(1)) for _ in range(2))
+    one, again = (choose(design, sums, noise, groups[0], probes) for probes in drawn)
     assert np.array_equal(one.strengths, again.strengths)
     assert np.array_equal(one.fit.theta, again.fit.theta)
 
