@@ -19,9 +19,9 @@ from llp.config import rerun
 from llp.config.command_line import apply_as_written, parse_words
 from llp.config.commands import check_grid
 from llp.config.explained import explain
-from llp.config.grouping_keys import GroupingKeySource, options, read_columns
+from llp.config.grouping_keys import CONF_DIR, GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
-from llp.config.sources import Sources, rules_of_hydra_1_3, search_path, with_names
+from llp.config.sources import Sources, plugins, rules_of_hydra_1_3, search_path, with_names
 from llp.config.targets import check_origin, packages_of, targets_in
 from llp.errors import InputError, choice, invalid
 
@@ -213,5 +213,8 @@ def install_loader() -> None:
 def register() -> None:
     """Make resolvers and the loader known to Hydra, for this process: every command calls it before `hydra.main`."""
     forget_namesakes()
-    OmegaConf.register_new_resolver("llp.config.options", lambda group: ", ".join(options(group)), replace=True)
+    folders = [CONF_DIR, *plugins().values()]
+    OmegaConf.register_new_resolver(
+        "llp.config.options", lambda group: ", ".join(options(group, folders)), replace=True
+    )
     install_loader()

@@ -5,7 +5,7 @@ file per key exists and a user's own dataset has its keys at once.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,9 @@ _GROUP = "grouping_key"
 BAG_SIZES = (64, 128, 256, 512)
 
 
-def options(group: str) -> list[str]:
-    """Names of the YAML files of one config group."""
-    return sorted(path.stem for path in (CONF_DIR / group).glob("*.yaml"))
+def options(group: str, folders: Iterable[Path] = (CONF_DIR,)) -> list[str]:
+    """Names of the YAML files of one config group, in the program's folder or in several."""
+    return sorted({path.stem for folder in folders for path in (folder / group).glob("*.yaml")})
 
 
 def read_option(name: str) -> DictConfig:

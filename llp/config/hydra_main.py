@@ -46,13 +46,13 @@ def command_of(
         composed = hydra.main(config_path=str(CONF_DIR) if groups else None, config_name=name, version_base="1.3")
 
         def main() -> None:
-            if groups:
-                register()
-            else:
-                install_loader()
-                store(name)
-            make_parsable()
             try:
+                if groups:
+                    register()
+                else:
+                    install_loader()
+                    store(name)
+                make_parsable()
                 beforehand()
             except InputError as error:
                 sys.exit(str(error))

@@ -1,9 +1,13 @@
 """Sources of a config: YAML files, Hydra's own, and groups made from their names; without Hydra's registers."""
 
 import copy
+import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
 
 from hydra import version
 from hydra._internal.config_repository import ConfigRepository
@@ -17,6 +21,7 @@ from hydra.plugins.config_source import ConfigSource
 
 from llp.config.grouping_keys import CONF_DIR, GroupingKeySource
 from llp.config.own_datasets import OwnDatasetSource, data_dir
+from llp.errors import InputError, first_line
 
 SOURCES: dict[str, type[ConfigSource]] = {
     source.scheme(): source
@@ -50,13 +55,33 @@ def search_path() -> ConfigSearchPath:
     return path
 
 
+@functools.cache
+def plugins() -> dict[str, Path]:
+    """Installed packages with the entry point `llp.plugins`, and the folder `conf` of each; InputError without one."""
+    found = {}
+    for name in sorted({point.value for point in entry_points(group="llp.plugins")}):
+        try:
+            folder = Path(str(files(name))) / "conf"
+            reason = "" if folder.is_dir() else f"{folder} is no folder"
+        except Exception as error:  # an own package raises anything
+            reason = first_line(error)
+        if reason:
+            raise InputError(
+                f"The plug-in {name} cannot be used ({reason}): expected a package that can be imported and has a "
+                "folder conf; `pip uninstall` removes it"
+            )
+        found[name] = folder
+    return found
+
+
 def with_names(path: ConfigSearchPath) -> ConfigSearchPath:
-    """A search path with what is made by its name, grouping keys and own datasets, behind the groups' files if any."""
+    """A search path with grouping keys and own datasets, made by their names, and plug-ins behind the groups' files."""
     path = copy.deepcopy(path)
-    made = (f"{GroupingKeySource.scheme()}://", f"{OwnDatasetSource.scheme()}://{data_dir()}")
     elements = path.get_path()
     # of a command without groups that is called, not started, Hydra puts the package itself there
     for i in [i for i, one in enumerate(elements) if one.provider == "main" and one.path != "pkg://llp"]:
+        made = [f"{GroupingKeySource.scheme()}://", f"{OwnDatasetSource.scheme()}://{data_dir()}"]
+        made += [f"pkg://{one}.conf" for one in plugins()]
         elements[i + 1 : i + 1] = [SearchPathElement("llp", place) for place in made]
     return path
 

@@ -1,7 +1,11 @@
 """A method and a dataset of a user's own package, without a change to this one."""
 
+import re
+import shutil
+
 import pytest
 
+from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import Command, assert_refused
 
 METHODS = '''
@@ -144,6 +148,60 @@ def test_class_that_does_not_exist_is_named(lab):
     answer = lab[1]["no such target"]
     assert answer.returncode == 1
     assert "mylab.methods.Hubert" in answer.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(lab, tmp_path_factory):
+    """The package as what pip installs names it, in a folder of its own, and a command that finds it there."""
+    site = tmp_path_factory.mktemp("site")
+    shutil.copytree(lab[0].cwd / "mylab", site / "mylab")
+    (site / "mylab-1.0.dist-info").mkdir()
+    (site / "mylab-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mylab\nVersion: 1.0\n")
+    (site / "mylab-1.0.dist-info" / "entry_points.txt").write_text("[llp.plugins]\nmylab = mylab\n")
+    command = Command(site / "data", site / "outputs", site)
+    command.env["PYTHONPATH"] = f"{CONF_DIR.parent}:{site}"
+    return command
+
+
+def test_a_plug_in_is_found_without_a_search_path(lab, installed):
+    quick = [*BASE, "fold=0", "hardware.accelerator=cpu"]
+    jobs = {
+        "train": ["method=huber", *quick],
+        "again": ["from=", "seed=1", "hardware.accelerator=cpu"],
+        "grid": ["-m", "method=huber,dllp_bce", *quick],
+        "help": ["--help"],
+        "unknown": ["method=hubert"],
+    }
+    [done] = installed.many(jobs["train"])
+    assert done.returncode == 0, done.stderr
+    [(path, record)] = installed.results().items()
+    hashes = {one["config_hash"] for one in lab[0].results().values() if one["method"] == "huber"}
+    assert record["config_hash"] in hashes  # the run that hydra.searchpath names
+    jobs["again"][0] = f"from={(installed.outputs_dir / path).parent}"
+    again, grid, shown, unknown = installed.many(*list(jobs.values())[1:])
+    assert (again.returncode, grid.returncode) == (0, 0), again.stderr + grid.stderr
+    assert {(one["method"], one["seed"]) for one in installed.results().values()} == {
+        *(("huber", 0), ("huber", 1), ("dllp_bce", 0)),
+    }
+    assert re.search(r"^ *method .*\bhuber\b", shown.stdout, re.M)
+    assert_refused(unknown, r"^Invalid method='hubert': expected .*\bhuber\b.*, such as method=huber$")
+    [prepared] = installed.many(["dataset=toys", "force=true"], module="llp.prepare")
+    [reported] = installed.many(["dataset=toys", "method=huber"], module="llp.report")  # where toys is a name
+    assert (prepared.returncode, reported.returncode) == (0, 0), prepared.stderr + reported.stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [("nowhere", r"No module named 'nowhere'"), ("mylab.conf", r"mylab/conf/conf is no folder")],
+)
+def test_a_plug_in_that_cannot_be_used_is_named(installed, tmp_path, entry, message):
+    (tmp_path / "other-1.0.dist-info").mkdir()
+    (tmp_path / "other-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (tmp_path / "other-1.0.dist-info" / "entry_points.txt").write_text(f"[llp.plugins]\nother = {entry}\n")
+    path = f"{installed.env['PYTHONPATH']}:{tmp_path}"
+    for module in ("llp.train", "llp.prepare"):
+        refused = installed(module=module, PYTHONPATH=path)
+        assert_refused(refused, rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be")
 
 
 def test_wrong_labels_leave_no_table(lab):
