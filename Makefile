@@ -20,8 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)  ## Train a small grid on real data and show its table and figures (outputs/)
-	$(RUN) -m llp.train -m experiment=demo
-	$(RUN) -m llp.report
+	$(RUN) -m llp demo
 
 CTR := paper_ctr_feature paper_ctr_random paper_ctr_fixed paper_ctr_instance
 SSCL := paper_sscl_feature paper_sscl_random paper_sscl_instance

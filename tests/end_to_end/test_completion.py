@@ -11,25 +11,37 @@ import pytest
 from llp.config.grouping_keys import CONF_DIR
 
 SCRIPT = """
-eval "$(python -m llp.train --shell-completion install=bash)"
+eval "$(INSTALL)"
 complete_line() {
   COMPREPLY=()
   COMP_LINE="$1"; COMP_POINT=${#1}; COMP_WORDS=($1); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
   hydra_bash_completion
   echo "${COMPREPLY[@]}"
 }
-complete_line "python llp/train.py grouping_key=C3_"
-complete_line "python llp/train.py method=dllp"
+complete_line "PROGRAM grouping_key=C3_"
+complete_line "PROGRAM method=dllp"
+complete_line "llp st"
 """
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_keys_and_methods_are_completed():
-    env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+@pytest.mark.parametrize(
+    ("program", "install"),
+    [
+        ("python llp/train.py", "python -m llp.train --shell-completion install=bash"),
+        ("llp train", "llp -sc install=bash"),
+    ],
+)
+def test_keys_and_methods_are_completed(tmp_path, program, install):
+    (tmp_path / "llp").write_text(f'#!/bin/sh\nexec {sys.executable} -m llp "$@"\n')
+    (tmp_path / "llp").chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    script = SCRIPT.replace("PROGRAM", program).replace("INSTALL", install)
     done = subprocess.run(
-        ["bash", "-c", SCRIPT], env=env, cwd=CONF_DIR.parent, capture_output=True, text=True, check=False
+        ["bash", "-c", script], env=env, cwd=CONF_DIR.parent, capture_output=True, text=True, check=False
     )
-    keys, methods = (line.split() for line in done.stdout.splitlines())
+    keys, methods, commands = (line.split() for line in done.stdout.splitlines())
+    assert commands == ["status"]
     assert {"grouping_key=C3_C4", "grouping_key=C3_C26"} <= set(keys), done.stderr
     assert all(key.startswith("grouping_key=C3_") for key in keys)
     assert "grouping_key=C3_C3" not in keys

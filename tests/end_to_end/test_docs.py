@@ -74,6 +74,8 @@ def jobs_of(page, home):
                 elif words[0] in ("mkdir", "touch"):
                     subprocess.run(words, cwd=home.cwd, check=True)
                 else:
+                    if words[0] == "llp":
+                        words[:2] = ["python", "-m", f"llp.{words[1]}"]
                     assert words[:2] == ["python", "-m"], f"a test cannot run {words}"
                     module, *arguments = (word.replace("/data/", f"{home.cwd}/") for word in words[2:])
                     yield module, [*arguments, *quick(module, arguments)]

@@ -1,14 +1,15 @@
 """A wheel carries all that a command needs: it runs outside the checkout."""
 
-import json
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
+from tests.helpers.pages import blocks_of
 
 CHECKOUT = CONF_DIR.parent
 
@@ -33,16 +34,68 @@ def test_configuration_and_published_numbers_are_inside(wheel):
     assert not [name for name in names if name.startswith(("tests", "outputs", "data", "conf", "benchmarks"))]
 
 
-def test_it_trains_outside_the_checkout(wheel, tmp_path):
-    place = tmp_path / "site"
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """A folder that the wheel alone is installed into, beside what it depends on."""
+    place = tmp_path_factory.mktemp("installed") / "site"
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", place, wheel]
     subprocess.run(install, check=True, capture_output=True)
-    command = Command(tmp_path / "data", tmp_path / "outputs", tmp_path)
-    command.env["PYTHONPATH"] = str(place)
-    done = command(*TINY, "method=group_prior", "grouping_key=C1_C2", "grouping_key.low_thresh=5")
+    return place
+
+
+@pytest.fixture
+def llp(site, tmp_path, data_dir):
+    """The installed program, run outside the checkout."""
+    command = Command(data_dir, tmp_path / "outputs", tmp_path)
+    command.env["PYTHONPATH"] = str(site)
+
+    def run(*arguments, program=site / "bin" / "llp"):
+        return subprocess.run(
+            [sys.executable, program, *arguments],
+            cwd=tmp_path, env=command.env, capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
+
+    run.results, run.env = command.results, command.env
+    return run
+
+
+def test_it_trains_outside_the_checkout(llp):
+    done = llp("train", *TINY, "method=dllp_bce", "fold=0", "grouping_key=C1_C2", "grouping_key.low_thresh=5")
     assert done.returncode == 0, done.stderr
-    [path] = command.outputs_dir.rglob("result.json")
-    record = json.loads(path.read_text())
+    [record] = llp.results().values()
     assert record["grouping_key"] == "C1_C2"
     assert record["git_commit"] is None  # it ran from the wheel, not from the checkout
     assert record["measures"]["auc"] > 0.5
+
+
+def test_the_demo_ends_with_its_page(llp, tmp_path):
+    small = ["fold=0", "trainer.max_epochs=1", "grouping_key=random_256", "method=group_prior,dllp_bce"]
+    done = llp("demo", *small, "outputs_dir=shown")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith(": shown/report/index.html")
+    page = (tmp_path / "shown" / "report" / "index.html").read_text()
+    assert "random_256" in page
+    assert "dllp_bce" in page
+
+
+def test_the_readmes_python_runs(llp, tmp_path):
+    blocks = [block for block in blocks_of("README.md") if block.language == "python"]
+    assert blocks
+    for block in blocks:
+        (tmp_path / "block.py").write_text(block.text)
+        done = llp(program=tmp_path / "block.py")
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):
+    """`llp new`, installed and trained, and its own test."""
+    assert llp("new", "method", "my_gap").returncode == 0
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
+    subprocess.run([*install, tmp_path / "plugins", tmp_path / "my_gap"], check=True, capture_output=True)
+    llp.env["PYTHONPATH"] = f"{site}:{tmp_path / 'plugins'}"
+    done = llp("train", *TINY, "method=my_gap", "method.power=1", "fold=0")
+    assert done.returncode == 0, done.stderr
+    [record] = llp.results().values()
+    assert record["config"]["method"] | {"power": 1.0} == record["config"]["method"]
+    tested = llp("-q", "-p", "no:cacheprovider", "my_gap", program=Path(sys.executable).parent / "pytest")
+    assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
