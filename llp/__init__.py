@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         unbiased_risk_scorer,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BagKFold", "BagShuffleSplit", "LLPClassifier", "LLPRegressor", "bag_log_loss", "bag_log_loss_scorer", "bag_mse",
