@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llp.config.sources import plugins
 from llp.config.targets import GIVEN, check_target, constructor_options, instantiate
 from llp.data.table import InstanceTable
 from llp.errors import InputError, first_line
@@ -74,7 +75,7 @@ def _weights_path(folder: Path, name: str = FINAL) -> Path:
 
 
 def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
-    """The trained model of a run's folder, wherever the folder comes from: only models of `llp.models` are made.
+    """The trained model of a run's folder, wherever it comes from: only models of `llp.models` or a plug-in are made.
 
     A `config.yaml` could name any class or function in the place of a model or of an option, and would have it called.
     InputError where the folder holds no such run, or the run of another table.
@@ -87,7 +88,7 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
 
 
 def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
-    """The trained method of a run's folder, for scoring; as safe as `load_model`, with methods of `llp.methods`."""
+    """The trained method of a run's folder, for scoring; as safe as `load_model`."""
     from torch.optim import Adam
 
     node = _own_node(folder, "method")
@@ -100,17 +101,18 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
 
 
 def _own_node(folder: Path, group: str) -> dict[str, Any]:
-    """The class and the options that a run's config names for a group: of this package, and plain; else InputError."""
+    """The class and the options that a run's config names for a group: ours or a plug-in's, and plain; else InputError."""
     try:
         node = constructor_options(read_yaml(folder / "config.yaml")[group])
         path = str(node["_target_"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
     options = [(name, value) for name, value in node.items() if name != "_target_"]
-    if not (re.fullmatch(rf"llp\.{group}s\.\w+\.\w+", path) and all(map(_is_plain, options))):
+    homes = "|".join([rf"llp\.{group}s\.\w+", *(rf"{re.escape(one)}(\.\w+)*" for one in plugins())])
+    if not (re.fullmatch(rf"({homes})\.\w+", path) and all(map(_is_plain, options))):
         raise InputError(
             f"{folder}/config.yaml names the {group} {path}: a {group} is made from a run's folder only if it is a "
-            f"class of llp.{group}s and its options are numbers, texts or lists of them"
+            f"class of llp.{group}s or of a plug-in and its options are numbers, texts or lists of them"
         )
     return node
 
