@@ -101,7 +101,7 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
 
 
 def _own_node(folder: Path, group: str) -> dict[str, Any]:
-    """The class and the options that a run's config names for a group: ours or a plug-in's, and plain; else InputError."""
+    """Class and options that a run's config names for a group: plain, and ours or a plug-in's; or InputError."""
     try:
         node = constructor_options(read_yaml(folder / "config.yaml")[group])
         path = str(node["_target_"])
