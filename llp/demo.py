@@ -12,7 +12,8 @@ def main() -> None:
     signals.exit_at_once()
     given = sys.argv[1:]
     if {"-h", "--help"} & {*given}:
-        sys.exit("llp demo [outputs_dir=FOLDER] [OPTION=VALUE ...]   (as llp train -m experiment=demo takes them)")
+        print("llp demo [outputs_dir=FOLDER] [OPTION=VALUE ...]   (as llp train -m experiment=demo takes them)")
+        return
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     folders = [word for word in given if word.startswith("outputs_dir=")]
     for name, arguments in (("train", ["-m", "experiment=demo", *given]), ("report", folders)):

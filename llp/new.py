@@ -9,6 +9,7 @@ from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.sources import plugins
 from llp.errors import InputError, invalid
 
+USAGE = "llp new method NAME [FOLDER]"
 FILES = {
     "pyproject.toml": """\
 [build-system]
@@ -91,9 +92,12 @@ def write_package(name: str, folder: Path) -> None:
 def main() -> None:
     """Write the package that the command line names, and say what to do next."""
     words = sys.argv[1:]
+    if {"-h", "--help"} & {*words}:
+        print(USAGE)
+        return
     try:
         if not (words[:1] == ["method"] and len(words) in (2, 3)):
-            raise InputError("llp new takes: method NAME [FOLDER], such as llp new method my_method")
+            raise InputError(f"Invalid arguments: expected {USAGE}, such as llp new method my_method")
         name, folder = words[1], Path(words[-1])
         write_package(name, folder)
     except (InputError, OSError) as error:

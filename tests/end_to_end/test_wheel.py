@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from llp import __version__
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
 from tests.helpers.pages import blocks_of
@@ -99,3 +100,11 @@ def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):
     assert record["config"]["method"] | {"power": 1.0} == record["config"]["method"]
     tested = llp("-q", "-p", "no:cacheprovider", "my_gap", program=Path(sys.executable).parent / "pytest")
     assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
+
+
+def test_a_version_is_one_wherever_it_is_written(wheel):
+    assert wheel.name == f"llp_bench-{__version__}-py3-none-any.whl"
+    for name, text in {"README.md": wheel.name, "CITATION.cff": f"\nversion: {__version__}\n"}.items():
+        assert text in (CHECKOUT / name).read_text(), name
+    first = next(line for line in (CHECKOUT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
+    assert first.removeprefix("## ").split()[0] in ("Unreleased", __version__)

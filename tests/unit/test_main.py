@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from llp import demo, new, signals
 from llp.__main__ import COMMANDS
 from llp.config import commands
 from tests.helpers.commands import TINY
@@ -57,6 +58,14 @@ def test_a_commands_answer_is_that_of_its_module(command, arguments):
         by_module.stderr,
     )
     assert by_program.returncode != 0
+
+
+@pytest.mark.parametrize("module", [demo, new])
+def test_what_takes_no_config_has_a_help_line(monkeypatch, capsys, module):
+    monkeypatch.setattr(sys, "argv", ["llp", "--help"])
+    monkeypatch.setattr(signals, "exit_at_once", lambda: None)
+    module.main()
+    assert capsys.readouterr().out.startswith(f"{module.__name__.replace('.', ' ')} ")
 
 
 @pytest.mark.parametrize("name", ["train", "demo"])
