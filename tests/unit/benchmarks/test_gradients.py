@@ -15,6 +15,7 @@ NEAR_COPIES = {
     "dllp_bce": "is a reference",
     "dllp_mse": "is a reference; where proportions are far from 0 and 1 the two losses pull alike",
     "count": "a sum of many independent labels is close to normal around k h̄: its likelihood is a loss of h̄ alone",
+    "llp_dc": "no instance of a noisy label is as sure of its pseudo-label as the default threshold asks",
     "llp_mm": "the number of positives in a random subset says of a large bag little beside h̄",
 }
 
