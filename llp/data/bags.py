@@ -61,7 +61,12 @@ class Bags:
     @property
     def label_mean(self) -> float:
         """Pooled label mean p: by instances, never the mean of the bags' proportions."""
-        return float(self.label_sum.sum() / self.offsets[-1])
+        return float(self.label_sum.sum() / self.summed.sum())
+
+    @property
+    def summed(self) -> NDArray[np.integer] | NDArray[np.float64]:
+        """(K): instances whose labels each sum is of, of which a sample's rows are only some."""
+        return self.sizes if self.counts is None else np.maximum(self.counts, 1)
 
     @property
     def instances(self) -> Rows:

@@ -25,8 +25,8 @@ class LabelUnit:
         the labels' range: noise in the sums widens the bags' means.
         """
         mean = bags.label_mean
-        squared = np.square(bags.label_sum / bags.sizes - mean)
-        scale = float((squared.mean() * (bags.sizes * squared).mean()) ** 0.25)
+        squared = np.square(bags.label_sum / bags.summed - mean)
+        scale = float((squared.mean() * (bags.summed * squared).mean()) ** 0.25)
         return cls(mean, min(scale, most) or 1.0)  # bags of one mean tell no scale
 
     def of_bags(self, bags: Bags) -> Bags:
@@ -34,7 +34,7 @@ class LabelUnit:
         if self == AS_GIVEN:
             return bags
         variance = None if bags.noise_variance is None else bags.noise_variance / self.scale**2
-        label_sum = (bags.label_sum - self.mean * bags.sizes) / self.scale
+        label_sum = (bags.label_sum - self.mean * bags.summed) / self.scale
         return replace(bags, label_sum=label_sum, noise_variance=variance)
 
     def of_labels(self, labels: torch.Tensor) -> torch.Tensor:

@@ -4,6 +4,8 @@ It is fitted to the sums as a whole, by Newton's method, and not by steps on min
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -21,7 +23,8 @@ from llp.reports.account import by_query
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
 from llp.reports.penalty import Groups, choose, choose_grouping, draw_probes, rule_of_thumb
-from llp.reports.problem import Problem, problem_of
+from llp.reports.problem import DROPPED, Problem, problem_of
+from llp.reports.sample import strengthen
 from llp.seeding import keyed_seed
 
 log = logging.getLogger(__name__)
@@ -79,6 +82,12 @@ class CellGLM(LLPMethod):
         super().take_train_split(split)
         cells = self._cells(split)
         problem = problem_of(split, cells, binary=self.label_kind == "binary", threads=torch.get_num_threads())
+        if split.labelled is not None:
+            self.facts["labelled"] = len(split.labelled.rows)
+        if problem.halves:
+            self.facts["sample"] = len(split.bags.instances)
+            self.facts["report_rows"] = problem.halves[0].design.total
+            self.facts["cells_of_few_rows"] = int((problem.noise.ratio >= DROPPED).sum())
         mean = problem.sums[0] / problem.design.total
         if problem.design.family.within(mean) != mean:
             log.warning("the noisy sums give a mean label of %.3g, which no labels have: the nearest is fitted", mean)
@@ -89,7 +98,7 @@ class CellGLM(LLPMethod):
         if found.steepness > STEEPNESS * scale:
             log.warning("the fit ended at a steepness of %.1e, not at %.0e", found.steepness / scale, STEEPNESS)
         log.info("%s", ", ".join(f"{name} {value}" for name, value in self.facts.items() if name != "queries"))
-        if split.bags.cells is cells:
+        if split.bags.cells is cells and not problem.halves and split.labelled is None:
             names = split.features.categorical_names
             self.facts["by_query"] = by_query(problem.design, cells, found, problem.sums, penalty, split.bags, names)
         assert isinstance(self.model, CellWeights)
@@ -121,12 +130,11 @@ class CellGLM(LLPMethod):
         asked = "rule" if self.label_kind == "real" and isinstance(self.penalty, str) else self.penalty
         if asked != self.penalty:
             log.info("the penalty of real labels is the rule of thumb: their variance within cells is not in the sums")
-        if not isinstance(asked, str):
-            self.facts["penalty"] = asked
-            return rule_of_thumb(ratio) * asked / 10, None
         self.facts["penalty"] = asked
+        if not isinstance(asked, str):
+            return rule_of_thumb(ratio) * asked / 10, None
         if asked == "rule":
-            return rule_of_thumb(ratio), None
+            return self._strengthened(problem, rule_of_thumb), None
         probes = draw_probes(problem.design, problem.noise, by_order.probes, rng)
         if asked == "auto":
             chosen = choose_grouping(problem.design, problem.sums, problem.noise, (by_order, by_query), probes, rng)
@@ -136,4 +144,12 @@ class CellGLM(LLPMethod):
         self.facts["penalty"] = chosen.groups.name
         self.facts["strengths"] = chosen.strengths.round(3).tolist()
         self.facts["criterion"] = chosen.criterion
-        return chosen.groups.spread(chosen.strengths, ratio), chosen.fit.theta
+        return self._strengthened(problem, partial(chosen.groups.spread, chosen.strengths)), chosen.fit.theta
+
+    def _strengthened(self, problem: Problem, penalty: Callable[[Vector], Vector]) -> Vector:
+        """λ of the cells by their noise, more where the rows are a sample."""
+        if not problem.halves:
+            return penalty(problem.noise.ratio)
+        factor = strengthen(problem.halves, penalty)
+        self.facts["factor"] = factor
+        return factor * penalty(problem.noise.ratio)

@@ -18,6 +18,8 @@ from llp.reports.passes import Passes, Vector
 
 EXACT = 1e-4
 """Variance of an exact sum among noisy ones, relative to the least of theirs."""
+UNMET = 0.005
+"""Of both sides' counts together: a difference that may be noise in the counts."""
 
 
 class Consistency:
@@ -33,14 +35,28 @@ class Consistency:
         (n, Fc) int32 codes of the rows.
     variance : ndarray
         (P + 2,) v of the noise in each sum; some are not 0.
+    counts : ndarray, optional
+        (P,) instances of each cell, where the rows are a sample of those: an equation that these do not meet either is
+        none, as cells that the sample does not have are not published.
     """
 
-    def __init__(self, passes: Passes, cells: Cells, categorical: NDArray[np.int32], variance: Vector) -> None:
+    def __init__(
+        self,
+        passes: Passes,
+        cells: Cells,
+        categorical: NDArray[np.int32],
+        variance: Vector,
+        counts: Vector | None = None,
+    ) -> None:
         inner = slice(1, -1)
         least = EXACT * variance[variance > 0].min()
         self._deviation = np.zeros(len(cells) + 2)
         self._deviation[inner] = np.sqrt(np.maximum(variance[inner], least))
-        self._equations = equations(passes.cells, cells, categorical) @ diags_array(self._deviation)
+        found = equations(passes.cells, cells, categorical)
+        if counts is not None:
+            padded = np.concatenate([[0], counts, [0]])
+            found = found[np.flatnonzero(np.abs(found @ padded) <= UNMET * (abs(found) @ np.abs(padded)))]
+        self._equations = found @ diags_array(self._deviation)
         self._total = total(passes, cells)
 
     def __call__(self, sums: Vector) -> Vector:
@@ -62,7 +78,7 @@ def total(passes: Passes, cells: Cells) -> Vector:
     whole = [q for q in range(len(cells.queries)) if passes.cells[:, q].max(initial=0) <= len(cells)]
     weights = np.zeros(len(cells) + 2)
     if whole:
-        weights[1:-1] = cells.query_of == whole[0]
+        weights[1:-1] = cells.query_of == min(whole, key=lambda q: int((cells.query_of == q).sum()))
     else:
         weights[1:-1] = len(passes.cells) / passes.sums(np.ones(len(passes.cells)))[1:-1].sum()
     return weights

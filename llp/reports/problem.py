@@ -4,10 +4,12 @@ A report's bags are its cells, and so are feature bags, of one query. Of other b
 i of a bag b of k rows stands for the label S_b − (k − 1)p, whose mean is the row's own as far as a bag's rows are drawn
 apart from each other (the mean operator of R. Nock and G. Patrini, 2014, up to a factor): what the other rows' labels
 scatter is noise.
+
+Rows may be a sample of those that a report counts: see `_scaled` and `llp.reports.sample`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +40,14 @@ class Problem:
         (P + 2,) c: the intercept's, the cells', 0.
     noise : SumNoise
         In them.
+    halves : list of Problem
+        Of a sample, those of its even and its odd rows; else none.
     """
 
     design: Design
     sums: Vector
     noise: SumNoise
+    halves: list["Problem"] = field(default_factory=list)
 
 
 def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -> Problem:
@@ -62,22 +67,81 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
     rows = split.bags.instances
     categorical = split.features.categorical[rows]
     passes = Passes(cells.of_rows(categorical), len(cells), threads)
-    weight = np.ones(len(rows))
-    margins = Margins(cells, categorical, weight)
-    design = Design(passes, LOGISTIC if binary else GAUSSIAN, weight, np.zeros(len(rows)), margins)
-    p = min(max(split.label_mean, RAREST), 1 - RAREST)  # of noisy sums it may lie outside
-    label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
-    if split.bags.cells is cells:
-        sums, variance, draw = _published(split, passes, cells, categorical)
+    counts = split.bags.counts
+    if split.bags.cells is not cells:
+        p = min(max(split.label_mean, RAREST), 1 - RAREST)
+        label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
+        found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
     else:
-        sums, variance, draw = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
-    ratio = variance / np.maximum(passes.sums(design.weight) * label_variance, 1e-9)
-    ratio[[0, -1]] = 0
-    return Problem(design, sums, SumNoise(ratio, draw))
+        found = _published(split, passes, cells, categorical)
+        n = len(rows) if counts is None else float(total(passes, cells)[1:-1] @ counts)
+        p = min(max(found[0][0] / n, RAREST), 1 - RAREST)  # of noisy sums it may lie outside
+        label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
+
+    def on(part: slice) -> Problem:
+        of_part = Passes(np.ascontiguousarray(passes.cells[part]), len(cells), threads)
+        weight = np.ones(len(of_part.cells))
+        (sums, variance, draw), dropped = found, np.zeros(len(cells) + 2)
+        if counts is not None:
+            weight *= n / len(weight)
+            (sums, variance, draw), kept = _scaled(found, of_part, n, counts)
+            dropped = np.where(kept, 0.0, DROPPED)
+        margins = Margins(cells, categorical[part], weight)
+        design = Design(of_part, LOGISTIC if binary else GAUSSIAN, weight, np.zeros(len(weight)), margins)
+        ratio = variance / np.maximum(of_part.sums(weight) * label_variance, 1e-9) + dropped
+        ratio[[0, -1]] = 0
+        return Problem(design, sums, SumNoise(ratio, draw))
+
+    whole = on(slice(None))
+    if counts is not None:
+        whole = replace(whole, halves=[on(slice(i, None, 2)) for i in range(2)])
+    return whole if split.labelled is None else _with_labelled(whole, split, cells, threads)
 
 
+def _with_labelled(problem: Problem, split: TrainSplit, cells: Cells, threads: int) -> Problem:
+    """Add the likelihood of rows whose labels are known, as rows of weight one with their own sums.
+
+    One that the report counts too is in both sums: the noise of the two is taken as independent.
+    """
+    labelled, design = split.labelled, problem.design
+    assert labelled is not None
+    categorical = split.features.categorical[labelled.rows]
+    ids = cells.of_rows(categorical)
+    weight = np.concatenate([design.weight, np.ones(len(ids))])
+    both = np.concatenate([split.features.categorical[split.bags.instances], categorical])
+    joined = Design(
+        Passes(np.concatenate([design.passes.cells, ids]), len(cells), threads),
+        design.family,
+        weight,
+        np.concatenate([design.offset, np.zeros(len(ids))]),
+        Margins(cells, both, weight),
+    )
+    sums = problem.sums + Passes(ids, len(cells), threads).sums(labelled.labels)
+    return replace(problem, design=joined, sums=sums)
+
+
+LEAST_ROWS = 5
+"""Of a sample in a cell: fewer tell nothing of it."""
+DROPPED = 1e9
+"""Noise over labels' variance of a cell that is left out."""
 CellSums = tuple[Vector, Vector, Callable[[np.random.Generator], Vector]]
 """Sums c (P + 2,), the variance of the noise in each, and draws of it."""
+
+
+def _scaled(found: CellSums, passes: Passes, n: float, counts: Vector) -> tuple[CellSums, NDArray[np.bool_]]:
+    """The sums of n rows, of which the passes have m, as they would be of those m, each for n/m; and the cells kept.
+
+    A cell of d rows, k of them in the sample, would have the sum c (n/m) k/d there. This takes the sampling of the
+    features out of the sums, as a fit follows what its rows' predictions differ by from them.
+    """
+    drawn = passes.sums(np.ones(len(passes.cells)))
+    stated = np.concatenate([[n], counts, [0]])
+    kept = (drawn >= LEAST_ROWS) & (stated >= 1)
+    kept[0] = True
+    ratio = np.where(kept, n / len(passes.cells) * drawn / np.maximum(stated, 1), 0)
+    ratio[0] = 1
+    sums, variance, draw = found
+    return (sums * ratio, variance * ratio**2, lambda rng: draw(rng) * ratio), kept
 
 
 def _published(split: TrainSplit, passes: Passes, cells: Cells, categorical: NDArray[np.int32]) -> CellSums:
@@ -88,7 +152,7 @@ def _published(split: TrainSplit, passes: Passes, cells: Cells, categorical: NDA
         sums[0] = total(passes, cells) @ sums
         return sums, variance, lambda rng: np.zeros_like(sums)
     variance[1:-1] = split.bags.noise_variance
-    consistent = Consistency(passes, cells, categorical, variance)
+    consistent = Consistency(passes, cells, categorical, variance, split.bags.counts)
     return consistent(sums), variance, lambda rng: consistent(np.sqrt(variance) * rng.standard_normal(len(sums)))
 
 

@@ -1,0 +1,96 @@
+"""Fits on a sample of the rows that a report counts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from llp.data.bags import Bags
+from llp.data.cells import find_cells
+from llp.data.train_split import Features, Labelled, TrainSplit
+from llp.reports.glm import fit
+from llp.reports.penalty import rule_of_thumb
+from llp.reports.problem import problem_of
+from llp.reports.sample import strengthen
+
+SIZES, N = (6, 8, 10), 40_000
+
+
+def population(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.choice(size, N, p=rng.dirichlet(np.full(size, 2.0))) for size in SIZES], 1).astype(np.int32)
+    effects = [rng.normal(0, 0.8, (a, b)) for a, b in ((6, 8), (8, 10))]
+    p = expit(effects[0][codes[:, 0], codes[:, 1]] + effects[1][codes[:, 1], codes[:, 2]] - 1.5)
+    cells = find_cells(codes, SIZES, [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)], 11)
+    return codes, p, (rng.random(N) < p).astype(float), cells
+
+
+def bags_of(codes, y, cells, rows):
+    """The cells of rows as bags; every row is in one of each query."""
+    ids = cells.of_rows(codes)[rows]
+    of_cells = [np.flatnonzero((ids == j).any(1)) for j in range(1, len(cells) + 1)]
+    sums = np.array([y[rows[one]].sum() for one in of_cells])
+    return Bags(rows[np.concatenate(of_cells)], np.cumsum([0, *map(len, of_cells)]), sums, cells=cells)
+
+
+def features(codes):
+    return Features(codes, np.zeros((N, 0), np.float32), ["a", "b", "c"], [*SIZES])
+
+
+def problem_of_sample(codes, y, cells, rows, scale, seed):
+    """The problem of some rows beside a report of all, with Gaussian noise."""
+    whole, rng = bags_of(codes, y, cells, np.arange(N)), np.random.default_rng(seed)
+    bags = replace(
+        bags_of(codes, y, cells, rows),
+        label_sum=whole.label_sum + scale * rng.normal(size=len(whole)),
+        noise_variance=np.full(len(whole), scale**2),
+        counts=whole.sizes.astype(float),
+    )
+    return problem_of(TrainSplit(features(codes), bags, None, 1), cells, binary=True, threads=1)
+
+
+def test_a_sample_of_all_rows_has_the_sums_of_all():
+    codes, _, y, cells = population(0)
+    problem = problem_of_sample(codes, y, cells, np.arange(N), 0.0, 0)
+    np.testing.assert_allclose(problem.sums, problem.design.passes.sums(y), atol=1e-6)
+    assert (problem.design.weight == 1).all()
+
+
+@pytest.mark.parametrize("m", [60, 300, 3000])
+@pytest.mark.parametrize("scale", [0.0, 10.0])
+def test_fit_on_a_sample_is_no_worse_than_a_constant(m, scale):
+    codes, p, y, cells = population(m)
+    rows = np.sort(np.random.default_rng(m).choice(N, m, replace=False))
+    problem = problem_of_sample(codes, y, cells, rows, scale, 1)
+
+    def loss(factor):
+        theta = fit(problem.design, problem.sums, factor * weak(problem.noise.ratio), 1e-3).theta
+        z = theta[0] + theta[cells.of_rows(codes)].sum(1)
+        return float((np.logaddexp(0, z) - p * z).mean())
+
+    def weak(ratio):
+        return rule_of_thumb(ratio) / 3
+
+    mean = p.mean()
+    constant = -(mean * np.log(mean) + (1 - mean) * np.log(1 - mean))
+    losses = [loss(factor) for factor in 10 ** np.arange(0, 5.5, 0.5)]
+    found = loss(strengthen(problem.halves, weak))
+    assert found < constant + 1e-3
+    assert found < min(losses) + 0.02
+    assert max(losses) > min(losses) + 0.01  # a choice that it could have missed
+
+
+def test_labelled_rows_are_fitted_as_rows_with_their_own_sums():
+    codes, _, y, cells = population(1)
+    some, rest = np.arange(500), np.arange(500, N)
+    joined, whole = (
+        problem_of(TrainSplit(features(codes), bags, None, 1, labelled=labelled), cells, binary=True, threads=1)
+        for bags, labelled in (
+            (bags_of(codes, y, cells, rest), Labelled(some, y[some])),
+            (bags_of(codes, y, cells, np.arange(N)), None),
+        )
+    )
+    penalty = rule_of_thumb(0 * whole.sums)
+    thetas = [fit(one.design, one.sums, penalty, 1e-10).theta for one in (joined, whole)]
+    np.testing.assert_allclose(thetas[0], thetas[1], atol=1e-7)
