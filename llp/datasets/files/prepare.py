@@ -124,7 +124,7 @@ def prepare(
         _tell_rare(vocabularies, options.coding.rare_threshold)
         recipe = Recipe(options, label, features, vocabularies)
         of_bags, kind = None, None if label is None else label.kind
-        noise: dict[str, float] = {} if epsilon is None else {"epsilon": epsilon}
+        noise: dict[str, float] = {} if epsilon is None or bags is None else {"epsilon": epsilon}
         if options.roles.bag_column is not None:
             of_bags, kind, stated = _bags(
                 train, recipe, bags, kind, sizes=bag_sizes, unmatched=unmatched_bags, noisy=epsilon is not None

@@ -171,10 +171,13 @@ def _checked(cells: pl.DataFrame, place: Callable[[int], str] | None, *, binary:
     else:
         other = cells.filter((pl.col(COUNT) - most).abs() > reach + ROUNDING * most)
         if len(other):
-            one = other.row(0, named=True)
+            one, or_else = (
+                other.row(0, named=True),
+                "" if place is None else ", or rows=unknown where they are a sample",
+            )
             raise InputError(
                 f"Invalid reports: {_said(other, 0, place)} has {COUNT} {one[COUNT]:g} and {one['size']} "
-                f"rows{_more(other)}; expected a report of these rows"
+                f"rows{_more(other)}; expected a report of these rows{or_else}"
             )
     slack = reach + ROUNDING * most
     wrong = cells.filter((pl.col(SUM) < -slack) | (pl.col(SUM) > most + slack)) if binary else cells.clear()

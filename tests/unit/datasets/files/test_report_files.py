@@ -148,7 +148,9 @@ def test_noise_is_what_a_file_an_option_or_a_share_says(write, tmp_path):
         return single_files(folder, ())[0] + [f"{NAMES[query]}.csv" for query in QUERIES[:2]], []
 
     assert set(variance(write(own, name="own"))) == {9.0, 18.0}
-    found = variance(write(summary_file, "epsilon=2", name="summary"))
+    summary = write(summary_file, "epsilon=2", name="summary")
+    assert GivenKey(n_folds=5).stated_epsilon(summary) is None  # its cells share it
+    found = variance(summary)
     assert set(found.round(6)) == {round(2 / (2 * share) ** 2, 6) for share in SHARES.values()}
 
 
@@ -232,7 +234,11 @@ WRONG = {  # the report, options, and what is said
         [],
         "({f}, record 1) has count 100 and 168 rows",
     ),
-    "a count beyond its noise": (A.with_columns(first("count", 500), noise_sd=2.0), [], "has count 500 and 168 rows"),
+    "a count beyond its noise": (
+        A.with_columns(first("count", 500), noise_sd=2.0),
+        [],
+        "has count 500 and 168 rows; expected a report of these rows, or rows=unknown",
+    ),
     "a count below 0": (
         A.with_columns(first("count", -1)),
         [],
