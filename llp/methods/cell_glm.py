@@ -150,6 +150,6 @@ class CellGLM(LLPMethod):
         """λ of the cells by their noise, more where the rows are a sample."""
         if not problem.halves:
             return penalty(problem.noise.ratio)
-        factor = strengthen(problem.halves, penalty)
+        factor = strengthen(problem.halves, penalty, keyed_seed(self.seed, "factor of the penalty"))
         self.facts["factor"] = factor
         return factor * penalty(problem.noise.ratio)

@@ -41,7 +41,7 @@ class Problem:
     noise : SumNoise
         In them.
     halves : list of Problem
-        Of a sample, those of its even and its odd rows; else none.
+        Of a sample, those of its even and its odd rows, with draws of all that scatters in their sums; else none.
     """
 
     design: Design
@@ -78,7 +78,7 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         p = min(max(found[0][0] / n, RAREST), 1 - RAREST)  # of noisy sums it may lie outside
         label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
 
-    def on(part: slice) -> Problem:
+    def on(part: slice, found: CellSums) -> Problem:
         of_part = Passes(np.ascontiguousarray(passes.cells[part]), len(cells), threads)
         weight = np.ones(len(of_part.cells))
         (sums, variance, draw), dropped = found, np.zeros(len(cells) + 2)
@@ -92,9 +92,15 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         ratio[[0, -1]] = 0
         return Problem(design, sums, SumNoise(ratio, draw))
 
-    whole = on(slice(None))
+    whole = on(slice(None), found)
     if counts is not None:
-        whole = replace(whole, halves=[on(slice(i, None, 2)) for i in range(2)])
+        sums, variance, draw = found
+        spread = np.sqrt(n / len(rows) * label_variance)  # of the labels that each row stands for
+
+        def scatter(rng: np.random.Generator) -> Vector:
+            return draw(rng) + passes.sums(spread * rng.standard_normal(len(rows)))
+
+        whole = replace(whole, halves=[on(slice(i, None, 2), (sums, variance, scatter)) for i in range(2)])
     return whole if split.labelled is None else _with_labelled(whole, split, cells, threads)
 
 

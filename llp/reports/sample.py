@@ -1,7 +1,9 @@
 """The penalty of a fit on a sample of a report's rows: by cross-fitting.
 
 The criterion T knows the noise of the sums, not that the rows are but some of those summed. So its λ are multiplied by
-the factor with which a fit on one half of the sample has the least loss A(θ) − c'θ on the other.
+the factor with which a fit on one half of the sample has the least loss A(θ) − c'θ on the other. Both halves have
+their sums of one report: so with g a draw of what labels and noise do to it, the fit is to c + a g and measured by
+c − g/a, as for `llp.reports.penalty.choose_grouping`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,21 +12,30 @@ import numpy as np
 
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
-from llp.reports.penalty import COMPARED
+from llp.reports.penalty import APART, COMPARED
 from llp.reports.problem import DROPPED, Problem
 
 FACTORS = 10 ** (np.arange(11) / 2)
 """1, 3.2, 10 … 100,000: the last is a constant, but for cells of very many rows."""
+WORSE = 1e-3
+"""Loss of an instance over the least so far, after which no smaller factor is tried."""
 
 
-def strengthen(halves: Sequence[Problem], penalty: Callable[[Vector], Vector]) -> float:
+def strengthen(halves: Sequence[Problem], penalty: Callable[[Vector], Vector], seed: int) -> float:
     """Find the factor of the λ (P + 2,) that `penalty` gives of the noise ratio of either half (P + 2,)."""
-    losses = np.zeros(len(FACTORS))
-    for half, other in (halves, halves[::-1]):
-        start = None
-        for i in range(len(FACTORS) - 1, -1, -1):
-            found = fit(half.design, half.sums, FACTORS[i] * penalty(half.noise.ratio), COMPARED, start)
-            start = found.theta
-            theta = np.where(other.noise.ratio < DROPPED, start, 0)
-            losses[i] += other.design.partition(other.design.scores(theta)) - other.sums @ theta
-    return float(FACTORS[losses.argmin()])
+    drawn = [half.noise.draw(np.random.default_rng(seed)) for half in halves]  # of one report
+    starts: list[Vector | None] = [None, None]
+    best, chosen = np.inf, float(FACTORS[-1])
+    for factor in FACTORS[::-1].tolist():  # from the quickest fits on, as long as they measure well
+        loss = 0.0
+        for i, (half, other) in enumerate((halves, halves[::-1])):
+            fitted = half.sums + APART * drawn[i]
+            starts[i] = theta = fit(half.design, fitted, factor * penalty(half.noise.ratio), COMPARED, starts[i]).theta
+            theta = np.where(other.noise.ratio < DROPPED, theta, 0)
+            measuring = other.sums - drawn[1 - i] / APART
+            loss += other.design.partition(other.design.scores(theta)) - float(measuring @ theta)
+        if loss > best + WORSE * halves[0].design.total:
+            break
+        if loss < best:
+            best, chosen = loss, factor
+    return chosen

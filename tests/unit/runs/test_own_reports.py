@@ -136,3 +136,44 @@ def test_report_alone_is_measured_by_its_own_cells(home):
     assert record.measures["bag_rmse"] < 0.1
     with pytest.raises(InputError, match=r"^Invalid fold=1: alone is trained on as a whole, expected fold=0"):
         run_one(home.config("alone", "protocol=holdout", "fold=1"))
+
+
+def noisy_cells(query, frame, sd, seed):
+    rng = np.random.default_rng(seed)
+    found, noise = cells(query, frame), rng.normal(0, sd, (2, cells(query, frame).height))
+    shifted = {name: pl.col(name) + pl.Series(one) for name, one in zip(("label_sum", "count"), noise, strict=True)}
+    return found.with_columns(**shifted, noise_sd=pl.lit(float(sd)))
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_sample_of_a_reports_rows_scores_nearly_as_all_of_them_do(home, labelled):
+    everything = rows(20_000, 7)
+    for query in QUERIES:
+        noisy_cells(query, everything, 5, len(query)).write_csv(home.folder / f"{'_'.join(query)}.csv")
+    everything.head(600).drop("late").write_csv(home.folder / "rows.csv")
+    rows(200, 8).write_csv(home.folder / "labelled.csv")
+    given = {"labelled": f"'{home.folder}/labelled.csv'"} if labelled else {}
+    home.prepare("rows=unknown", name=f"sample_{labelled}", **given)
+    record, runs = home.train(f"sample_{labelled}")
+    best = LLPClassifier("cell_glm").fit(everything.drop("late"), reports={q: cells(q, everything) for q in QUERIES})
+    expected = best.predict_proba(TEST.drop("late"))[:, 1]
+    found = scores(home, runs, home.folder / "test.csv")["probability"].to_numpy()
+    assert np.abs(found - expected).mean() < 0.03
+    assert record.measures["log_loss"] < record.measures["constant_log_loss"] - 0.02
+    assert record.facts["report_rows"] == pytest.approx(20_000, rel=0.01)
+    assert record.facts["sample"] == 600
+    assert record.facts.get("labelled") == (200 if labelled else None)
+
+
+def test_labels_alone_of_a_report_that_says_little_move_the_scores(home):
+    flat = cells(("month",)).with_columns(label_sum=pl.lit(0.0), noise_sd=pl.lit(500.0))
+    flat.write_csv(home.folder / "month.csv")
+    for query in QUERIES[1:]:
+        cells(query).with_columns(noise_sd=500.0).write_csv(home.folder / f"{'_'.join(query)}.csv")
+    TRAIN.drop("late").write_csv(home.folder / "rows.csv")
+    rows(3000, 9).write_csv(home.folder / "labelled.csv")
+    home.prepare(name="little")
+    home.prepare(name="much", labelled=f"'{home.folder}/labelled.csv'")
+    little, much = (home.train(name, "method.penalty=5")[0].metric.best for name in ("little", "much"))
+    assert much > little
+    assert much > 0.65
