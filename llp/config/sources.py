@@ -58,17 +58,20 @@ def search_path() -> ConfigSearchPath:
 @functools.cache
 def plugins() -> dict[str, Path]:
     """Installed packages with the entry point `llp.plugins`, and the folder `conf` of each; InputError without one."""
-    found = {}
+    found = dict[str, Path]()
     for name in sorted({point.value for point in entry_points(group="llp.plugins")}):
         try:
             folder = Path(str(files(name))) / "conf"
             reason = "" if folder.is_dir() else f"{folder} is no folder"
+            for path in [one.relative_to(folder) for one in folder.rglob("*.yaml")]:  # of two, one would be ignored
+                others = [one for one in (CONF_DIR, *found.values()) if (one / path).is_file()]
+                reason = f"its {path} is in {others[0]} too" if others else reason
         except Exception as error:  # an own package raises anything
             reason = first_line(error)
         if reason:
             raise InputError(
-                f"The plug-in {name} cannot be used ({reason}): expected a package that can be imported and has a "
-                "folder conf; `pip uninstall` removes it"
+                f"The plug-in {name} cannot be used ({reason}): expected a package that can be imported, with a folder "
+                "conf whose files have names of their own; `pip uninstall` removes it"
             )
         found[name] = folder
     return found

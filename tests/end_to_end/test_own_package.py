@@ -192,16 +192,25 @@ def test_a_plug_in_is_found_without_a_search_path(lab, installed):
 
 @pytest.mark.parametrize(
     ("entry", "message"),
-    [("nowhere", r"No module named 'nowhere'"), ("mylab.conf", r"mylab/conf/conf is no folder")],
+    [
+        ("nowhere", r"No module named 'nowhere'"),
+        ("mylab.conf", r"mylab/conf/conf is no folder"),
+        ("thief", r"its method/upm.yaml is in /.*/conf too"),
+    ],
 )
 def test_a_plug_in_that_cannot_be_used_is_named(installed, tmp_path, entry, message):
     (tmp_path / "other-1.0.dist-info").mkdir()
     (tmp_path / "other-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
     (tmp_path / "other-1.0.dist-info" / "entry_points.txt").write_text(f"[llp.plugins]\nother = {entry}\n")
+    (tmp_path / "thief" / "conf" / "method").mkdir(parents=True)
+    (tmp_path / "thief" / "__init__.py").touch()
+    (tmp_path / "thief" / "conf" / "method" / "upm.yaml").write_text(METHOD)
     path = f"{installed.env['PYTHONPATH']}:{tmp_path}"
     for module in ("llp.train", "llp.prepare"):
         refused = installed(module=module, PYTHONPATH=path)
-        assert_refused(refused, rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be")
+        assert_refused(
+            refused, rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be imported"
+        )
 
 
 def test_wrong_labels_leave_no_table(lab):
