@@ -68,8 +68,7 @@ def prepare(
 
 def _csv(raw: bytes, header: list[str] | None, missing: list[str] | None) -> pl.DataFrame:
     """A CSV file, also a compressed one."""
-    named = {"has_header": False, "new_columns": header} if header else {}
-    return pl.read_csv(raw, null_values=missing, infer_schema_length=None, **named)
+    return pl.read_csv(raw, has_header=not header, new_columns=header, null_values=missing, infer_schema_length=None)
 
 
 def _select(frame: pl.DataFrame, expressions: list[str]) -> pl.DataFrame:

@@ -71,6 +71,7 @@ def alone(table):
     return found
 
 
+@pytest.mark.run  # prepares real tables
 @pytest.mark.parametrize("name", [*PACKAGED, "diamonds"])
 def test_a_table_is_what_its_datasheet_says(name, tmp_path):
     table, told = table_of(name, tmp_path), SHEETS[name]
