@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale bench-reports device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -98,6 +98,9 @@ bench-gradients: $(READY)  ## Cosine of each method's gradient with dllp_bce's a
 
 bench-scale: $(READY)  ## What more rows take, from 1 to 10 million, and reading a table larger than memory
 	$(RUN) -m benchmarks.scale
+
+bench-reports: $(READY)  ## Time fits on the cells of reports, and the choice of their penalty
+	$(RUN) -m benchmarks.reports
 
 bench-grid: $(READY)  ## Start-up of a grid of thousands of finished points
 	$(RUN) -m benchmarks.grid
