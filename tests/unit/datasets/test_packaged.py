@@ -9,6 +9,7 @@ import itertools
 import lzma
 import os
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.metrics import roc_auc_score
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, named_key
 from llp.data.table import InstanceTable
+from llp.datasets.installed import package_folder
 from llp.datasets.packaged import prepare
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
@@ -85,6 +87,19 @@ def test_a_table_is_what_its_datasheet_says(name, tmp_path):
         assert bags.sizes.sum() >= 0.3 * table.n_rows, key
 
     assert max(alone(table).values()) < 0.95
+
+
+@pytest.mark.run
+@pytest.mark.parametrize("name", PACKAGED)
+def test_every_column_of_the_file_is_used_or_its_leaving_out_told(name):
+    options = YAML[name]["prepare"]
+    if importlib.util.find_spec(options["package"]) is None and "LLP_SUITE" not in os.environ:
+        pytest.skip(f"{options['package']} is not installed: make test-tables")
+    path = package_folder(options["package"], dataset=name, extra="suite") / options["file"]
+    columns = options.get("header") or pd.read_pickle(path, compression="xz").columns.drop("rownames")
+    told = [options["label"], *options["categories"], *options["binned"], *SHEETS[name].get("left out", {})]
+    named = {*re.findall(r"\w+", " ".join(re.sub(r" AS \w+$", "", words) for words in told))}
+    assert {*columns} <= named
 
 
 def test_the_suite_has_what_a_comparison_needs():
