@@ -45,9 +45,7 @@ def test_an_unknown_command_gets_one_line(word, near):
     assert (done.returncode, done.stderr) == (1, f"Invalid command='{word}': {expected}")
 
 
-@pytest.mark.parametrize(
-    "arguments", [["train", "fold=9"], ["train", "--run", "--info"], ["predict"], ["demo", "--help"]]
-)
+@pytest.mark.parametrize("arguments", [["train", "fold=9"], ["train", "--run", "--info"], ["predict"]])
 def test_a_commands_answer_is_that_of_its_module(command, arguments):
     name, *given = arguments
     by_module = command(*given, module=f"llp.{name}")
