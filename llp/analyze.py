@@ -60,6 +60,11 @@ def analyze(config: AnalyzeConfig) -> Path:
     keys = matrix_keys(config)
     with placed_errors([config.dataset.prepare], debug=config.debug):
         table = InstanceTable.open(prepare_table(config.dataset, config.data_dir))
+    if table.schema.aggregates_only:
+        raise InputError(
+            f"Invalid dataset={config.dataset.name}: its rows have no labels, of which the measures of bags are made; "
+            "expected a dataset with a label of each row"
+        )
     folder = config.outputs_dir / "analysis" / folder_name(config.dataset.name)
     with writing_in(folder, f"another process is analyzing {config.dataset.name}"):
         distances = Distances(make_space(config.space, table), config.metric, config.metric_limit)

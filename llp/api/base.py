@@ -157,6 +157,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         if self.epsilon is not None:
             raise invalid("epsilon", self.epsilon, "None, as a report states its noise in noise_sd or noise_scale")
         frame, tables = as_frame(X), as_reports(reports)
+        self._labels(None)
         validate_data(self, X, skip_check_array=True)
         columns = {name for query in tables for name in query}
         if unknown := sorted(columns - {*frame.columns}):

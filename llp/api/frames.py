@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from llp.errors import InputError
+from llp.errors import InputError, first_line
 
 
 def as_frame(X: Any, *, least_rows: int = 2) -> pl.DataFrame:
@@ -87,10 +87,15 @@ def is_missing(value: Any) -> bool:
 def as_reports(reports: Any) -> dict[tuple[str, ...], pl.DataFrame]:
     """Give a mapping of queries to tables as one of tuples of columns to polars frames."""
     if not isinstance(reports, Mapping) or not reports:
+        given = "it is empty" if isinstance(reports, Mapping) else f"it is a {type(reports).__name__}"
         example = "reports={('month', 'carrier'): frame, 'month': another}"
-        raise InputError(f"Invalid reports: it is a {type(reports).__name__}; expected a mapping such as {example}")
+        raise InputError(f"Invalid reports: {given}; expected a mapping of queries to frames, such as {example}")
     found: dict[tuple[str, ...], pl.DataFrame] = {}
     for query, table in reports.items():
-        columns = (query,) if isinstance(query, str) else tuple(map(str, query))
-        found[columns] = as_frame(table, least_rows=1)
+        columns = tuple(map(str, query)) if isinstance(query, tuple | list) else (str(query),)
+        try:
+            found[columns] = as_frame(table, least_rows=1)
+        except (ValueError, TypeError) as error:
+            expected = "expected a data frame with a row for each published cell; leave a query without any out"
+            raise InputError(f"Invalid reports[{columns}]: {first_line(error)}; {expected}") from None
     return found

@@ -68,6 +68,10 @@ class Bags:
         """(K): instances whose labels each sum is of, of which a sample's rows are only some."""
         return self.sizes if self.counts is None else np.maximum(self.counts, 1)
 
+    def of_their_rows(self) -> "Bags":
+        """The same bags with the sums that the rows at hand would have: of a sample, its share of each."""
+        return self if self.counts is None else replace(self, label_sum=self.label_sum * self.sizes / self.summed)
+
     @property
     def instances(self) -> Rows:
         """int64, rising: the rows that they are of, each once."""

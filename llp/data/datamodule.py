@@ -101,11 +101,13 @@ class LLPDataModule(L.LightningDataModule):
         train = fold_bags.train
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
         self.bags_overlap = in_rows.overlap  # a row is in several train bags
-        report = train.cells is not None and self.bags_overlap  # each of its cells shares rows with cells of each query
+        # each cell of a report shares rows with cells of each query; of a sample's report none can be held out either
+        report = train.cells is not None and (self.bags_overlap or train.counts is not None)
+        cells = train
         if report and batching.instance_labels:
             train = in_rows = _each_row(train, self.source.label)
-            self.bags_overlap = report = False
-        kept, held = split_bags(in_rows, 0.0 if report else held_out.share, batching.seed)
+            self.bags_overlap = False
+        kept, held = split_bags(in_rows, 0.0 if report and train is cells else held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)
         # not trained on, as they share rows with bags that are held out or measure the run
         self.n_left_out_bags = fold_bags.n_left_out + len(train) - len(kept) - len(held)
@@ -117,7 +119,7 @@ class LLPDataModule(L.LightningDataModule):
             raise invalid("protocol.held_out", held_out.share, expected, *([0.1] if held_out.share > 0.1 else []))
         # what measures the run where no row has a label: the fold's test bags, else those held out of the train bags
         self.held_out_bags_measure = not report and not len(self.test_rows) and fold_bags.test_bags is None
-        measuring = self.train_bags if report else self.held_out_bags
+        measuring = (cells if report else self.held_out_bags).of_their_rows()
         of_bags = measuring if fold_bags.test_bags is None else fold_bags.test_bags
         self.test_bags = None if len(self.test_rows) else of_bags
         if not (np.isfinite(fold_bags.train.label_sum).all() and np.isfinite(self.source.label[self.test_rows]).all()):

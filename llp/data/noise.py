@@ -187,7 +187,7 @@ class Promise:
     def of(cls, noise: Noise, bags: Bags, sums_outside: int) -> "Promise":
         """That of noise in the sums of bags."""
         quieter, flips = None, replace(noise, mechanism="randomised_response")
-        if bags.noise_variance is not None:
+        if bags.noise_variance is not None and noise.epsilon >= LEAST_EPSILON:
             quieter = float(bags.sizes @ (bags.noise_variance < bags.sizes * flips.variance)) / len(bags.rows)
         return cls(
             noise.mechanism, noise.epsilon, noise.delta, noise.sensitivity_of_all, noise.bags_of_a_row, noise.scale,
@@ -224,7 +224,8 @@ def with_noise(bags: Bags, noise: Noise, fold: int, shares: NDArray[np.float64] 
         relative = noise.bags_of_a_row * shares[bags.cells.query_of]  # to equal ones
         times = relative ** (-1 if noise.mechanism == "laplace" else -0.5)
         drawn, variance = times * drawn, times**2 * variance
-    return replace(bags, label_sum=bags.label_sum + drawn, noise_variance=variance)
+    stated = 0.0 if bags.noise_variance is None else bags.noise_variance  # what the sums came with
+    return replace(bags, label_sum=bags.label_sum + drawn, noise_variance=variance + stated)
 
 
 def with_flips(table: InstanceTable, bags: Bags, noise: Noise, fold: int) -> tuple[InstanceTable, Bags]:

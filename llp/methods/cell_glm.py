@@ -110,6 +110,11 @@ class CellGLM(LLPMethod):
         cells = split.bags.cells
         queries = queries_of(names, self.columns or names, self.queries) if cells is None else cells.queries
         self.facts["queries"] = ["_".join(names[column] for column in query) for query in queries]
+        if not any(queries):
+            raise InputError(
+                "Invalid method=cell_glm: it has a weight for each cell of categorical columns, of which none is here; "
+                "expected some, such as the bins of numeric_as=both, and queries such as method.queries=singles"
+            )
         need = 12 * len(rows) * len(queries)  # ids, and codes while they are sought
         if need > free_memory():
             raise InputError(

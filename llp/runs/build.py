@@ -188,6 +188,11 @@ class Parts:
             all_bags=refit or nothing_to_choose,
             teacher=teacher,
         )
+        if data.train_bags.counts is not None and not method.solves:
+            raise InputError(
+                f"Invalid method={self.config.method.name}: the sums are of more rows than the sample that is here "
+                "(rows=unknown); expected method=cell_glm, or method=distilled, which learns from it"
+            )
         if not refit:
             check_estimated(self.config.protocol, method, data)
         put_data(data, self.config.hardware, method)
@@ -222,6 +227,10 @@ class Parts:
         config, table = self.config, self.table
         config.grouping_key.check_table(table)
         method.check_columns(table.categorical_names)
+        if config.model.name == "cell_weights" and not method.solves:
+            raise invalid(
+                "model", "cell_weights", f"another for {config.method.name}, as only cell_glm solves for it", "mlp"
+            )
         fits = method.trains and table.label_kind == "binary" and config.protocol.start == "labels"
         if config.method.recalibrate and not fits:
             expected = "false where nothing is trained, of real labels and with protocol.start=authors"

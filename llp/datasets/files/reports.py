@@ -112,7 +112,8 @@ def _query(columns: Sequence[str], names: Sequence[str], frame: pl.DataFrame) ->
             f"{', '.join(names)}, or name it in categorical="
         )
     lacking = sorted({*columns, SUM} - {*frame.columns})
-    if lacking or len({*columns}) < len(columns):
+    other = {*frame.columns} - {*columns, SUM, COUNT, SD, SCALE, PLACE}
+    if lacking or other or len({*columns}) < len(columns):
         raise InputError(
             f"Invalid reports[{tuple(columns)}]: it has the columns {', '.join(frame.columns)}; expected "
             f"{', '.join([*dict.fromkeys(columns), SUM])}, and perhaps {COUNT}, {SD} or {SCALE}"

@@ -100,7 +100,7 @@ A = GOLDEN_REPORT["a",]
 @pytest.mark.parametrize(
     ("reports", "problem"),
     [
-        (A, "it is a DataFrame; expected a mapping such as reports={("),
+        (A, "it is a DataFrame; expected a mapping of queries to frames, such as reports={("),
         ({}, "expected a mapping"),
         ({("a", "z"): A}, "'z' is no column of X; expected some of a, b, c"),
         ({("a", "b"): A}, "it has the columns a, label_sum, count; expected a, b, label_sum"),
@@ -142,3 +142,42 @@ def test_what_goes_with_no_report(options, beside, problem):
     with pytest.raises(ValueError, match=r"Invalid|reports=") as error:
         LLPClassifier(**{"method": "cell_glm"} | options).fit(ROWS, reports=GOLDEN_REPORT, **beside)
     assert problem in str(error.value)
+
+
+def test_classes_are_0_and_1_and_can_be_predicted():
+    found = fitted()
+    assert found.classes_.tolist() == [0, 1]
+    assert set(found.predict(ROWS)) == {0, 1}
+    assert found.score(ROWS, LABEL) > 0.5
+
+
+@pytest.mark.parametrize("empty", [{}, None])
+def test_no_report_is_no_report(empty):
+    with pytest.raises(ValueError, match="expected a mapping of queries to frames" if empty == {} else "requires y"):
+        LLPClassifier("cell_glm").fit(ROWS, reports=empty)
+
+
+def test_a_column_that_says_nothing_of_cells_is_refused():
+    wrong = {query: table.with_columns(noise=pl.lit(3.0)) for query, table in GOLDEN_REPORT.items()}
+    with pytest.raises(ValueError, match=r"it has the columns .*noise; expected"):
+        fitted(wrong)
+
+
+def test_added_noise_is_added_to_what_the_report_states():
+    noisy = {query: table.with_columns(noise_sd=pl.lit(30.0)) for query, table in GOLDEN_REPORT.items()}
+    little = ["method.penalty=rule", "noise=laplace", "noise.epsilon=1000"]
+    stated = LLPClassifier("cell_glm", overrides=little[:1]).fit(ROWS, reports=noisy).predict_proba(ROWS)
+    more = LLPClassifier("cell_glm", overrides=little).fit(ROWS, reports=noisy).predict_proba(ROWS)
+    np.testing.assert_allclose(more, stated, atol=0.01)
+
+
+@pytest.mark.parametrize("reports", [{0: pl.DataFrame()}, {"a": None}, {"a": GOLDEN_REPORT["a",].head(0)}])
+def test_what_is_no_table_of_cells_is_named(reports):
+    with pytest.raises(ValueError, match="Invalid reports"):
+        fitted(reports)
+
+
+def test_numbers_alone_have_no_cells():
+    X = ROWS.select(pl.first().cast(pl.Float64) + 0.5)
+    with pytest.raises(ValueError, match=r"Invalid method=cell_glm: it has a weight for each cell"):
+        LLPClassifier("cell_glm", numeric_as="standardised").fit(X, LABEL.astype(int), bags=np.arange(len(X)) // 4)

@@ -177,3 +177,31 @@ def test_labels_alone_of_a_report_that_says_little_move_the_scores(home):
     little, much = (home.train(name, "method.penalty=5")[0].metric.best for name in ("little", "much"))
     assert much > little
     assert much > 0.65
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """Tables without a labelled row: of all rows, and of 300 of them."""
+    register()
+    home = Home(tmp_path_factory.mktemp("alone"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLP_DATA_DIR", str(home.data))
+        home.prepare(name="all", label="null", test_files="null")
+        part = home.folder / "part.csv"
+        TRAIN.drop("late").sample(300, seed=1).write_csv(part)
+        reports = ",".join(f"'{home.folder}/{'_'.join(query)}.csv'" for query in QUERIES)
+        prepare_files(home.data, part, f"reports=[{reports}]", "rows=unknown", name="part")
+        yield home
+
+
+@pytest.mark.parametrize("table", ["all", "part"])
+@pytest.mark.parametrize("method", ["cell_glm", "distilled"])
+def test_a_report_alone_is_measured_by_its_cells(alone, table, method):
+    record, _ = alone.train(table, f"method={method}", "protocol=holdout", "trainer.max_epochs=2")
+    assert record.measures["bag_coverage"] > 0.7
+    assert record.measures["mean_prediction_over_mean_label"] == pytest.approx(1, abs=0.25)
+
+
+def test_what_learns_from_bags_is_refused_on_a_sample(alone):
+    with pytest.raises(InputError, match=r"Invalid method=dllp_bce: the sums are of more rows than the sample"):
+        alone.train("part", "method=dllp_bce", "protocol=holdout")

@@ -121,3 +121,21 @@ def test_each_query_is_accounted_for_and_reported(tiny):
     assert max(one["carries"] for one in by_query) > 0.001
     assert {one["noise_sd"] for one in by_query} == {0.0}
     assert {round(one["noise_sd"], 2) for one in noisy.facts["by_query"]} == {round(2**0.5 * 6 / 0.3, 2)}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["method=dllp_bce", "model=cell_weights"], "Invalid model='cell_weights': expected another for dllp_bce"),
+        (["method=cell_glm", "method.queries=[]"], "Invalid method=cell_glm: it has a weight for each cell"),
+    ],
+)
+def test_what_would_learn_nothing_is_refused(tiny, words, said):
+    with pytest.raises(InputError) as error:
+        run_one(tiny("grouping_key=random_64", *words))
+    assert str(error.value).startswith(said)
+
+
+def test_the_least_epsilon_has_a_record(tiny):
+    record = run_one(tiny(*REPORT, "noise=laplace", "noise.epsilon=1e-20", "method.penalty=rule"))
+    assert record.noise.quieter is None
