@@ -6,6 +6,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from llp import LLPClassifier
+from llp.analyze import analyze
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files.recipe import Recipe
@@ -14,7 +15,7 @@ from llp.scoring.export import export
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
-from tests.helpers.composed import run_of, run_one
+from tests.helpers.composed import check_config, run_of, run_one
 from tests.helpers.own_files import prepare_files
 
 QUERIES = (("month",), ("carrier",), ("month", "carrier"))
@@ -205,3 +206,10 @@ def test_a_report_alone_is_measured_by_its_cells(alone, table, method):
 def test_what_learns_from_bags_is_refused_on_a_sample(alone):
     with pytest.raises(InputError, match=r"Invalid method=dllp_bce: the sums are of more rows than the sample"):
         alone.train("part", "method=dllp_bce", "protocol=holdout")
+
+
+def test_analysis_needs_labels_of_rows(alone):
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("analyze", ["dataset=all", f"data_dir={alone.data}", f"outputs_dir={alone.folder}"])
+    with pytest.raises(InputError, match="Invalid dataset=all: its rows have no labels"):
+        analyze(check_config(config, "analyze"))
