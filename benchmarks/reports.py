@@ -6,6 +6,7 @@
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def measure(rows: int, columns: int, *, chosen: bool, strength: float) -> dict[s
         designs = [Design(passes, LOGISTIC, weight, np.zeros(rows), margins) for passes in (one, two)]
         penalty = rule_of_thumb(ratio) * strength / 10
         fit(designs[1], sums, penalty, 1.0)  # compiled, and its threads started
-        (cpu, alone), (_, both) = (timed(lambda design=design: fit(design, sums, penalty, 1e-3)) for design in designs)
+        (cpu, alone), (_, both) = (timed(partial(fit, design, sums, penalty, 1e-3)) for design in designs)
         found = {"cells": float(len(cells)), "fit": cpu, "speed_up": alone / both}
         if chosen:
             law = SumNoise(ratio, lambda rng: consistent(np.sqrt(variance) * rng.standard_normal(len(variance))))

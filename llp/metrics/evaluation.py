@@ -1,5 +1,6 @@
 """Instance-level measures of a run: those of every epoch, and the full set at the chosen epoch."""
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -62,7 +63,8 @@ def constant_measures(label_mean: float, labels: NDArray[np.floating], label_kin
     if label_kind == "binary":
         score = float(logit(min(max(label_mean, LOG_LOSS_CLIP), 1 - LOG_LOSS_CLIP)))
     measures = all_measures(np.full(len(labels), score), labels, label_kind)
-    return {f"constant_{name}": value for name, value in measures.items()}
+    # those that are defined of it: it orders nothing, for one
+    return {f"constant_{name}": value for name, value in measures.items() if not math.isnan(value)}
 
 
 def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, float]:

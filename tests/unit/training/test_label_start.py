@@ -24,9 +24,10 @@ from tests.helpers.every_method import class_of
 from tests.helpers.minibatches import make_method
 from tests.helpers.stages import stage_of
 
-REAL = [name for name in options("method") if "real" in read_option(f"method/{name}").labels]
+STEPPING = [name for name in options("method") if not class_of(name).solves]  # one that solves has a model of its own
+REAL = [name for name in STEPPING if "real" in read_option(f"method/{name}").labels]
 LEARN_REAL = [name for name in REAL if class_of(name).trains]
-BINARY = [name for name in options("method") if "binary" in read_option(f"method/{name}").labels]
+BINARY = [name for name in STEPPING if "binary" in read_option(f"method/{name}").labels]
 UNITS = {  # a, b and the protocol
     "thousands": (1000.0, 4000.0, "paper"),
     "far from 0": (100.0, 1e5, "holdout"),
