@@ -68,15 +68,18 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
     categorical = split.features.categorical[rows]
     passes = Passes(cells.of_rows(categorical), len(cells), threads)
     counts = split.bags.counts
-    if split.bags.cells is not cells:
-        p = min(max(split.label_mean, RAREST), 1 - RAREST)
-        label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
-        found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
-    else:
+    n = len(rows) if counts is None else float(total(passes, cells)[1:-1] @ counts)
+
+    def variance_of(mean: float) -> float:  # of a label; noise may lead its mean out of 0 to 1
+        p = min(max(mean, RAREST), 1 - RAREST)
+        return p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
+
+    if split.bags.cells is cells:
         found = _published(split, passes, cells, categorical)
-        n = len(rows) if counts is None else float(total(passes, cells)[1:-1] @ counts)
-        p = min(max(found[0][0] / n, RAREST), 1 - RAREST)  # of noisy sums it may lie outside
-        label_variance = p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
+        label_variance = variance_of(found[0][0] / n)
+    else:
+        label_variance = variance_of(split.label_mean)
+        found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
 
     def on(part: slice, found: CellSums) -> Problem:
         of_part = Passes(np.ascontiguousarray(passes.cells[part]), len(cells), threads)

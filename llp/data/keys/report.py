@@ -1,14 +1,13 @@
 """Reports: the cells of overlapping queries, each a set of columns, so that a row is in one bag of each."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PositiveInt
 
-from llp.data.bags import Bags, Rows, make_bags
+from llp.data.bags import Bags, CellBags, Rows
 from llp.data.cells import find_cells, queries_of
 from llp.data.keys.base import Columns, GroupingKey
 from llp.data.table import InstanceTable
@@ -51,11 +50,13 @@ class ReportKey(GroupingKey):
         categorical = table.categorical[rows]
         queries = queries_of(table.categorical_names, self.columns, self.queries)
         cells = find_cells(categorical, table.vocab_sizes, queries, self.least_count)
-        cell = cells.of_rows(categorical).T.ravel() - 1
-        order = np.argsort(cell, kind="stable")[: np.count_nonzero(cell < len(cells))]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(cell[order], minlength=len(cells)))])
-        made = make_bags(np.tile(rows, len(queries))[order], offsets, table.label)
-        return replace(made, number=np.arange(len(cells)), cells=cells)
+        ids = cells.of_rows(categorical).ravel()
+        of_row = np.repeat(np.asarray(table.label[rows], np.float64), len(queries))
+        size, label_sum = (np.bincount(ids, weights, len(cells) + 2)[1:-1] for weights in (None, of_row))
+        offsets, number = np.append(0, np.cumsum(size)), np.arange(len(cells))
+        return CellBags(
+            offsets, label_sum.astype(np.float64), number, None, cells, held=rows, categorical=table.categorical
+        )
 
     def shares_of_queries(self, table: InstanceTable, shares: Mapping[str, float] | None) -> NDArray[np.float64] | None:
         """Those of the queries (Q,), in their order; they are given by the queries' columns side by side."""
