@@ -1,7 +1,4 @@
-"""Clusters of bag datasets: alike in the tail of their bag sizes, their label variation, or their bag separation.
-
-LLP-Bench (arXiv 2310.10096) groups its datasets by k-means and names the clusters; datasets are standardised first.
-"""
+"""Clusters of standardised bag datasets by k-means, named as in LLP-Bench (arXiv 2310.10096)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +27,7 @@ class Clustering:
 
 
 def clusterings(label_kind: LabelKind, tail: Tail) -> list[Clustering]:
-    """The paper's three groupings: four clusters each on binary labels (Criteo CTR), three on real ones (SSCL).
-
-    `tail` is the bag size percentile by whose means tails are named: p85 in the authors' code, p70 in the paper's text.
-    """
+    """The paper's three groupings; `tail` is the percentile that names tails: p85 in its code, p70 in its text."""
     tails, variation, separation = {
         "binary": (
             ("very short-tailed", "short-tailed", "long-tailed", "very long-tailed"),
@@ -55,10 +49,7 @@ def clusterings(label_kind: LabelKind, tail: Tail) -> list[Clustering]:
 
 
 def assign(clustering: Clustering, datasets: Sequence[Mapping[str, float]]) -> list[str | None]:
-    """The name of each dataset's cluster, from the datasets' measures.
-
-    None for a dataset with an undefined measure, and for all where fewer distinct datasets than clusters remain.
-    """
+    """The name of each dataset's cluster; None with an undefined measure, all None for fewer datasets than clusters."""
     values = np.array([[row[name] for name in clustering.measures] for row in datasets], dtype=np.float64)
     values = values.reshape(len(datasets), len(clustering.measures))
     defined = np.flatnonzero(np.isfinite(values).all(axis=1))

@@ -1,8 +1,7 @@
 """Counting the groups of a grouping key: the one place of the analysis where the time goes.
 
-The values of a key's columns and the label become one integer per row. Where there are few possible integers they
-are counted directly; else they are sorted and the lengths of the runs taken. Both release the interpreter lock, so
-that several keys are counted at once in threads.
+Columns and label become one integer per row, counted directly where few are possible, else sorted; both release the
+interpreter lock for threads.
 """
 
 import math
@@ -48,10 +47,7 @@ def read_column(table: InstanceTable, name: str) -> CodeColumn:
 def count_groups(
     columns: Sequence[CodeColumn], label: NDArray[np.float32], label_kind: LabelKind, smallest: int
 ) -> GroupCounts:
-    """Count the groups of the key that the columns make; those of fewer than `smallest` rows in `n_groups` alone.
-
-    Binary labels (N,) are counted with the key, real ones summed. Refuses keys of 2^63 value combinations or more.
-    """
+    """Count the groups of the key that columns make, those below `smallest` rows in `n_groups` alone."""
     space = math.prod(column.vocab_size for column in columns)
     if space >= 2**63:
         names = "_".join(column.name for column in columns)

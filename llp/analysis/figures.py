@@ -1,8 +1,4 @@
-"""Figures of an analysis, as LLP-Bench (arXiv 2310.10096) draws its bag datasets.
-
-Datasets against each measure, three scatter plots in two dimensions and one in three, the distributions of the bag
-sizes, and the label proportions per grouping key.
-"""
+"""Figures of an analysis, as LLP-Bench (arXiv 2310.10096) draws its bag datasets."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

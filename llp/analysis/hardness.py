@@ -1,8 +1,6 @@
-"""Hardness of bag datasets: measures of its bag sizes and label proportions.
+"""Hardness of bag datasets, as in LLP-Bench (arXiv 2310.10096): measures of bag sizes and label proportions.
 
-They follow LLP-Bench (arXiv 2310.10096, section on bag datasets and their characteristics), whose names are
-LabelPropStdev (`std_label_proportion`), MeanBagSize (`mean_bag_size`) and CumuBagSizeDist (`bag_size_p50`, `_p70`,
-`_p85`, `_p95`). A measure that is undefined for a dataset is NaN, never an error.
+Its names are LabelPropStdev, MeanBagSize and CumuBagSizeDist (`bag_size_p50` ...). Undefined measures are NaN.
 """
 
 import numpy as np
@@ -23,10 +21,9 @@ Measures = dict[str, float]
 def hardness(
     counts: GroupCounts, label_kind: LabelKind, *, low_thresh: int | None, high_thresh: int | None
 ) -> Measures:
-    """All measures of one bag dataset that need only its bags' sizes and label sums, by name.
+    """All measures of a bag dataset that need only sizes and label sums, by name; NaN for counts of real labels.
 
-    Bags of fewer than `low_thresh` or more than `high_thresh` instances are not kept; `counts` must list all of
-    `low_thresh` or more. Percentages are of the table's instances. Real labels have NaN for measures of label counts.
+    Bags outside the limits are not kept; `counts` must list all of `low_thresh` or more. Percentages are of the table.
     """
     keep = (counts.size >= (low_thresh or 0)) & (counts.size <= (high_thresh or np.inf))
     size, label_sum = counts.size[keep], counts.label_sum[keep]
@@ -86,10 +83,7 @@ def _label_proportions(size: NDArray[np.int64], label_sum: NDArray[np.float64]) 
 
 
 def mean_log_likelihood(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
-    """Mean over the bags of the log-likelihood of their label counts under one Bernoulli parameter.
-
-    `log C(k, y) + y log p + (k - y) log(1 - p)` with p the pooled label mean; NaN without bags.
-    """
+    """Mean over bags of log C(k, y) + y log p + (k - y) log(1 - p), p the pooled label mean; NaN without."""
     if not len(size):
         return float("nan")
     p = label_sum.sum() / size.sum()
@@ -99,10 +93,7 @@ def mean_log_likelihood(size: NDArray[np.int64], label_sum: NDArray[np.float64])
 
 
 def chi_squared(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
-    """χ² of the table of bags and binary labels, Σ (O - E)² / E; NaN with no bag or a constant label.
-
-    Both cells of a bag deviate by the same amount, so its two terms are `(y - k p)² / (k p (1 - p))`.
-    """
+    """χ² of the table of bags and binary labels, Σ (y - k p)² / (k p (1 - p)); NaN with no bag or constant label."""
     p = label_sum.sum() / size.sum() if len(size) else 0.0
     if p in (0.0, 1.0):
         return float("nan")
@@ -110,10 +101,7 @@ def chi_squared(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> floa
 
 
 def cramers_v(chi2: float, size: NDArray[np.int64]) -> float:
-    """Cramér's V of bag and binary label, `√(χ² / n / min(r - 1, c - 1))`; NaN with one bag or a constant label.
-
-    Two labels make the minimum 1 wherever there are two bags.
-    """
+    """Cramér's V of bag and binary label, `√(χ² / n / min(r - 1, c - 1))`; NaN with one bag or a constant label."""
     return float(np.sqrt(chi2 / size.sum())) if len(size) > 1 else float("nan")
 
 

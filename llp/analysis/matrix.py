@@ -1,8 +1,4 @@
-"""BagSepMatrix of chosen grouping keys: how far every pair of bags lies apart, measured and kept to be drawn.
-
-A matrix has a row per bag: with more bags than can be told apart, some of them stand for all, evenly spaced in the
-order of their label proportions.
-"""
+"""BagSepMatrix of keys: how far pairs of bags lie apart, of many bags some, evenly spaced by label proportion."""
 
 from pathlib import Path
 from urllib.parse import unquote
@@ -23,10 +19,9 @@ _COLUMNS = ("size", "label_mean", "separation", "n_bags", "metric", "table")
 
 
 def measure_matrix(table: InstanceTable, key: GroupingKey, distances: Distances, most_bags: int) -> pl.DataFrame:
-    """Measure the matrix of a key's bags of the whole table, of `most_bags` at most; refuses a key of fewer than two.
+    """Measure the matrix of a key's bags, `most_bags` at most; refuses a key of fewer than two.
 
-    A row per bag, by rising label mean: `size`, `label_mean`, `separation` (its row of the matrix), `n_bags` (of the
-    key), `metric`, `table` (the table's fingerprint).
+    A row per bag, by rising label mean: `size`, `label_mean`, `separation`, `n_bags`, `metric`, `table` (fingerprint).
     """
     every = key.all_bags(table)
     if len(every) < 2:

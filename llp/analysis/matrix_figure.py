@@ -26,10 +26,7 @@ def draw_matrix(key: str, matrix: pl.DataFrame, folder: Path, dataset: str) -> l
 
 
 def matrix_figure(matrices: Mapping[str, pl.DataFrame], dataset: str) -> "Figure":
-    """A heat map per key, of the first keys where there are many, under the label means of its bags.
-
-    `matrices` are by key, as `llp.analysis.matrix.measure_matrix` gives them; `dataset` is named in the title.
-    """
+    """A heat map of `measure_matrix` per key, of the first keys, under the label means of its bags."""
     shown = dict([*matrices.items()][:MOST_PANELS])
     n_columns = min(len(shown), 3)
     n_lines = -(-len(shown) // n_columns)

@@ -1,9 +1,4 @@
-"""Measures of all bag datasets of a table, one stored result per grouping key.
-
-Counting measures come first, for every feature key; separations follow for the keys that keep enough instances,
-and both for random and fixed-size bags. What a key was found to be is stored at once in a file of its own, so that
-no key is measured twice.
-"""
+"""Measures of all bag datasets of a table, one stored result per grouping key, so that none is measured twice."""
 
 import functools
 import hashlib
@@ -75,10 +70,7 @@ class Measurer:
         return hardness(counts, self.table.label_kind, low_thresh=key.low_thresh, high_thresh=key.high_thresh)
 
     def bag_all(self, keys: Sequence[GroupingKey], distances: Distances) -> Iterator[Measures]:
-        """Measures of each key that need its bags, in order, one key after the other.
-
-        For random and fixed-size bags the counting measures are among them.
-        """
+        """Measures of each key that need its bags, in order; with counting ones for all but feature bags."""
         options = {"space": distances.space.name if distances.space else None, "metric": distances.metric}
         with ThreadPoolExecutor(self.threads) as pool:
             for key in keys:

@@ -1,12 +1,8 @@
 """Bag separations: how far the instances of a bag lie from each other, and from those of the other bags.
 
-`BagSep(B, B', d)` is the mean of d over all pairs of an instance of B and one of B' (LLP-Bench, arXiv 2310.10096,
-section on bag separation); IntraBagSep(B) = BagSep(B, B), InterBagSep(B) its mean over the other bags, and
-InterIntraRatio the ratio of their means over the bags.
-
-For d = ℓ₂² everything follows from each bag's mean vector m_B and mean squared norm q_B:
-`BagSep(B, B') = q_B + q_B' - 2⟨m_B, m_B'⟩`, taken column by column (`llp.analysis.vector_blocks`). Any other metric
-costs O(m²) distances.
+`BagSep(B, B', d)` is the mean of d over all pairs of instances (LLP-Bench, arXiv 2310.10096); IntraBagSep(B) =
+BagSep(B, B), InterBagSep(B) its mean over the other bags. For d = ℓ₂² it is q_B + q_B' - 2⟨m_B, m_B'⟩, of mean squared
+norms and mean vectors, column by column; any other metric costs O(m²) distances.
 """
 
 from collections.abc import Callable, Iterable
@@ -108,10 +104,7 @@ def squared_euclidean_matrix(
 def bag_sep_matrix(
     vectors: Callable[[Rows], NDArray[np.float64]], rows: Rows, offsets: NDArray[np.int64], metric: str
 ) -> NDArray[np.float64]:
-    """BagSepMatrix (K, K): BagSep of every pair of bags under any metric of `cdist`, from all O(m²) distances.
-
-    `vectors` gives the vectors (m, dims) of rows (m,): those of two bags exist at a time.
-    """
+    """BagSepMatrix (K, K) under any metric of `cdist`, from all O(m²) distances of `vectors` of rows."""
     K = len(offsets) - 1
     matrix = np.empty((K, K))
     for i in range(K):
@@ -131,10 +124,7 @@ def from_matrix(matrix: NDArray[np.float64]) -> Separations:
 
 
 def separation_measures(separations: Separations) -> Measures:
-    """Spread of the bags' separations and of their ratios, and InterIntraRatio = mean inter / mean intra.
-
-    All NaN without bags; ratios are NaN where a bag's points are all equal or it is the only one.
-    """
+    """Spread of the bags' separations and ratios, and InterIntraRatio = mean inter / mean intra, or NaN."""
     intra, inter = separations
     ratio = np.divide(inter, intra, out=np.full(len(intra), np.nan), where=intra > 0)
     mean_intra = intra.mean() if len(intra) else 0.0

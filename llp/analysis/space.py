@@ -36,12 +36,7 @@ def multi_hot_space(table: InstanceTable) -> Space:
 
 
 def learned_space(name: str, table: InstanceTable, model: "nn.Module") -> Space:
-    """Space of a trained model's embedding: what its `embed` puts side by side; refuses a model that embeds nothing.
-
-    `autoint`: value × vector for numbers, also binned ones, a row of the table for the other categorical columns.
-    `embedding_mlp`: numbers as they are, a row of the table for categorical columns. `name` tells the model from
-    others.
-    """
+    """Space of what a trained model's `embed` puts side by side; refuses a model that embeds nothing."""
     from llp.models.autoint import AutoInt
     from llp.models.embedding_mlp import EmbeddingMLP
 

@@ -1,8 +1,4 @@
-"""Instance vectors as blocks, one per column, and the moments of bags from which separations in ℓ₂² follow.
-
-An instance's vector is a concatenation of one block per column, and squared norms and inner products are sums over the
-blocks, so columns are taken one at a time: rows × dims never exists, and bags × dims only for one column.
-"""
+"""Instance vectors as blocks, one per column at a time, and the moments of bags that give separations in ℓ₂²."""
 
 import functools
 import operator

@@ -23,11 +23,7 @@ _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of whic
 
 
 def make_parsable() -> None:
-    """Change `sys.argv` into what Hydra parses; exits with one line for a flag that is none or is used wrongly.
-
-    A shell has removed the quotes around values that its grammar does not take, such as positive='>50K', comment='#' or
-    a path with (1): they are put back. Flags behind an option are put in front.
-    """
+    """Change `sys.argv` into what Hydra parses, or exit with one line: flags in front, values in quotes again."""
     try:
         flags, words = split_flags(sys.argv[1:])
     except InputError as error:
@@ -136,10 +132,7 @@ _apply_overrides = ConfigLoaderImpl._apply_overrides_to_config
 
 
 def apply_as_written(overrides: list[Override], config: DictConfig) -> None:
-    """Apply overrides as Hydra does, but also to options that are not there: the models say which one nothing reads.
-
-    An integer in the place of a float is one: 1 and 1.0 make one run, not two.
-    """
+    """Apply overrides as Hydra does, also to options that are not there; an integer for a float is one."""
     for one in overrides:
         there = (
             None

@@ -1,8 +1,4 @@
-"""The program's part in the configuration: where it lies, and grouping keys by name.
-
-Grouping keys such as C3_C11, random_64, fixed_C3_C11_128 or prior_64 are made here as they are asked for, so no YAML
-file per key exists and a user's own dataset has its keys at once.
-"""
+"""Where the configuration lies, and grouping keys by name (C3_C11, random_64, ...), of which no YAML files exist."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -88,10 +84,7 @@ def named_key(name: str, key_columns: Sequence[str]) -> GroupingKey:
 
 
 def read_columns(config: DictConfig, name: str) -> None:
-    """Give a key that was made from its name the dataset's columns, some of whose own names may hold underscores.
-
-    Where the name's parts are columns already, or the name can be read in no or several ways, the parts stay.
-    """
+    """Give a key made from its name the dataset's columns, where it can be read in one way with underscores."""
     key, dataset = config.get("grouping_key"), OmegaConf.select(config, "dataset")
     if not (isinstance(key, DictConfig) and isinstance(dataset, DictConfig)):  # names, of commands that read no data
         return

@@ -29,11 +29,9 @@ def store(name: str) -> None:
 def command_of(
     model: type[AnyConfig], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
 ) -> Callable[[Callable[[AnyConfig], Any]], Callable[[], None]]:
-    """Make a command's main function of a function that takes its checked config; wrong input ends it with one line.
+    """Make a command's main function of one that takes its checked config; wrong input ends it with one line.
 
-    The config is composed from the YAML file of the command's name. With `groups` a name chooses a YAML file of a
-    config group, as dataset=flights does for training; else it is a name. `beforehand` is called before, and may change
-    `sys.argv`.
+    With `groups` a name chooses a YAML file of a config group, else it is a name. `beforehand` may change `sys.argv`.
     """
     name = name_of(model)
 

@@ -1,8 +1,4 @@
-"""Checks of the options that a config gives to a class or a function: by the type hints of what is called.
-
-A hint says what is expected: `PositiveInt`, `Literal["soft", "hard"]`, `Share`. So a wrong value is refused before any
-work, and a user's own method or model has its options checked by the hints that it carries.
-"""
+"""Checks of the options that a config gives to a class or a function: by the type hints of what is called."""
 
 import inspect
 import json
@@ -40,10 +36,7 @@ def check_value(name: str, value: Any, hint: Any) -> None:
 
 
 def places(name: str, value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """A plain value and all inside it, with the option that holds it; a list's elements have the list's name.
-
-    InputError where lists and groups are nested too deeply for what reads them to descend into.
-    """
+    """A plain value and all inside it, with the option that holds it; InputError where it is nested too deeply."""
     if len(above) == YAML_DEPTH:
         raise InputError(f"Invalid {above[0]}: expected lists and groups nested at most {YAML_DEPTH} deep")
     yield name, value
@@ -88,8 +81,7 @@ def check_options(
 ) -> None:
     """Refuse options that a class or a function does not take, lacks, or that its type hints exclude.
 
-    `group` is where they are in the config, such as 'method'; `given` are parameters that the program fills. No option
-    may name a target of its own: only the group's is ever called.
+    `group` is where they are, such as 'method'; `given` are parameters that the program fills. None may name a target.
     """
     hints, required = _parameters(target)
     own = {name: value for name, value in options.items() if name not in HYDRAS}

@@ -20,10 +20,7 @@ class OwnCodeError(InputError):
 
 @contextmanager
 def placed_errors(groups: Collection[TargetConfig], *, debug: bool) -> Iterator[None]:
-    """Turn exceptions that arise in own code that groups name, or in the use of it, into an `OwnCodeError`.
-
-    With debug=true they stay as they are. Where memory is short, that is reported whosever code asked for it.
-    """
+    """Turn exceptions from own code that groups name into an `OwnCodeError`; with debug=true they stay."""
     try:
         yield
     except (Stopped, InputError):

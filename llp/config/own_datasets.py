@@ -1,8 +1,4 @@
-"""Datasets that were made from own files, found by their names: a table in `data_dir` says what it is.
-
-Hydra composes a config before it knows `data_dir`, so the folder is taken from the command line, or from the
-environment, as `conf/train.yaml` does.
-"""
+"""Datasets made from own files, found by name in `data_dir`, as the command line or the environment gives it."""
 
 import os
 import re

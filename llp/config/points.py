@@ -1,8 +1,7 @@
 """A multirun, and the configs of its points, made from few compositions: Hydra takes a tenth of a second for each.
 
-Hydra composes the chosen files of all groups and then applies the other overrides, in their order. So points with the
-same choices share a composition, to which each one's overrides are applied, by Hydra's own function. Grouping keys
-that are made from their names (`llp.config.grouping_keys`) share one per kind: a key's node is put in its place.
+Points with the same choices of files share one, to which each one's values are applied by Hydra's own function;
+grouping keys that are made from their names share one per kind.
 """
 
 import copy

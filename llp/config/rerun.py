@@ -1,7 +1,4 @@
-"""A run again from its own folder: `from=FOLDER` puts the groups of its `config.yaml` in the place of composed ones.
-
-What is chosen or set beside it on the command line is applied after it, as `seed=1` or `method=upm`.
-"""
+"""A run again: `from=FOLDER` puts the groups of its `config.yaml` in place; what stands beside it comes after it."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path

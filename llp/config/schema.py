@@ -1,8 +1,4 @@
-"""Models of a composed config: one per config group. `llp.config.commands` has each command's root.
-
-The models say names, types and ranges; every value comes from YAML. An option that may be left out is None then.
-Options of a `_target_` are checked by its own type hints (`llp.config.options`).
-"""
+"""Models of a composed config: one per config group, with names, types and ranges; every value comes from YAML."""
 
 import functools
 import operator
@@ -72,10 +68,7 @@ class TargetConfig(ConfigGroup):
 
 
 class DatasetConfig(ConfigGroup):
-    """`conf/dataset`: where a table comes from, and what training on it starts from.
-
-    A dataset's YAML file may hold further options, as long as an interpolation reads them.
-    """
+    """`conf/dataset`: a table's source and where training starts; further options are for interpolations."""
 
     model_config = ConfigDict(extra="allow")
 

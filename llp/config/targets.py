@@ -54,10 +54,7 @@ def instantiate(group: str, node: Mapping[str, Any], **given: Any) -> Any:
 
 
 def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
-    """Check what a dataset's `prepare` is given; returns the function.
-
-    An option that the dataset has under its own name, as dataset.label, is named by that one.
-    """
+    """Check what a dataset's `prepare` is given, named as the dataset has it; returns the function."""
     options, path = dataset.prepare.options, dataset.prepare.target
     function = find_target("dataset.prepare", path)
     if not {"folder", "made_by"} <= inspect.signature(function).parameters.keys():
@@ -71,10 +68,7 @@ def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
 
 
 def check_targets(config: TrainConfig) -> None:
-    """Check what a run's method, model, optimizer and the dataset's preparation are given.
-
-    It imports torch, which takes seconds: not for a run that is finished.
-    """
+    """Check what a run's method, model, optimizer and preparation are given; imports torch, which takes seconds."""
     check_preparation(config.dataset)
     check_target("model", config.model.node, GIVEN["model"])
     check_target("optimizer", config.optimizer.node, GIVEN["optimizer"])
@@ -84,10 +78,7 @@ def check_targets(config: TrainConfig) -> None:
 
 
 def check_origin(targets: Iterable[tuple[str, str]], packages: Iterable[str], where: str) -> None:
-    """Refuse targets of packages that the user has not named as a source of targets; nothing of them is imported.
-
-    `targets` are options and dotted paths, `packages` as `packages_of` gives them, `where` names them in the error.
-    """
+    """Refuse targets (option, dotted path) of packages that the user has not named; nothing of them is imported."""
     others = [(name, path) for name, path in targets if not _OURS.match(path)]
     known = {*packages} - {"hydra", "torch"} if others else set()
     for name, path in others:

@@ -1,12 +1,7 @@
 """A copy of a table's rows in the order of a fold's bags: a table larger than memory is read in runs.
 
-In the table the rows of a bag lie anywhere, so each costs a reading of its own where the page cache does not hold the
-table. In the copy the train bags lie one after another, behind them what measures the run. What is read is the same, so
-results are equal to the last bit.
-
-Copies are kept beside the table, in `.NAME.rows/`, by what they depend on: the table and the order of the rows. Runs
-with other methods, seeds or protocols share one. Together they take at most half of the room that would be there
-without them; those that were not used for the longest time go first (a run that has one open reads on in it).
+What is read is the same, so results are equal to the last bit. Copies are kept in `.NAME.rows/` beside the table, by
+table and order of rows; they take at most half of the room, and those longest unused go first.
 """
 
 import hashlib
@@ -49,10 +44,7 @@ class BagOrder:
 
     @classmethod
     def of(cls, table: InstanceTable, fold_bags: FoldBags, name: str) -> Self:
-        """Open the copy for a fold, or write it where it is not there; `name` says key and fold, for its folder.
-
-        Raises `NoRoomError` where the disk has no room for it.
-        """
+        """Open or write the copy for a fold; `name` is for its folder. NoRoomError where the disk is too full."""
         parts = [fold_bags.train.rows, fold_bags.test_rows]
         if fold_bags.test_bags is not None:
             parts.append(fold_bags.test_bags.rows)

@@ -1,8 +1,4 @@
-"""Bags: which rows lie together; the kinds of grouping keys that say so are in `llp.data.keys`.
-
-A bag dataset is a view on an instance table: an order of row numbers and an array of offsets, never a copy of
-the rows.
-"""
+"""Bags: a view on an instance table, row numbers in an order and offsets; their kinds are in `llp.data.keys`."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -101,19 +97,11 @@ class Bags:
 
 @dataclass(frozen=True)
 class CellBags(Bags):
-    """The cells of a report: which rows they hold is found when it is asked for, as they fill the memory.
-
-    Attributes
-    ----------
-    held : ndarray
-        int64, rising: the rows that the report is of.
-    categorical : ndarray
-        (N, Fc) int32 codes of the table's rows.
-    """
+    """The cells of a report of the rows `held`; the rows of each are found when asked for: they fill the memory."""
 
     rows: Rows = field(init=False, repr=False)
-    held: Rows = field(kw_only=True)
-    categorical: NDArray[np.int32] = field(kw_only=True, repr=False)
+    held: Rows = field(kw_only=True)  # rising
+    categorical: NDArray[np.int32] = field(kw_only=True, repr=False)  # (N, Fc) codes of the table's rows
 
     def __getattr__(self, name: str) -> Any:
         if name != "rows" or self.cells is None:
@@ -169,10 +157,7 @@ def key_codes(table: InstanceTable, columns: tuple[str, ...]) -> NDArray[np.uint
 
 
 def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-    """Bring rows (m,) of equal key together: the rows by (key, row), and where each group begins (groups + 1).
-
-    The rows rise; equal ones have different keys.
-    """
+    """Bring rising rows (m,) of equal key together: rows by (key, row), and where each group begins (groups + 1)."""
     row_bits = int(rows[-1]).bit_length() if len(rows) else 0
     if int(key.max(initial=0)).bit_length() + row_bits <= 64:
         # key and row fit into one integer: one sort in place, three times as fast as sorting an index by the key

@@ -1,9 +1,7 @@
 """LLPDataModule: minibatches of whole bags for training, rows or held-out bags for evaluation.
 
-The order of the bags is drawn in the main process from (seed, fold, epoch); a minibatch is gathered from the table's
-memory map in one call, without a loop over its bags and without a copy of the dataset. So the batches are the
-same for any number of workers, and a worker holds nothing but numpy arrays. Or the table lives in the device's memory,
-where the same minibatches are gathered from the same ids.
+The order is drawn in the main process from (seed, fold, epoch), and a minibatch gathered in one call, from the table's
+memory map or on the device: the batches are the same for any number of workers.
 """
 
 from collections.abc import Callable
@@ -70,8 +68,8 @@ class Batching:
 class LLPDataModule(L.LightningDataModule):
     """Bags of one fold as minibatches.
 
-    `noise` is in the sums of the train bags. `unit_of` gives, from the train bags, the unit in which training sees real
-    labels; all else is in the labels' own. With a `bag_order`, minibatches are gathered from its copy of the table.
+    `noise` is in the train sums; `unit_of` gives from the train bags the unit in which training sees real labels; with
+    a `bag_order` minibatches are gathered from its copy of the table.
     """
 
     def __init__(

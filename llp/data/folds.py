@@ -1,7 +1,4 @@
-"""The five folds of the benchmark: those of scikit-learn's KFold with the authors' seed, or with another one.
-
-Importing scikit-learn would take a training run a second.
-"""
+"""The five folds of the benchmark: those of scikit-learn's KFold, whose import would take a second."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +10,7 @@ FOLD_SEED = 42
 
 
 def fold_positions(n: int, fold: int, repeat: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the train and the test part of one fold of n rows, both rising; the test parts partition 0..n-1.
-
-    Each repeat has five other folds; None has the published ones.
-    """
+    """Rising positions of the train and the test part of one fold of n rows; repeat None: the published ones."""
     if not 0 <= fold < N_FOLDS:
         raise ValueError(f"fold is 0..{N_FOLDS - 1}, got {fold}")
     if n < N_FOLDS:

@@ -1,11 +1,8 @@
 """Given bags: rows lie together by the user's own bag ids, with labels of their own or with aggregates alone.
 
-A table with given bags has `bag.npy` (rows, int32): the number of each row's bag, -1 for a row of a given test split;
-and `bags.parquet`, a row per bag in the order of these numbers: its `id` (text), `size` and `label_sum`. Where bags
-overlap, `bag.npy` has an entry for each pair of row and bag, and `bag_row.npy` (int64, not falling) has the pair's row.
-Cells of a report have no such arrays, but in `bags.parquet` their `query` (columns of the table), `code` within it (see
-`llp.data.cells`), `noise_variance`, and `count` where the table's rows are but a sample of those that it counts.
-Where `Schema.aggregates_only` is set, the sums are the user's, and `label.npy` is NaN for every row of a bag.
+`bag.npy` has the number of each row's bag, -1 for test rows; where bags overlap, of each pair with its row in
+`bag_row.npy`. `bags.parquet` has each bag's `id`, `size`, `label_sum`; of a report's cells `query`, `code`,
+`noise_variance` and perhaps `count`. With `Schema.aggregates_only` the rows' labels are NaN.
 """
 
 from functools import lru_cache
@@ -25,11 +22,7 @@ NO_BAG = -1
 def write_given_bags(
     folder: Path, bag: NDArray[np.int32] | None, bags: pl.DataFrame, *, row: NDArray[np.int64] | None = None
 ) -> None:
-    """Write the bags of a table's rows into its (temporary) folder.
-
-    `bag` (N,) is the number of each row's bag, or -1; None of cells. `bags` has `id` (text), `size` and `label_sum`.
-    `row`, where rows are in several bags or in none, is the row of each entry of `bag`, not falling.
-    """
+    """Write `bags` (id, size, label_sum), `bag`, None of cells, and `row` where rows are in several or none."""
     if row is not None:
         np.save(folder / BAG_ROW, row)
     if bag is not None:

@@ -28,10 +28,7 @@ def check_sums(
     stated: str,
     epsilon: float | None,
 ) -> int:
-    """Refuse label sums (K,) that no bag has; count those of labels 0 and 1 that noise has moved out of 0 to k.
-
-    `stated` says by what the sums were given, for the error; `epsilon` is that of declared Laplace noise, of scale 1/ε.
-    """
+    """Refuse label sums (K,) that no bag has, given as `stated`; count those that noise has moved out of 0 to k."""
     if epsilon is not None and label_kind == "real":
         raise InputError(
             f"Invalid epsilon={epsilon}: it is of the noise in sums of labels 0 and 1, expected none where labels are "

@@ -19,10 +19,8 @@ class LabelUnit:
     def of(cls, bags: Bags, *, most: float = float("inf")) -> "LabelUnit":
         """The pooled mean, and a scale near the instances' standard deviation σ, from aggregates alone.
 
-        With a bag's deviation d of its mean label from the pooled one, mean(d²) ≤ σ² ≤ mean(k d²) but for chance: bags
-        of like instances have the lower bound, random ones the upper. What bags are is not in their sums, so the scale
-        is the geometric mean of the bounds, off by the fourth root of k at most; and at most `most`, such as half of
-        the labels' range: noise in the sums widens the bags' means.
+        For a bag's deviation d, mean(d²) ≤ σ² ≤ mean(k d²): bags of like instances are at the lower bound, random ones
+        at the upper. The scale is the bounds' geometric mean, and at most `most`, as noise in the sums widens them.
         """
         mean = bags.label_mean
         squared = np.square(bags.label_sum / bags.summed - mean)

@@ -66,10 +66,9 @@ class InstanceDataset(Dataset[InstanceBatch]):
 
 
 class Minibatches(Sampler[Ids]):
-    """The ids of the minibatches up to the next evaluation: of an epoch, or of a part of the row of epochs.
+    """The ids of the minibatches up to the next evaluation, of which `evaluate_every` epochs have one.
 
-    An epoch holds 0..n_items-1 once each, shuffled by (seed, epoch) unless `seed` is None; its last minibatch may be
-    smaller. `evaluate_every` is the number of epochs between two evaluations.
+    An epoch has each of n_items once, shuffled by (seed, epoch) unless `seed` is None.
     """
 
     def __init__(self, n_items: int, batch_size: int, *, seed: int | None, evaluate_every: float = 1.0) -> None:
@@ -109,11 +108,7 @@ class Minibatches(Sampler[Ids]):
 
 
 class EpochLoader:
-    """Begins an epoch with its first minibatch.
-
-    Lightning asks a loader for its iterator before it sets the epoch that a resumed run begins with, and a `DataLoader`
-    gives ids to its worker processes at once.
-    """
+    """Begins an epoch with its first minibatch: Lightning takes a loader's iterator before it sets the epoch."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self.sampler = loader.sampler  # whose epoch Lightning sets

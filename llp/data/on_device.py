@@ -1,8 +1,4 @@
-"""A table that lives in a device's memory, and minibatches that are gathered there.
-
-What a step needs from the host is the ids of its bags: a chunk of minibatches costs one small copy. The same code
-runs on the CPU over the table's memory map.
-"""
+"""A table in a device's memory, or the CPU's map of it, and minibatches gathered there: a step takes bag ids alone."""
 
 import threading
 import warnings
@@ -125,10 +121,7 @@ Gatherer = ResidentBags | ResidentInstances
 
 
 class Chunk:
-    """Several minibatches that are trained on in one step of Lightning, gathered one after another.
-
-    One copy takes the ids of all of them to the device of the gatherer's table.
-    """
+    """Minibatches of one step of Lightning, gathered one after another; one copy takes all ids to the device."""
 
     def __init__(self, gatherer: Gatherer, ids: list[Ids], device: torch.device) -> None:
         self._gatherer = gatherer

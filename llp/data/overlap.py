@@ -1,8 +1,4 @@
-"""Which bags are held out: whole ones, and where bags overlap, none that shares a row with one that is trained on.
-
-A held-out bag that shares rows with train bags would measure what was trained on. So bags that share a row with a
-held-out one are left out of the training whose epoch is chosen; a refit trains on all.
-"""
+"""Which bags are held out: whole ones, and where bags overlap, none that shares a row with one that is trained on."""
 
 from collections.abc import Callable
 
@@ -14,10 +10,7 @@ from llp.seeding import keyed_seed
 
 
 def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Ids, Ids]:
-    """Positions of the bags that are trained on, and of a share of them (at least one if `held_out` > 0) set aside.
-
-    Bags are set aside whole. Of bags that overlap see `hold_out`: some are then neither.
-    """
+    """Positions of the bags that are trained on, and of a share set aside whole, at least one if any is."""
     order = np.random.default_rng(keyed_seed(seed, "held-out bags")).permutation(len(bags))
     n_held_out = max(1, round(held_out * len(bags))) if held_out else 0
     if n_held_out and bags.overlap:
@@ -41,9 +34,8 @@ def sharing(bags: Bags) -> Callable[[Ids], Ids]:
 def hold_out(bags: Bags, order: Ids, n_held_out: int) -> tuple[Ids, Ids]:
     """Positions of the bags that are trained on and of those that are held out, without a common row.
 
-    Of K bags that overlap, by rows of the table, at most `n_held_out` are held out in the given order (K,), but for one
-    with which more than half of all would be held out or share a row with a held-out one. Where every bag is such a
-    one, the one that shares rows with the fewest is held out; bags that all share rows with each other are refused.
+    At most `n_held_out` in the given order (K,), but for one with which more than half of all would be out or share a
+    row; if every bag is so, the one that shares rows with the fewest. Bags that all share rows are refused.
     """
     of, taken, held = sharing(bags), np.zeros(len(bags), bool), []
     fewest = (len(bags), -1)

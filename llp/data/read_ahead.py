@@ -21,10 +21,7 @@ HAS_ADVICE = hasattr(os, "posix_fadvise")  # Linux
 
 
 class ReadAhead(Sampler[Ids]):
-    """Minibatches, of which the next ones are asked for ahead.
-
-    In the table's files, the rows of a bag or of a minibatch of instances follow each other; ids are of bags or rows.
-    """
+    """Minibatches, the next ones asked for ahead; rows of a bag, or of a minibatch of instances, follow each other."""
 
     def __init__(self, minibatches: Minibatches, table: InstanceTable, what: Bags | Rows) -> None:
         self._minibatches = minibatches

@@ -38,10 +38,7 @@ def checked_numbers(numbers: NDArray[Any], start: int, shape: tuple[int, int]) -
 
 
 def checked_labels(labels: NDArray[Any], start: int, kind: LabelKind, *, some: bool = False) -> NDArray[np.float32]:
-    """Labels (m,) of the rows from `start` on: 0 or 1, or finite as float32; all NaN where only bags have labels.
-
-    With `some`, any of them may be NaN.
-    """
+    """Labels (m,) from row `start` on: 0 or 1, or finite as float32; all NaN, or with `some` any."""
     small = _as_float32("labels", labels, (len(labels),))
     wanted, fits = ("0 or 1", np.isin(labels, (0, 1))) if kind == "binary" else ("a finite number", np.isfinite(small))
     if some:

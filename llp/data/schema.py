@@ -61,10 +61,7 @@ class Schema:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that change with the columns, the source or the options.
-
-        Encodings follow from those, and a field that a table does without is left out: new fields change no old table.
-        """
+        """Sixteen hexadecimal digits of columns, source and options; unused fields do not count."""
         content = dataclasses.asdict(self)
         del content["encodings"]
         for name in ("test_rows", "given_bags", "aggregates_only", "weighted"):
@@ -75,10 +72,7 @@ class Schema:
 
 @contextmanager
 def reading(folder: Path, name: str) -> Iterator[None]:
-    """Name the file of a table that is missing or damaged, in an `InputError`.
-
-    One that is there and cannot be read stays an `OSError`: a damaged table is removed, this one need not be.
-    """
+    """Name the file of a table that is missing or damaged, in an `InputError`; unreadable ones stay an `OSError`."""
     path = folder / name
     try:
         with naming(path):

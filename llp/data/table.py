@@ -1,9 +1,8 @@
 """InstanceTable: a prepared dataset on disk, opened memory-mapped.
 
-A table is a folder with `schema.json`, `categorical.npy` (rows × Fc, int32), `numeric.npy` (rows × Fn,
-float32), `label.npy` (rows, float32) and `columns.parquet`: the same categorical codes by column, for work on
-single columns. `vocabulary/i.parquet` says which raw values have the codes of categorical column i. `TableWriter`
-writes it beside its place and renames it when it is whole, so a folder with this name is always complete.
+A folder with `schema.json`, `categorical.npy` (rows × Fc, int32), `numeric.npy` (rows × Fn, float32), `label.npy`
+(float32), `columns.parquet`, the codes by column, and `vocabulary/i.parquet`; `TableWriter` renames it into place
+whole.
 """
 
 import json

@@ -1,8 +1,4 @@
-"""A table's place: what may be replaced there, how a whole table gets there, and what killed processes left beside it.
-
-A table is written in `.NAME.PID.tmp` beside its place and renamed. `.NAME.PID.raw.tmp` holds the raw rows meanwhile,
-`.NAME.PID.old.tmp` the table that is replaced.
-"""
+"""A table's place: what may be replaced there, and how a whole table, written beside it in `.NAME.PID.tmp`, gets in."""
 
 import os
 import re
@@ -88,10 +84,7 @@ def unfinished(folder: Path) -> list[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed or failed preparations left beside a table's place; call it while holding the table's lock.
-
-    A table that was moved away by a process that was killed before the new one was in place is put back.
-    """
+    """Remove what killed preparations left beside a table, put back one moved away; call it under the lock."""
     for leftover in unfinished(folder):
         if leftover.name.endswith(".old.tmp") and not folder.exists():
             leftover.rename(folder)

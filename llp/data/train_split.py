@@ -1,7 +1,4 @@
-"""TrainSplit: what a method may know of the whole train split.
-
-No instance label is in it, but those that own files give as known beside a report (`Labelled`).
-"""
+"""TrainSplit: what a method may know of the whole train split, no instance label but those of `Labelled`."""
 
 from dataclasses import dataclass
 

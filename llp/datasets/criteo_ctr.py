@@ -1,8 +1,7 @@
 """Criteo CTR (Kaggle Display Advertising): `train.txt` to an instance table.
 
-A line holds a label, 13 integers and 26 categorical values of eight hexadecimal digits, separated by tabs. The
-numbers are binned and treated as categorical columns; categorical values seen at most 10 times share code 0 (Brahma
-et al., LLP-Bench, arXiv 2310.10096).
+A label, 13 integers, binned as categories, and 26 values of eight hexadecimal digits, of which those seen at most 10
+times share code 0 (Brahma et al., LLP-Bench, arXiv 2310.10096).
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,10 +53,7 @@ def prepare(
     errors: Literal["stop", "skip"],
     rare_at_most: NonNegativeInt,
 ) -> None:
-    """Write the instance table of raw Criteo CTR files: plain or packed, tabs or commas, a header or none.
-
-    Categorical values seen at most `rare_at_most` times share code 0.
-    """
+    """Write the table of raw files; categorical values seen at most `rare_at_most` times share code 0."""
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
         numbers = _numbers(staged)

@@ -1,8 +1,8 @@
 """Criteo Sponsored Search Conversion Log: `CriteoSearchData` to an instance table.
 
-A line holds 23 fields separated by tabs, -1 for what is missing. The clicks that led to a sale are kept; the label
-is the sale's amount. Categorical values seen at most 5 times and missing ones share code 0; a missing number is the
-mean of the column's non-negative ones (Brahma et al., LLP-Bench, arXiv 2310.10096).
+23 fields, -1 for what is missing. Clicks that led to a sale are kept, the label is its amount. Values seen at most 5
+times and missing ones share code 0; a missing number is the mean of the non-negative ones (LLP-Bench, arXiv
+2310.10096).
 """
 
 from collections.abc import Mapping, Sequence
@@ -82,10 +82,7 @@ def prepare(
     rare_at_most: NonNegativeInt,
     transform: Literal["log2_squared", "none"],
 ) -> None:
-    """Write the instance table of raw Criteo SSCL files, as that of Criteo CTR; rare values are counted among sales.
-
-    `transform` is of numbers and label: as in the reference (`x > 2` becomes log2(x)²), or `none` as in the paper.
-    """
+    """Write the table of raw files; `transform` of numbers and label as in the reference, or `none` as in the paper."""
     with scratch(folder) as parts, progress_bars() as progress:
         staged = stage(raw, LAYOUT, _keep, errors=errors, folder=parts, progress=progress)
         label, numbers = _numbers(staged, transform)

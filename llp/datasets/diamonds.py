@@ -1,8 +1,4 @@
-"""Prices of 53,940 round cut diamonds: real data with a real label that installs with pip.
-
-The table `plotnine/data/diamonds.csv` of the package `plotnine` (MIT licence), read without importing the package. The
-label is the base-2 logarithm of the price in thousands of dollars.
-"""
+"""Prices of 53,940 diamonds, log2 of 1,000 dollars (`plotnine`, MIT): read without importing the package."""
 
 import hashlib
 from collections.abc import Mapping

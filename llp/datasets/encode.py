@@ -1,8 +1,7 @@
 """From raw values to codes and numbers: the rules that datasets share.
 
-Code 0 of a categorical column is always the rare code: values seen too seldom, and later unseen ones. The other
-values follow by (count descending, value ascending), so that codes are the same on every run and hot embedding
-rows lie together.
+Code 0 of a categorical column is the rare code; the others go by (count descending, value ascending): the same on every
+run, and hot embedding rows lie together.
 """
 
 from typing import NamedTuple
@@ -29,10 +28,7 @@ class Category(NamedTuple):
 
 
 def category(counts: pl.DataFrame, *, rare_at_most: int, missing_is_value: bool) -> Category:
-    """What is known of a column from its values' counts (see `vocabulary`); null is the missing value.
-
-    `missing_is_value` says whether the missing value may have a code of its own, or always shares the rare one.
-    """
+    """What is known of a column from its values' counts; `missing_is_value`: null may have a code of its own."""
     candidates = counts if missing_is_value else counts.drop_nulls("value")
     known = vocabulary(candidates, rare_at_most=rare_at_most)
     missing = int(counts.filter(pl.col("value").is_null())["len"].sum())

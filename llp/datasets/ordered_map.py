@@ -10,10 +10,7 @@ Result = TypeVar("Result")
 
 
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], *, threads: int) -> Iterator[Result]:
-    """`map(function, items)` on `threads` threads, in order, with at most `threads + 1` items under way.
-
-    `function` must release the interpreter lock for most of its time, as numpy and polars do.
-    """
+    """`map(function, items)` in order on `threads` threads, which it must leave free: numpy and polars do."""
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:

@@ -41,8 +41,8 @@ def prepare(
 ) -> None:
     """Write the instance table of a package's file, a CSV (`header` names its columns if it does not) or a pickle.
 
-    `label`, `categories` and `binned` are SQL over the file's columns, where `AS` names one; texts in `missing` are
-    null. Rows without a label are left out, then `sample` of the others are drawn, the same ones always.
+    `label`, `categories`, `binned` are SQL over its columns; texts in `missing` are null. Of rows with a label `sample`
+    are drawn, always the same.
     """
     path = package_folder(package, dataset=folder.name, extra="suite") / file
     raw = path.read_bytes() if path.is_file() else b""

@@ -30,8 +30,7 @@ def prepare_table(
 ) -> Path:
     """Make sure that a dataset's table is there, and give its folder; `force` makes it again even so.
 
-    `raw` names files, folders or globs (embedded datasets take none); a wrong line ends the preparation or is left out
-    and counted, as `errors` says.
+    `raw` names files, folders or globs; a wrong line ends the preparation or is left out, as `errors` says.
     """
     check_value("force", force, bool)
     check_value("errors", errors, Literal["stop", "skip"])

@@ -34,11 +34,7 @@ def published_sizes(dataset: Literal["ctr", "sscl"]) -> list[tuple[str, int]]:
 def compare(
     dataset: Literal["ctr", "sscl"], rows: int, sizes: Mapping[str, int], *, full_rows: int, tolerance: float
 ) -> str:
-    """Say whether a table of `rows` rows is made from the full published file, from a part of it, or something else.
-
-    `sizes` are numbers of codes as the reference counts them, which has none for rare values in a column without any.
-    The full file may differ from `full_rows` by the relative `tolerance`; 0 where the number is published exactly.
-    """
+    """Say whether a table is made from the full published file (rows within `tolerance`), a part, or something else."""
     published = dict(published_sizes(dataset))
     different = [name for name in published if sizes[name] != published[name]]
     larger = [name for name in published if sizes[name] > published[name]]

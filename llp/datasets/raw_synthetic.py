@@ -1,9 +1,4 @@
-"""Made raw files in the two formats of Criteo: the whole path from text to table is tested and timed with them.
-
-Values come from `llp.datasets.scoring_model`. As in the real files, most distinct values of the large columns are seen
-once or twice and some values are missing; the SSCL file is sorted by time, has -1 for what is missing or was not sold,
-and several hashes in a title.
-"""
+"""Made raw files in the two formats of Criteo: the whole path from text to table is tested and timed with them."""
 
 from collections.abc import Callable
 from io import BytesIO

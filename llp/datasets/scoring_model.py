@@ -1,11 +1,7 @@
 """The scoring model of the made datasets: dependent columns, and a score that is a sum of weights.
 
-An instance belongs to one of 1024 segments (Zipf), and a segment has a favourite value in each column. A column's value
-is the favourite of the instance's segment half of the time, else Zipf distributed, so that columns depend on each other
-as real ones do. Every (column, code) has a weight; the score is the sum of an instance's weights, standardised.
-
-Rows are made in chunks, each from its own generator: a chunk does not depend on how many rows follow, or on the
-number of threads.
+An instance belongs to one of 1024 segments (Zipf); half of the time a column has the segment's favourite value, else a
+Zipf one. The score is the standardised sum of the (column, code) weights. Each chunk of rows has its own generator.
 """
 
 from collections.abc import Sequence

@@ -67,10 +67,7 @@ def stage(
     folder: Path,
     progress: Progress,
 ) -> Staged:
-    """Read raw files into Arrow files of `folder`, with what `keep` makes of a block's columns.
-
-    A wrong line is refused, or left out and counted with `errors=skip`.
-    """
+    """Read raw files into Arrow files of `folder`, with what `keep` makes of a block; wrong lines as `errors` says."""
     task = progress.add_task("read", total=None, detail="")
     files = Files(find_files(raw), lambda n: progress.advance(task, n), lambda text: other_file(text, layout))
     progress.update(task, total=files.total_bytes)
@@ -146,10 +143,7 @@ def write_table(
     raw: RawColumns,
     progress: Progress,
 ) -> None:
-    """Code the staged rows, some parts at once, and write them in order, with how raw values became codes and numbers.
-
-    `code` is called in threads.
-    """
+    """Code the staged rows by `code`, called in threads, and write them in order, with how values became codes."""
     columns = [number.column for number in raw.numbers.values()]
     sizes = {column.name: column.vocab_size for column in columns if column.vocab_size is not None}
     sizes |= {name: len(one.known) + one.any_rare for name, one in raw.categories.items()}

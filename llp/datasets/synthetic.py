@@ -1,8 +1,4 @@
-"""Made tables in the shape of Criteo's two, from a known scoring model: for tests, benchmarks and first tries.
-
-The score is that of `llp.datasets.scoring_model`, times `signal`: the linear and the multi-hot networks can represent
-it. The best value that any model can reach is known: it is in the schema's facts.
-"""
+"""Made tables in the shape of Criteo's two, from a scoring model that is known, as is the best reachable value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -54,8 +50,8 @@ def prepare_ctr(
 ) -> None:
     """Write a table shaped like Criteo CTR: 39 categorical columns N1..N13, C1..C26 and a label 0 / 1.
 
-    `vocab_fraction`, in (0, 1], scales the published vocabulary sizes: 1 gives 1,000,293 codes in all. `signal` is the
-    standard deviation of the log odds over the instances, `rate` about the share of ones.
+    `vocab_fraction` scales the published vocabulary sizes (1: 1,000,293 codes), `signal` is the deviation of the log
+    odds, `rate` about the share of ones.
     """
     sizes = published_sizes("ctr")
     model = make_model(scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
@@ -84,10 +80,7 @@ def prepare_sscl(
     signal: float,
     noise: NonNegativeFloat,
 ) -> None:
-    """Write a table shaped like Criteo SSCL: 17 categorical columns, 3 numeric ones, a real label.
-
-    The label is `mean + signal * standardised score + noise * normal`; no model has a lower MSE than noise².
-    """
+    """Write a table shaped like Criteo SSCL: 17 categories, 3 numbers; label mean + signal score + noise normal."""
     sizes = published_sizes("sscl")
     numeric = ["N1", "N2", "N3"]
     model = make_model(scaled(sizes, vocab_fraction), n_numeric=len(numeric), seed=seed)
@@ -106,10 +99,7 @@ def prepare_sscl(
 
 
 class ExpectedAUC:
-    """The AUC that the true scores are expected to reach, from the chunks of a stream.
-
-    With c the chance of a one, `Σ c_i (1 - c_j) [s_i > s_j] / (Σ c Σ (1 - c))`, ties half, the scores in fine bins.
-    """
+    """Expected AUC of the true scores in bins: Σ c_i (1 - c_j) [s_i > s_j] / (Σ c Σ (1 - c)), c chances of ones."""
 
     def __init__(self, *, signal: float, bias: float) -> None:
         self._signal = signal

@@ -18,10 +18,7 @@ def bag_metric(label_kind: LabelKind) -> str:
 
 
 def bag_log_loss(proportion: Values, prediction: Values) -> float:
-    """Mean over bags of the cross-entropy of the label proportion α (K,) with the mean prediction h̄ (K,).
-
-    A noisy α outside [0, 1] is clipped.
-    """
+    """Mean over bags of the cross-entropy of proportion α (K,), clipped to [0, 1], with mean prediction h̄ (K,)."""
     return float(bce.bag_log_loss(torch.from_numpy(proportion), torch.from_numpy(prediction)).mean())
 
 
@@ -41,11 +38,8 @@ def bag_measures(
 ) -> dict[str, float]:
     """All measures of K bags from their stated and predicted label sums, (K,) each.
 
-    bag_mse, bag_rmse, bag_mae, mean_prediction_over_mean_label; binary: bag_log_loss, and bag_coverage, the share of
-    bags whose sum is within the 95 % interval of the predictions (about 0.95 for a calibrated model without noise in
-    the sums). `variance` is that of a bag's sum if its labels are drawn from the predictions, Σ h (1 - h), unused for
-    real labels. With `epsilon`, of Laplace noise of scale 1/ε in the stated sums, also noise_coverage: with its
-    variance 2/ε² in the interval.
+    Binary: bag_coverage is the share of sums within the 95 % interval of the predictions, `variance` that of labels
+    drawn from them, Σ h (1 - h); noise_coverage that with the variance 2/ε² of Laplace noise.
     """
     alpha, prediction = label_sum / size, predicted_sum / size
     measures = {}

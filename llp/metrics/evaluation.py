@@ -22,10 +22,7 @@ LOG_LOSS_CLIP = 1e-7
 
 
 def main_metric(label_kind: LabelKind, *, of_bags: bool = False) -> tuple[str, Literal["max", "min"]]:
-    """Name of the metric that a run reports, and whether larger ('max') or smaller ('min') is better.
-
-    `of_bags`: where no test row has a label, bags measure the run.
-    """
+    """The metric that a run reports, and whether 'max' or 'min' is better; `of_bags`: no test row has a label."""
     if of_bags:
         return bag_metric(label_kind), "min"
     return ("auc", "max") if label_kind == "binary" else ("mse", "min")
@@ -41,11 +38,7 @@ def epoch_measures(
 
 
 def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], label_kind: LabelKind) -> dict[str, float]:
-    """Every measure at the chosen epoch, from raw scores z (n,) and labels (n,); NaN scores give NaN.
-
-    binary: auc, auc_200_thresholds, average_precision, log_loss, brier, calibration_error; real: mse, mae, r2,
-    spearman; both: mean_prediction_over_mean_label.
-    """
+    """Every measure at the chosen epoch, from raw scores z (n,) and labels (n,); NaN scores give NaN."""
     measures = epoch_measures(scores, labels, label_kind)
     z, label = (torch.from_numpy(np.asarray(values, np.float64)) for values in (scores, labels))
     # scipy's, since torch's vectorized sigmoid may give equal scores probabilities that differ in their last bit
@@ -55,10 +48,7 @@ def all_measures(scores: NDArray[np.floating], labels: NDArray[np.floating], lab
 
 
 def constant_measures(label_mean: float, labels: NDArray[np.floating], label_kind: LabelKind) -> dict[str, float]:
-    """`all_measures` of one prediction for all, the label mean that training knew, by their names after `constant_`.
-
-    A mean of noisy sums that no labels of 0 and 1 have is taken as the nearest that the log loss is defined for.
-    """
+    """`all_measures` of one prediction, the label mean (clipped for the log loss), named `constant_...`."""
     score = label_mean
     if label_kind == "binary":
         score = float(logit(min(max(label_mean, LOG_LOSS_CLIP), 1 - LOG_LOSS_CLIP)))
@@ -68,11 +58,10 @@ def constant_measures(label_mean: float, labels: NDArray[np.floating], label_kin
 
 
 def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, float]:
-    """Average precision, log loss (clipped at 1e-7), Brier score and calibration error.
+    """Average precision, log loss (clipped at 1e-7), Brier score and calibration error over 15 equal bins.
 
-    Of scores z and predictions h = sigmoid(z), both (n,) float64. Average precision goes by the order of z, of which
-    large scores still have one when their predictions are all 1.
-    The calibration error is the mean over 15 equal bins of |mean prediction - label rate|, weighed by their instances.
+    Of scores z and predictions h = sigmoid(z), (n,) float64. Average precision goes by z, which has an order where h is
+    1.
     """
     nan = float("nan")
     measures = dict.fromkeys(("average_precision", "log_loss", "brier", "calibration_error"), nan)
@@ -89,10 +78,7 @@ def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, f
 
 
 def real_measures(prediction: Tensor, label: Tensor) -> dict[str, float]:
-    """Mean absolute error, R² and Spearman's rank correlation of predictions (n,) float64.
-
-    R² is NaN for labels that are all equal, the correlation also for such predictions.
-    """
+    """MAE, R² and Spearman's correlation of predictions (n,) float64; NaN where labels, or both, are constant."""
     nan = float("nan")
     varied, label_varied = (bool((values != values[0]).any()) for values in (prediction, label))
     return {

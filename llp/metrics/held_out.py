@@ -1,7 +1,6 @@
-"""Estimates that can select an epoch on held-out bags, beside their own loss: the instances' loss from bags' sums.
+"""Estimates of the instances' loss from held-out bags' sums, to select an epoch by.
 
-The estimates are unbiased when the instances of a bag are independent draws from the population and p comes from other
-bags; for bags that share a key value none of them is.
+Unbiased when a bag's instances are independent draws and p comes from other bags; not for bags of a key's value.
 """
 
 from typing import Literal, NamedTuple
@@ -63,8 +62,8 @@ def criteria(bags: HeldOutBags, *, label_mean: float, label_kind: LabelKind) -> 
 def upm(bags: HeldOutBags) -> Tensor:
     """Instances' squared error: mean of k (d + δ)² + δ² over the bags, d = α - h̄ and δ = -E[d] from the others.
 
-    That form of Busa-Fekete et al. (arXiv 2505.05355) with an estimate in place of δ is too high by (k + 1) times its
-    variance. So δ² is replaced by the mean product of two different bags' estimates, which has no such bias.
+    Busa-Fekete et al. (arXiv 2505.05355), with δ² the mean product of two different bags' estimates: δ's own square
+    would be too high.
     """
     d, weight = (bags.label_sum - bags.prediction_sum) / bags.size, bags.size
     others = weight.sum() - weight

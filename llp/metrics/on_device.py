@@ -1,8 +1,4 @@
-"""The measures of every epoch, computed where the scores are.
-
-The ranking measures are those of `llp.metrics.ranking`, in torch: nine million scores need not leave a GPU. On the CPU
-numpy's sort is several times as fast as torch's, so there the numpy forms do it.
-"""
+"""The measures of every epoch where the scores are: in torch on a GPU, by numpy, which sorts faster, on the CPU."""
 
 import warnings
 

@@ -11,10 +11,10 @@ class OneClassWarning(UserWarning):
 
 
 def exact_auc(scores: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
-    """Probability that a positive scores above a negative, of scores (n,) and labels 0 or 1 (n,); a tie counts half.
+    """Probability that a positive scores above a negative, of scores and labels (n,); a tie counts half.
 
-    NaN, with a `OneClassWarning`, when only one class is there; NaN when a score is NaN. Positives and negatives are
-    sorted apart, so no permutation of the scores is held: 9 million scores take seconds and little memory.
+    NaN, with a `OneClassWarning`, for one class; NaN when a score is NaN. Classes are sorted apart, to take little
+    memory.
     """
     positive = np.sort(scores[labels == 1])
     negative = np.sort(scores[labels == 0])
@@ -30,11 +30,7 @@ def exact_auc(scores: NDArray[np.floating], labels: NDArray[np.floating]) -> flo
 
 
 def auc_200_thresholds(probabilities: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
-    """AUC by the trapezoid over 200 fixed thresholds, as Keras computes it and the published tables report it.
-
-    A probability, (n,) in [0, 1], counts as positive when strictly above a threshold. Far too low where scores are
-    concentrated.
-    """
+    """AUC by the trapezoid over Keras' 200 thresholds, as published; far too low where scores are concentrated."""
     bucket = np.searchsorted(thresholds_200(), probabilities.astype(np.float32), side="left")  # thresholds below it
     counts = [np.bincount(bucket[labels == y], minlength=201) for y in (0, 1)]
     if not counts[0].sum() or not counts[1].sum():

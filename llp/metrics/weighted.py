@@ -11,10 +11,7 @@ from llp.metrics.evaluation import LOG_LOSS_CLIP
 def weighted_measures(
     scores: NDArray[np.floating], labels: NDArray[np.floating], weight: NDArray[np.floating], label_kind: LabelKind
 ) -> dict[str, float]:
-    """weighted_auc and weighted_log_loss, or weighted_mse, from raw scores z, labels and weights from 0: (n,) each.
-
-    NaN where no instance has a weight, or those that have one are all of one class.
-    """
+    """weighted_auc and weighted_log_loss, or weighted_mse, of scores, labels and weights (n,); NaN if undefined."""
     from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score  # a second that few runs need
 
     counted = weight > 0

@@ -1,8 +1,4 @@
-"""AutoInt (Song et al. 2019, arXiv 1810.11921): self-attention over the columns' embeddings, then a relu network.
-
-Its embedding is the space in which LLP-Bench measures bag separations of Criteo CTR: a row of a table for a
-categorical column, value × vector for a number, also where the number is kept as the code of a column.
-"""
+"""AutoInt (Song et al. 2019, arXiv 1810.11921): self-attention over the columns' embeddings, then a relu network."""
 
 from collections.abc import Sequence
 
@@ -37,10 +33,9 @@ class AttentionLayer(nn.Module):
 
 
 class AutoInt(Layered):
-    """Embeddings, attention layers over the columns, relu layers with batch norm, one raw score.
+    """Embeddings (D = `embedding_dim`), attention over columns, relu layers `hidden` with batch norm, one raw score.
 
-    A categorical column has one of `vocab_sizes`; the first `number_columns` of them hold binned numbers, which are
-    embedded as code × vector. `embedding_dim` is D, `hidden` are the widths of the relu layers.
+    The first `number_columns` categorical columns hold binned numbers, embedded as code × vector.
     """
 
     offset: Tensor

@@ -12,8 +12,7 @@ from llp.data.cells import Cells
 class CellWeights(nn.Module):
     """Raw score θ₀ + Σ_q θ of the instance's cell in query q; an unpublished cell adds 0, numeric columns are in none.
 
-    It has no weight before `take`; kept weights bring their cells along. `radix`, `base`, `code` say which cell an
-    instance is in, see `llp.data.cells.Cells`; `weight` (P + 1,) float32 is θ of the intercept, and of the cells.
+    `weight` (P + 1,) float32, of none before `take`; `radix`, `base`, `code` as in `llp.data.cells.Cells`.
     """
 
     radix: Tensor

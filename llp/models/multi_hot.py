@@ -9,10 +9,9 @@ from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
 class MultiHot(nn.Module):
-    """Linear map of an instance's multi-hot vector to D numbers (`width`), as a sum of weight rows.
+    """Linear map of an instance's multi-hot vector to D numbers (`width`), as a sum of weight rows, and of numbers.
 
-    One position of the N of the input belongs to each (column, code). Numeric columns enter through a linear map added
-    to the sum. The kernel is Glorot-uniform over its full N × D shape, the bias zero.
+    The kernel is Glorot-uniform over its full N × D shape, the bias zero.
     """
 
     offset: Tensor

@@ -46,12 +46,9 @@ def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFram
 
 
 def trends(joined: pl.DataFrame) -> pl.DataFrame:
-    """Trend of each method's mean with each measure of hardness, and the bag datasets that stand apart.
+    """Trend of each method on four or more bag datasets with each measure of hardness, and what stands apart.
 
-    The trend is Theil's and Sen's line (the median of all pairwise slopes) of the mean over the datasets' ranks 0, 1,
-    ... in the measure; a dataset stands apart (`above`, `below`: lists of grouping keys) where it lies more than `FAR`
-    robust standard deviations (1.4826 times the median absolute deviation) off the line. Methods on at least four bag
-    datasets.
+    Theil's and Sen's line over the datasets' ranks; apart (`above`, `below`): more than `FAR` robust deviations off it.
     """
     rows = []
     for measure in HARDNESS:

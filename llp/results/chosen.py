@@ -13,11 +13,7 @@ MOST_UNSTARTED = 50
 
 
 def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Names to report on, with runs or an analysis, or published ones that are asked for, or where nothing is.
-
-    Beside them a line on what was left out: datasets of which no run was started make pages of nothing, so of more than
-    `MOST_UNSTARTED` the first are kept. InputError where a name that is asked for has nothing.
-    """
+    """Names to report on (with runs, an analysis, or asked for and published), and a line on those left out."""
     analysed = {unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")}
     started = _started(collected, "dataset") | analysed
     there = _names(collected, "dataset") | analysed
@@ -50,10 +46,7 @@ def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str]) -> 
 
 
 def of_experiment(collected: Collected, name: str | None) -> Collected:
-    """The points that an experiment's grids asked for, and what became of them; all there is for None.
-
-    InputError where no grid of the experiment was started.
-    """
+    """The points that an experiment's grids asked for, and what became of them; all there is for None."""
     if name is None:
         return collected
     grids = [grid for grid in collected.grids if grid.experiment == name]
@@ -68,10 +61,7 @@ def of_experiment(collected: Collected, name: str | None) -> Collected:
 
 
 def filtered(outputs_dir: Path, collected: Collected, filters: Mapping[str, Sequence[str]]) -> Collected:
-    """The runs and points that have one of the given names in each of some options; InputError where no run has a name.
-
-    A grouping key may also be one whose BagSepMatrix was measured.
-    """
+    """The runs and points that have one of the given names in each of some options; InputError for unknown ones."""
     for option in (name for name in filters if name != "dataset"):
         drawn = outputs_dir.glob("analysis/*/matrices/[!.]*.parquet") if option == "grouping_key" else ()
         there = _names(collected, option) | {unquote(path.stem) for path in drawn}

@@ -1,7 +1,4 @@
-"""Finished, failed and cut-off runs of an outputs folder, as a data frame.
-
-A record that cannot be used is named and left out: one bad file never hides the others.
-"""
+"""Finished, failed and cut-off runs of an outputs folder as a data frame; records that cannot be used are named."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Contents of a report: the name of each table and figure, and the function that makes it.
-
-A function returns None where there is nothing to show: no random bags, labels without Cramér's V, too few datasets.
-"""
+"""Tables and figures of a report by name: functions that make them, or give None where there is nothing to show."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -55,10 +55,7 @@ def rate(points: Sequence[PointState]) -> Rate | None:
 
 
 def seconds_left(points: Sequence[PointState], at_once: float) -> float | None:
-    """Seconds for the points that are left, failed ones too, by what measured runs took; None where none is measured.
-
-    A point takes the mean of the runs of its method on its bag dataset, else of its method, else of all.
-    """
+    """Seconds for the points that are left, each the mean of those most like it; None where none is measured."""
     measured: dict[tuple[str, ...], list[float]] = {}
     for one in points:
         if one.record is not None:

@@ -1,7 +1,4 @@
-"""The benchmark's published numbers, as data frames: methods and datasets by our names, AUC and its range in percent.
-
-They are from the LLP-Bench paper (arXiv 2310.10096) and its authors' code; each file says from where in `source`.
-"""
+"""Published numbers of LLP-Bench (arXiv 2310.10096) and its authors' code, AUC in percent; `source`: where from."""
 
 from functools import cache
 

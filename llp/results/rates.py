@@ -37,10 +37,8 @@ class Chosen(NamedTuple):
 def at_held_out_rates(collected: Collected) -> tuple[Collected, list[Chosen]]:
     """Keep, of runs that differ in `optimizer.lr` alone, those of the rate with the least mean held-out loss.
 
-    Rates are compared on the folds and seeds that all of them have; so a search on one fold chooses for all. Where no
-    fold and seed has all rates, those are compared that share the one with most, the first of several. Runs whose rates
-    cannot be compared that way stay: of protocol=paper, or with no fold in common. A method that trains nothing is the
-    same at every rate: that with the most runs stays.
+    Compared on the folds and seeds that all rates have, else those rates that share the one with most. Runs that cannot
+    be compared so stay; of a method that trains nothing, the rate with the most runs does.
     """
     alike: dict[frozenset[tuple[str, str]], dict[str, pl.DataFrame]] = defaultdict(dict)
     for (number,), runs in collected.runs.sort("config").group_by("config", maintain_order=True):

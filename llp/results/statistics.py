@@ -1,10 +1,8 @@
 """Comparisons of methods: over the folds of one dataset, and over many datasets.
 
-Fold results are not independent: their train rows overlap. The paired t test is therefore corrected as by C. Nadeau
-and Y. Bengio, "Inference for the Generalization Error", Machine Learning 52 (2003). Over datasets: M. Friedman's rank
-test in the form of R. Iman and J. Davenport, and P. Nemenyi's critical difference, as by J. Demšar, "Statistical
-Comparisons of Classifiers over Multiple Data Sets", JMLR 7 (2006). Families of tests are corrected by S. Holm's steps.
-Bag datasets of one table are no independent sample: intervals of mean ranks come from a bootstrap over tables first.
+The paired t test is corrected for overlapping train rows as by C. Nadeau and Y. Bengio, Machine Learning 52 (2003);
+rank tests are those of R. Iman and J. Davenport and of P. Nemenyi, as by J. Demšar, JMLR 7 (2006), families by S.
+Holm's steps. Bag datasets of one table are no independent sample: intervals come from a bootstrap over tables.
 """
 
 import math
@@ -19,10 +17,7 @@ ScoreArray = NDArray[np.float64]
 
 
 class PairedTest(NamedTuple):
-    """A paired comparison: mean difference, statistic t, two-sided p, and the effect size d_z.
-
-    d_z is the mean difference over the sample standard deviation of the differences.
-    """
+    """Mean difference, statistic t, two-sided p, and d_z: the difference over the differences' sample deviation."""
 
     difference: float
     t: float
@@ -53,10 +48,7 @@ def corrected_paired_t(differences: ScoreArray, n_train: float, n_test: float) -
 
 
 def least_difference(differences: ScoreArray, n_train: float, n_test: float, alpha: float) -> float:
-    """The least mean difference whose corrected paired t test has a two-sided p below alpha, by these ones' spread.
-
-    NaN for fewer than two runs.
-    """
+    """Least mean difference with a two-sided p below alpha at these ones' spread; NaN for fewer than two runs."""
     k = len(differences)
     if k < 2:
         return math.nan
@@ -65,10 +57,10 @@ def least_difference(differences: ScoreArray, n_train: float, n_test: float, alp
 
 
 def confidence_set(scores: ScoreArray, n_train: float, n_test: float, *, margin: float, alpha: float) -> list[bool]:
-    """Which of m methods may be worse than the best by `margin` at most, from upward scores (k, m) of the same k runs.
+    """Which of m methods may be worse than the best by `margin` at most, from upward scores (k, m) of k runs.
 
-    A method is left out where a one-sided corrected t test shows another one to be better by more than the margin, at
-    alpha over the number of the others. So each method that is within the margin is kept with 1 − alpha at least.
+    Out is one that another beats by more than that in a one-sided corrected t test, at alpha over the number of others:
+    so each within the margin is kept with 1 − alpha at least.
     """
     m = scores.shape[1]
 
@@ -103,20 +95,9 @@ def ranks(scores: ScoreArray, *, larger_is_better: bool) -> ScoreArray:
 def rank_intervals(
     scores: Mapping[str, Sequence[ScoreArray]], *, larger_is_better: bool, level: float = 0.9, draws: int = 2000
 ) -> ScoreArray:
-    """Interval (2, k) of each method's mean rank over the bag datasets, by a bootstrap that draws tables first.
+    """Interval (2, k) of each method's mean rank, by a bootstrap of tables, then bag datasets, then repeats.
 
-    Each draw takes tables, of each one bag datasets, and of each of these repeats, with replacement.
-
-    Parameters
-    ----------
-    scores : mapping
-        By table, for each bag dataset the scores (repeats, k) of k methods.
-    larger_is_better : bool
-        Whether the largest score has rank 1.
-    level : float
-        Share of the draws within the interval.
-    draws : int
-        Draws of the bootstrap, from a fixed seed.
+    `scores`: by table, for each bag dataset the scores (repeats, k) of k methods.
     """
     rng, tables = np.random.default_rng(0), [*scores.values()]
 
@@ -145,8 +126,8 @@ class RankTest(NamedTuple):
 def friedman(ranked: ScoreArray) -> RankTest:
     """Whether k methods differ in their ranks (n, k) over n datasets.
 
-    chi² with the correction for ties; F = (n − 1) chi² / (n (k − 1) − chi²) with k − 1 and (k − 1)(n − 1) degrees of
-    freedom. NaN for fewer than two datasets or three methods, and where all ranks are equal.
+    F = (n − 1) chi² / (n (k − 1) − chi²) with k − 1 and (k − 1)(n − 1) degrees of freedom, chi² corrected for ties; NaN
+    for n < 2 or k < 3, and where all ranks are equal.
     """
     n, k = ranked.shape
     if n < 2 or k < 3 or np.all(ranked == ranked[0, 0]):

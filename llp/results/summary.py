@@ -19,12 +19,9 @@ _OF_THE_CELL = (
 def summarize(runs: pl.DataFrame) -> pl.DataFrame:
     """Mean and spread of every cell, in the order in which tables and figures show them.
 
-    Of `name_variants`' runs: `CELL` and `_OF_THE_CELL` columns; `mean`, `std` (sample, ddof 1; null for one run) of the
-    metric over the runs where it is defined; `n_runs`, `n_folds`, `n_seeds`, and `n_undefined` of these runs; `points`,
-    their folds and seeds; `untrained_mean`, `untrained_std`; `epochs_*` of the last stage, `first_stage_epochs_mean`,
-    `n_early_stopped`, `seconds_mean`; `measures.<name>` and `measures_std.<name>`; `upwards`, the mean where larger is
-    better; `compared`, `best`: see `mark_best`; `rank` of the method, its mean over the rows; `place` of the method
-    among all names of methods, from 0; `cell`, its number.
+    Of `name_variants`' runs: `CELL` and `_OF_THE_CELL`; the metric's `mean` and sample `std` where defined; `points`,
+    their folds and seeds; `upwards`, the mean where larger is better; `compared`, `best`: see `mark_best`; `rank` of
+    the method, its mean over the rows; `place` among all names of methods; `cell`, its number.
     """
     measures = [name for name in runs.columns if name.startswith("measures.")]
     cells = runs.group_by(*CELL, maintain_order=True).agg(
@@ -56,9 +53,8 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
 def mark_best(cells: pl.DataFrame, row: Sequence[str]) -> pl.DataFrame:
     """Mark the best mean of each row, among at least two that compare: the one rule of who wins.
 
-    Methods on instance labels, cells with a run whose metric is undefined, and cells with fewer runs than others of
-    their row (columns `row`), or with other folds and seeds than most of these, do not take part. `compared`: whether a
-    cell takes part; `best`: equal means are both the best.
+    Cells on instance labels, with an undefined metric, fewer runs than others of the row, or other folds and seeds than
+    most of these, are not `compared`.
     """
     fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
     most = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))

@@ -1,8 +1,4 @@
-"""Settings in which runs differ: they name runs of the same point apart, and are said where methods share a row.
-
-Other settings of a method (`method.reg=0.1`) give it a column of its own, all others (`optimizer.lr=0.01`,
-`model=linear`, `grouping_key.low_thresh=10`) a row.
-"""
+"""Settings that tell runs of a point apart: a method's own give it a column of its own, all others a row."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,11 +16,7 @@ _DATA = ("table", "grouping_key.", "noise.")  # settings of the data
 
 
 def name_variants(collected: Collected) -> pl.DataFrame:
-    """Runs with the columns `row` and `column`: grouping key and method, each with what tells its runs apart.
-
-    `setting` is what `row` has after the grouping key. Runs that share (dataset, protocol, row, column) differ in
-    fold and seed alone.
-    """
+    """Runs with `row`, `column` (key and method with what tells runs apart) and `setting`, what `row` adds."""
     runs, configs = collected.runs, collected.configs
     row_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
     column_paths: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -79,11 +71,7 @@ def _label(name: str, paths: set[str], config: Config) -> str:
 
 
 def differing_settings(cells: pl.DataFrame, configs: Sequence[Config]) -> list[str]:
-    """A sentence on the settings in which methods differ that share a bag dataset's row; none where they do not.
-
-    Settings of the methods' own (`method.reg`) are no difference in training. Of a group whose settings go together
-    (a model's widths with its name) the first is named. `cells` are of one dataset, protocol and metric.
-    """
+    """A sentence on the settings, but for methods' own, in which methods of a row differ; none without any."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in cells.partition_by("row", maintain_order=True):
         own = {cell["column"]: configs[cell["config"]] for cell in row.iter_rows(named=True)}

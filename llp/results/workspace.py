@@ -9,12 +9,7 @@ _SETTINGS = ("dataset.name", "grouping_key.kind", "method.name", "model.name", "
 
 
 def build_workspace(entity: str, project: str, name: str) -> Any:
-    """Build a `wandb_workspaces.workspaces.Workspace`; nothing is sent anywhere.
-
-    It has bars of the chosen epoch's metric and curves over the epochs, of each cell of the grid (a W&B group: dataset,
-    key and method), mean over folds and seeds with their spread; bars by method over all bag datasets; settings and
-    scores as parallel coordinates; the run table, grouped by dataset and cell.
-    """
+    """A `Workspace` with bars, curves and parallel coordinates of a grid's cells; nothing is sent anywhere."""
     import wandb_workspaces.reports.v2.interface as panels
     import wandb_workspaces.workspaces as workspaces
 

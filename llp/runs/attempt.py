@@ -102,10 +102,7 @@ class Attempt:
         return time.perf_counter() - self.begin
 
     def finish(self, record: RunRecord, result: Path) -> None:
-        """Put its files in the place of an earlier result's, and the record last: where it is, the run is finished.
-
-        Cut off before the record, the run resumes from its checkpoint; after it, there is only to tidy up.
-        """
+        """Put its files in the place of an earlier result's, and the record last: then the run is finished."""
         if not (self.work / "config.yaml").is_file():
             raise FileNotFoundError(
                 errno.ENOENT, "The run's folder was moved or removed while it trained", str(self.work)

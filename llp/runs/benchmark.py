@@ -1,8 +1,4 @@
-"""The bag datasets of a benchmark as one choice: `grouping_key=benchmark`, `benchmark_random`, `benchmark_fixed`.
-
-They stand for the keys of the dataset that keep enough of the instances, in feature bags, for random bags of each
-size, and for fixed-size bags of each of these keys and sizes. A multirun sweeps over them.
-"""
+"""The bag datasets of a benchmark as one choice of grouping_key: `benchmark`, `benchmark_random`, `benchmark_fixed`."""
 
 import itertools
 import re
@@ -30,10 +26,7 @@ CHOICES: Mapping[str, Callable[[Callable[[], list[str]]], list[str]]] = {
 
 
 def expand_choices(multirun: Multirun, *, analyze: bool) -> None:
-    """Write the keys that a choice stands for into a multirun's overrides, or into what its experiment sweeps over.
-
-    `analyze`: an analysis that is needed is run. InputError where it cannot be known what the choice stands for.
-    """
+    """Write the keys of a choice into a multirun's overrides or params; `analyze`: a needed analysis is run."""
     for i, override in enumerate(multirun.overrides):
         if override.startswith("grouping_key="):
             multirun.overrides[i] = f"grouping_key={expand(override.partition('=')[2], multirun, analyze=analyze)}"
@@ -62,10 +55,7 @@ def _quoted(name: str) -> str:
 
 
 def kept_keys(multirun: Multirun, *, analyze: bool) -> list[str]:
-    """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps.
-
-    The analysis is run where there is none, if `analyze` says so.
-    """
+    """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps."""
     dataset = multirun.option("dataset.name")
     if dataset in BENCHMARKS:
         return benchmark_keys(dataset)

@@ -1,9 +1,7 @@
 """The book of grids: what was asked for, and what became of each point.
 
-What a grid asks for is a small record beside its runs, `<outputs_dir>/grids/<experiment or grid>_<digest>.json`. It is
-written when a multirun starts, and names its points, finished ones among them, and how it was started; the same points
-have the same file. What became of a point follows from its run's folder. Who leaves out finished points, shows progress
-or reports on what is there reads both here.
+`<outputs_dir>/grids/<experiment or grid>_<digest>.json` names a grid's points and how it was started; what became of a
+point follows from its run's folder.
 """
 
 import hashlib
@@ -48,10 +46,7 @@ class PointState:
 
 
 def finished_record(folder: Path, *, needs_weights: bool) -> RunRecord | None:
-    """The record that finishes a folder's run; None while there is none, or none of the weights that are needed.
-
-    RecordError where it cannot be used.
-    """
+    """The record that finishes a folder's run; None without it or the weights needed; RecordError if damaged."""
     result = folder / "result.json"
     if not result.is_file() or (needs_weights and not is_whole(folder / "checkpoints" / "best.pt")):
         return None

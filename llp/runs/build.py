@@ -32,10 +32,7 @@ log = logging.getLogger(__name__)
 
 
 def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
-    """The dataset's table, prepared first if it is an embedded one.
-
-    InputError where it is not what its YAML file says.
-    """
+    """The dataset's table, prepared first if it is embedded; InputError where it is not what its YAML file says."""
     table = InstanceTable.open(prepare_table(dataset, data_dir))
     if table.label_kind != dataset.label_kind:
         raise InputError(
@@ -111,10 +108,7 @@ class Parts:
         all_bags: bool = False,
         teacher: "LLPMethod | None" = None,
     ) -> "LLPDataModule":
-        """The data of its grouping key, fold and protocol; with `all_bags` nothing is held out.
-
-        A `teacher` labels the train rows.
-        """
+        """The data of its key, fold and protocol; with `all_bags` nothing held out; a `teacher` labels train rows."""
         from llp.data.datamodule import Batching, HeldOut, LLPDataModule
         from llp.data.label_unit import LabelUnit
         from llp.methods.distilled import with_soft_labels
@@ -166,8 +160,8 @@ class Parts:
     def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
         """The method before its first step, and its data where they are gathered.
 
-        `first` is the folder of the finished first stage that the method starts from. With `refit` nothing is held out,
-        and the first stage's final weights count: those of its chosen epoch have not seen what is held out here too.
+        `first` is the folder of the finished first stage. With `refit` nothing is held out, and its final weights
+        count: those of its chosen epoch have not seen what is held out here too.
         """
         from llp.training.place import put_data
         from llp.training.selection import check_estimated, refits
@@ -201,10 +195,7 @@ class Parts:
         return method, data
 
     def check(self) -> None:
-        """Refuse wrong input while a run has no folder; whatever else fails will do so again, and be recorded there.
-
-        Model, method and optimizer are built for one code per column, before any work.
-        """
+        """Refuse wrong input while a run has no folder; all is built for one code per column, before any work."""
         import torch
 
         if self.config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():

@@ -1,8 +1,4 @@
-"""The points of a grid before the first one is launched: all are checked, and finished ones are left out.
-
-What a point is follows from its config; the config follows from few compositions (`llp.config.points`), and those of
-points that differ in fold and seed alone from one of them. So a grid of thousands of points answers in seconds.
-"""
+"""The points of a grid before the first one is launched: all are checked, and finished ones are left out."""
 
 import json
 import logging
@@ -48,11 +44,7 @@ class OpenTables:
 
 
 def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[PointState]:
-    """State of every point that a grid asks for, in its order: nothing is trained, written or checked further.
-
-    `arguments` stand behind `python -m llp.train -m`, such as `["experiment=demo"]`, `config_dirs` behind
-    `--config-dir`.
-    """
+    """State of every point of a grid, in its order; the arguments are those of `llp.train -m` and --config-dir."""
     multirun = Multirun.of(arguments, config_dirs)
     expand_choices(multirun, analyze=False)
     tables, states = OpenTables(), dict[int, PointState]()
@@ -79,10 +71,7 @@ def _point(cell: GridCell, run: dict[str, int]) -> Point:
 
 
 def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record: bool) -> list[list[str]]:
-    """The points of a grid that are not finished, in their order, all of them checked.
-
-    `points` are the overrides of all, which have the same options; with `record` all are recorded as asked for.
-    """
+    """The points (overrides) of a grid that are not finished, all checked; `record`: as asked for."""
     cells, tables = cells_of(multirun, points), OpenTables()
     asked: dict[str, list[Point]] = defaultdict(list)  # of those that only a launched job knows there is no record
     for cell in cells:
@@ -141,10 +130,7 @@ def _check_builds(cells: Sequence[GridCell], tables: OpenTables) -> None:
 
 
 def crowding(n_jobs: int, n_points: int, threads: int, n_cores: int | None = None) -> str | None:
-    """Say in a line where processes × threads (the most of a point) go beyond the cores that this process may use.
-
-    `n_jobs` below 0 counts as joblib does: -1 is one process for each core.
-    """
+    """Say in a line where processes × threads go beyond the cores; `n_jobs` below 0 counts as joblib does."""
     n_cores = n_cores or cores()
     processes = min(n_points, n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs))
     if processes * threads <= n_cores:

@@ -53,10 +53,7 @@ class Run:
         return self.folder / "checkpoints" / "best.pt"
 
     def finished(self, need_weights: bool = False, *, warn: bool = True) -> RunRecord | None:
-        """The result record; None while there is none, or none of the weights that are needed.
-
-        NewerRecordError where a later version of the program has finished the run.
-        """
+        """The result record; None without it or the weights needed; NewerRecordError of a later version's."""
         try:
             return finished_record(self.folder, needs_weights=need_weights)
         except NewerRecordError as error:
@@ -68,11 +65,7 @@ class Run:
 
 
 def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -> dict[str, Any]:
-    """Facts of the bags' sums that make other numbers than in earlier versions, and so another hash.
-
-    Rows in several bags: noise is scaled to how many, and bags that share one are held out from each other's training.
-    Sums that labels of 0 and 1 cannot have: `NEAREST` take the nearest one that they can.
-    """
+    """Facts of the bags' sums that make other numbers than in earlier versions, and so another hash."""
     found: dict[str, Any] = {}
     if (most := key.most_bags_of_a_row(table)) > 1:
         found["bags_of_a_row"] = most

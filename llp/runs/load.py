@@ -23,10 +23,7 @@ FINAL, CHOSEN = "best.pt", "chosen.pt"
 
 
 def load_weights(model: "nn.Module", folder: Path, name: str = FINAL) -> None:
-    """Put the kept weights of a finished run, `checkpoints/<name>`, into a model of the same columns and options.
-
-    InputError where there are none, they are damaged, or they are those of another model or table.
-    """
+    """Put `checkpoints/<name>` of a finished run into a model; InputError if none, damaged or another model's."""
     path = _weights_path(folder, name)
     if problem := _problem(model, path):
         again = "" if problem == _OTHERS else "; train that run again with force=true save_model=true"
@@ -75,11 +72,7 @@ def _weights_path(folder: Path, name: str = FINAL) -> Path:
 
 
 def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
-    """The trained model of a run's folder, wherever it comes from: only models of `llp.models` or a plug-in are made.
-
-    A `config.yaml` could name any class or function in the place of a model or of an option, and would have it called.
-    InputError where the folder holds no such run, or the run of another table.
-    """
+    """The trained model of a run's folder, of `llp.models` or a plug-in alone: config.yaml could name anything."""
     _weights_path(folder)
     given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
     model: nn.Module = instantiate("model", _own_node(folder, "model"), **given)

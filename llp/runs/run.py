@@ -1,12 +1,8 @@
 """One run from its config to its result record: one point of the grid.
 
-`run_one(config)` is a plain function: a command, a launcher's worker, a test or a notebook can call it with a
-checked config (`llp.config.checks.check_config`). A run's folder is
-
-    <outputs_dir>/<dataset>/<grouping key>/<method>/fold=<k>/seed=<s>/<hash>/
-
-with `config.yaml`, `run.log`, `metrics.csv`, `checkpoints/` and `result.json`, which is written last and whole:
-where it is, the run is finished. A failed run leaves `error.json`.
+Its folder `<outputs_dir>/<dataset>/<key>/<method>/fold=<k>/seed=<s>/<hash>/` has `config.yaml`, `run.log`,
+`metrics.csv`, `checkpoints/`, and last and whole `result.json`: where it is, the run is finished. A failed run leaves
+`error.json`.
 """
 
 import logging

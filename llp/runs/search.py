@@ -31,10 +31,7 @@ class Search:
 
     @classmethod
     def of(cls, overrides: Sequence[Override]) -> "Search":
-        """Read the overrides of a multirun; a later one of an option counts.
-
-        InputError where nothing is searched, or what cannot be.
-        """
+        """Read the overrides of a multirun, of an option the last; InputError where nothing can be searched."""
         given = {one.get_key_element(): one for one in overrides}
         space, fixed = {}, []
         repeated: list[list[str]] = []

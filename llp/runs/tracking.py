@@ -46,10 +46,9 @@ class Tracker:
 def track(
     logger: CSVLogger | WandBLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]
 ) -> Iterator[Tracker]:
-    """Follow one run. With `logger=csv` nothing is sent anywhere; offline files lie in the run's folder.
+    """Follow one run; with `logger=csv` nothing is sent. `metric`: its name, and which end is the summary's.
 
-    The id names the attempt, so that none appends to an earlier one's, and has digits of the folder's own, as W&B takes
-    no run twice, also not one that was removed here. `metric`: its name, and which end of all epochs is the summary's.
+    The id names the attempt and has digits of the folder's own, as W&B takes no run twice, also none that was removed.
     """
     if isinstance(logger, CSVLogger):
         yield Tracker(None)
@@ -75,10 +74,7 @@ def track(
 
 @contextmanager
 def open_run(logger: WandBProject, folder: Path, **shown: Any) -> Iterator[Any]:
-    """A run of W&B that is finished with its outcome; `shown` goes to `wandb.init`, offline files to `folder`.
-
-    InputError where W&B refuses it.
-    """
+    """A run of W&B that is finished with its outcome; `shown` goes to `wandb.init`, offline files to `folder`."""
     import wandb
 
     try:

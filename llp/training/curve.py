@@ -17,10 +17,7 @@ Row = dict[str, float]
 
 
 class Curve(Callback):
-    """One row per epoch, in `metrics.csv` and handed on to whoever follows the run; part of a resume checkpoint.
-
-    The file is written again, as a whole, after each epoch.
-    """
+    """One row per epoch, in `metrics.csv`, written whole, and handed on to whoever follows; in resume checkpoints."""
 
     def __init__(self, path: Path, on_row: Callable[[Row], None]) -> None:
         self.path = path

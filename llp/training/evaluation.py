@@ -25,11 +25,7 @@ from llp.ops.segment import segment_sum
 
 
 class EpochMeasures(Callback):
-    """Logs an epoch's measures: `test_auc` or `test_mse` and what goes with it, or those of what is held out.
-
-    Those are `held_out_loss` and, of bags, every estimate of `llp.metrics.held_out` that they define, as
-    `held_out_upm` and so on; test rows' measures stand beside them where the data module says so.
-    """
+    """Logs an epoch's measures: `test_auc` or `test_mse` and the like, or `held_out_loss` and every estimate."""
 
     def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Begin collecting."""
@@ -117,10 +113,7 @@ def score_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[Tens
 
 @torch.inference_mode()
 def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Tensor]:
-    """Scores (log-odds for binary labels) and labels of the fold's test rows: (n,) float32 each, on the device.
-
-    FloatingPointError where a score is not finite.
-    """
+    """Scores (log-odds if binary) and labels of the test rows, (n,) float32; FloatingPointError if not finite."""
     scores, labels = [], []
     for batch, raw in _scored(method, data.test_dataloader()):
         scores.append(method.log_odds(raw).float())

@@ -19,11 +19,10 @@ STEPS_BETWEEN_CHECKS = 1000
 
 
 class Watch(Callback):
-    """Ends a training on a signal, between its steps (`llp.signals.deferred`), and where its numbers are wrong.
+    """Ends a training on a signal, between its steps, and where its numbers are wrong.
 
-    The loss is checked every `STEPS_BETWEEN_CHECKS` steps and, with the weights and the count of the steps, which keys
-    the draws, before an epoch is evaluated. A wrong count is a RuntimeError: a method keeps
-    `LLPMethod.on_train_batch_end` from being called, or drops its part of a checkpoint.
+    Checked: the loss now and then, with the weights and the count of steps, which keys the draws, before an evaluation.
+    A wrong count (RuntimeError): a method lacks a super() call.
     """
 
     def __init__(self) -> None:
@@ -67,10 +66,7 @@ def require_finite(method: LLPMethod, *, weights: bool = True) -> None:
 
 @contextmanager
 def stopped_unless_finite(trainer: L.Trainer, method: LLPMethod) -> Iterator[None]:
-    """Report numbers that are not finite in one line: where training stood, and at which learning rate.
-
-    They may show first as an error of an operation that refuses them.
-    """
+    """Report numbers that are not finite in one line: where training stood, and at which learning rate."""
     try:
         yield
     except InputError:

@@ -60,11 +60,7 @@ def _without_advice() -> Iterator[None]:
 def trainer_of(
     plan: Plan, callbacks: Sequence[Callback], *, evaluations: int, checkpoint: Path, shown: str | None = None
 ) -> L.Trainer:
-    """Lightning's trainer for one training of a stage.
-
-    Each of its `evaluations` is the end of an epoch to Lightning; `callbacks` are this training's own, `shown` is the
-    logged value beside the progress, None where no epoch is evaluated.
-    """
+    """Lightning's trainer for one training of a stage, whose `evaluations` are Lightning's epochs."""
     resume = ResumeCheckpoint(checkpoint, 60 * plan.checkpoint_minutes)
     return L.Trainer(
         max_epochs=evaluations,

@@ -25,10 +25,7 @@ ONCE_AN_EPOCH = {
 
 
 def own_hooks(method: type[LLPMethod]) -> list[str]:
-    """Hooks of Lightning that a method overrides and that chunks do not call once a minibatch, or not at all.
-
-    Whatever is not in `ONCE_AN_EPOCH` counts, also a hook that a later Lightning brings.
-    """
+    """Hooks of Lightning that a method overrides and that chunks do not call once a minibatch, or not at all."""
     lightning = [base for base in L.LightningModule.__mro__ if base.__module__.startswith("lightning.")]
     hooks = {name: value for base in lightning for name, value in vars(base).items() if not name.startswith("_")}
     return [
@@ -57,11 +54,7 @@ def put_data(data: LLPDataModule, hardware: Hardware, method: LLPMethod) -> None
 
 
 def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, method: LLPMethod) -> bool:
-    """Whether minibatches are gathered where the training is, in chunks.
-
-    Lightning's own work for a step takes longer than a GPU needs for a minibatch: it hands over a chunk of them, and
-    `LLPMethod.training_step` takes a whole step on each. Steps, draws and results are those of one minibatch a time.
-    """
+    """Whether minibatches are gathered where the training is, in chunks, as Lightning's work a step takes long."""
     if hardware.features_on != "auto":
         return hardware.features_on == "device"
     on_cpu = device.type == "cpu" and data.batching.num_workers == 0  # whoever asks for workers wants them to gather
@@ -70,10 +63,7 @@ def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, meth
 
 
 def in_bag_order(hardware: Hardware, table: InstanceTable, *, instance_labels: bool) -> bool:
-    """Whether minibatches are gathered from a copy of the table in the bags' order.
-
-    A method that sees instance labels is trained on single rows in random order, for which no copy has runs.
-    """
+    """Whether minibatches are gathered from a copy in the bags' order; single rows would have no runs in one."""
     if instance_labels or hardware.row_order != "auto":
         return not instance_labels and hardware.row_order == "bag"
     device = device_of(hardware)

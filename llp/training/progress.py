@@ -57,10 +57,7 @@ class _Bar:
 
 
 class EpochProgress(Callback):
-    """Shows where a training stands within its epoch; costs a reading of the clock for each batch.
-
-    Lightning's own bars count its steps, of which one may train on many minibatches. `shown` is a logged value's name.
-    """
+    """Shows where a training stands within its epoch, with the logged value `shown`: Lightning's bars count chunks."""
 
     def __init__(self, name: str, shown: str | None) -> None:
         self._name = name

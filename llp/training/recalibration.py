@@ -1,7 +1,4 @@
-"""Recalibration of a trained method, from bags' sums alone: its log-odds get a scale and an offset.
-
-The offset is that by which the train bags' sums are met, the scale that of the held-out bags. Scores keep their order.
-"""
+"""Recalibration of a method by bags' sums: an offset that meets the train bags', a scale by the held-out bags'."""
 
 import logging
 import math
@@ -44,8 +41,7 @@ class LogitMap(NamedTuple):
 def fitted(z: Tensor, bags: SumsOfBags, theta: Tensor, free: slice) -> LogitMap:
     """The maximum over some of θ = (scale, offset) of the bags' likelihood, from log-odds z (n,), by Fisher's scoring.
 
-    Each sum is a count of k draws at its bag's mean prediction h̄: Σ (y - ŷ) ∇ŷ / (k h̄ (1 - h̄) + noise) = 0. The
-    standard errors (of the free ones) grow with the spread of the residuals, where that is beyond what chance gives.
+    Σ (y - ŷ) ∇ŷ / (k h̄ (1 - h̄) + noise) = 0; standard errors grow with residuals beyond what chance gives.
     """
     u, n_bags = torch.stack([z.double(), torch.ones_like(z.double())], dim=1), len(bags.size)
     for _ in range(STEPS):
@@ -65,10 +61,9 @@ def fitted(z: Tensor, bags: SumsOfBags, theta: Tensor, free: slice) -> LogitMap:
 
 
 def scale_of(z: Tensor, bags: SumsOfBags) -> float:
-    """The scale of log-odds z (n,) that bags tell that were not trained on, drawn to 1 as far as it is uncertain.
+    """The scale of log-odds z (n,) that untrained bags tell, drawn to 1 as far as it is uncertain.
 
-    It is 1 + (a - 1) (1 - s²/(a - 1)²), a the fitted one with the standard error s; 1 where that changes sides, where
-    the order of the scores would turn round, and with fewer than `ENOUGH_BAGS` bags.
+    1 + (a - 1) (1 - s²/(a - 1)²), a the fitted one with error s; 1 where that changes sides or turns the order round.
     """
     if len(bags.size) < ENOUGH_BAGS or not z.std() > 0:
         return 1.0
@@ -97,10 +92,7 @@ def held_out_scale(method: LLPMethod, data: LLPDataModule) -> float:
 
 
 def recalibrate(method: LLPMethod, data: LLPDataModule, scale: float) -> None:
-    """Change a method's `LabelStart` by a scale, and an offset by which the train bags' sums are met.
-
-    Train bags tell no scale: a model that follows their noise would be taken for one that says too little.
-    """
+    """Change a method's `LabelStart` by a scale, and an offset by which the train bags' sums are met."""
     start = label_start_of(method.model)
     assert start is not None
     offset = offset_of(*_scores(method, data, data.train_bags), scale)

@@ -24,10 +24,9 @@ VERSIONS = {name: importlib.metadata.version(name) for name in ("llp-bench", "to
 
 
 class ResumeCheckpoint(Checkpoint):
-    """Writes what a cut-off run needs to resume, whole, after an epoch, at most once in `every_seconds`.
+    """Writes what a cut-off run needs to resume, whole, after an epoch, once in `every_seconds` at most.
 
-    Lightning runs a callback of this base class last at an epoch's end, so the others' states are those after it.
-    Writing leaves the run as it is: rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.
+    Lightning runs it last at an epoch's end; rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.
     """
 
     def __init__(self, path: Path, every_seconds: float) -> None:
@@ -49,10 +48,7 @@ class ResumeCheckpoint(Checkpoint):
 
 
 class ResumeFile(TorchCheckpointIO):
-    """Lightning's way to write a checkpoint, and to read the one from which it resumes.
-
-    Lightning's own way leads through the system's temporary folder.
-    """
+    """Writes and reads a checkpoint; Lightning's own way leads through the system's temporary folder."""
 
     def __init__(self) -> None:
         self._content: dict[str, Any] = {}
@@ -62,10 +58,7 @@ class ResumeFile(TorchCheckpointIO):
         write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
 
     def open(self, path: Path, expected: Mapping[str, Any]) -> bool:
-        """Read a checkpoint, if any, if training can resume from it; otherwise say in one line why it starts again.
-
-        `expected` is the state of the module that is to take over its `state_dict`.
-        """
+        """Read a checkpoint from which training can resume, by the module's `expected` state; else say why not."""
         content = read_checkpoint(path, lambda content: _problem(content, expected))
         self._content = content or {}
         return content is not None
@@ -77,10 +70,7 @@ class ResumeFile(TorchCheckpointIO):
 
 
 def read_checkpoint(path: Path, problem_of: Callable[[dict[str, Any]], str | None]) -> dict[str, Any] | None:
-    """The content of a run's checkpoint; None where it is not there, or cannot be used, which is said in one line.
-
-    Nothing in the file is executed; `problem_of` says why training cannot resume from a content, or None.
-    """
+    """The content of a checkpoint, none of it executed; None where it cannot be used, which is said in a line."""
     if not path.is_file():
         return None
     content: Any = None

@@ -1,7 +1,4 @@
-"""Model selection: what picks the epoch, and whether the final model is trained again on all train bags.
-
-Which bags are held out for it is drawn in `llp.data.overlap`; what is estimated from them is in `llp.metrics.held_out`.
-"""
+"""Model selection: what picks the epoch, and whether the final model is trained again on all train bags."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -28,18 +25,15 @@ ENOUGH_BAGS = 20
 
 
 def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
-    """Whether the final model is trained again on all train bags, once the epoch is chosen.
-
-    `protocol.refit=auto`: where bags differ by what they are made of, so that each one says something of its own.
-    """
+    """Whether the final model is trained again on all train bags; auto: where each bag says something of its own."""
     return key.refits if protocol.refit == "auto" else bool(protocol.refit)
 
 
 def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
     """The criterion that selects the epoch.
 
-    `protocol.select_by=auto`: of labels 0 and 1, where `ENOUGH_BAGS` are held out that are not cut from sorted rows and
-    do not overlap, the estimate whose picks lost least (docs/suite.md); else the bags' loss.
+    `auto`: with `ENOUGH_BAGS` held out that neither overlap nor are cut from sorted rows, the estimate whose picks lost
+    least (docs/suite.md), of labels 0 and 1; else the bags' loss.
     """
     if protocol.select_by != "auto":
         return protocol.select_by
@@ -95,10 +89,7 @@ def monitor_of(method: LLPMethod, select_by: SelectBy) -> Monitor:
 
 
 class BestWeights(Callback):
-    """Keeps a copy of the model's weights at the best epoch; part of a resume checkpoint.
-
-    Lightning's ModelCheckpoint would write each of them to the disk, with the optimizer's state.
-    """
+    """Keeps the weights at the best epoch in memory, and in resume checkpoints."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
@@ -107,10 +98,7 @@ class BestWeights(Callback):
         self.weights: dict[str, torch.Tensor] = {}
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Copy the weights if this epoch is the best so far (the first one always is).
-
-        FloatingPointError where what is held out says nothing finite of it.
-        """
+        """Copy the weights if this epoch is the best so far; FloatingPointError if none is finite."""
         value = float(trainer.callback_metrics[self.monitor.name])
         if self.monitor.held_out and not math.isfinite(value):
             raise FloatingPointError(f"{self.monitor.name}, which picks the epoch, is {value}")

@@ -48,10 +48,7 @@ def train_stage(
     plan: Plan,
     again: Callable[[], tuple[LLPMethod, LLPDataModule]] | None = None,
 ) -> StageResult:
-    """Train a method to its early stop, restore the best weights, perhaps train again on all bags, and measure.
-
-    For a refit `again` gives the method as it was before its first step, and data that hold nothing out.
-    """
+    """Train to the early stop, restore the best weights, perhaps train `again` on all bags, and measure."""
     begin = time.perf_counter()
     measures = again is None or data.held_out_bags_measure  # what is chosen; else what is trained again
     chosen = _chosen_before(method, plan) if again is not None else None

@@ -20,24 +20,12 @@ Columns = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(value) 
 
 @dataclass(frozen=True)
 class FoldBags:
-    """The bags of one fold.
+    """The bags of one fold: `train` ones, rising `test_rows`, or `test_bags` where no row has a label to measure."""
 
-    Attributes
-    ----------
-    train : Bags
-        They partition the train rows.
-    test_rows : ndarray
-        int64, rising: rows with labels that measure the run; empty where there is none.
-    test_bags : Bags or None
-        Bags that measure a run without labelled test rows; None where these, or held-out bags, do.
-    n_left_out : int
-        Given bags that are neither, as they share rows with `test_bags`.
-    """
-
-    train: Bags
-    test_rows: Rows
-    test_bags: Bags | None = None
-    n_left_out: int = 0
+    train: Bags  # they partition the train rows
+    test_rows: Rows  # rising: rows with labels that measure the run; empty where there is none
+    test_bags: Bags | None = None  # None where these rows, or held-out bags, measure the run
+    n_left_out: int = 0  # given bags that are neither, as they share rows with `test_bags`
 
 
 class GroupingKey(BaseModel):

@@ -15,15 +15,7 @@ from llp.errors import InputError, invalid
 
 
 class FeatureKey(GroupingKey):
-    """Instances that agree on the columns form a bag.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        The key's columns, in table order.
-    low_thresh, high_thresh : int
-        Bags with fewer or more instances are dropped: counted on the whole table, but for the rows of a test split.
-    """
+    """Instances that agree on the columns form a bag; those of a size beyond the limits are dropped."""
 
     pattern = "{columns}"
     words = "feature bags"
@@ -69,13 +61,7 @@ class FeatureKey(GroupingKey):
 
 
 def check_thresholds(prefix: str, low: int, high: int) -> None:
-    """Refuse limits of the bag size that keep no bag; `prefix` is the options' group.
-
-    Raises
-    ------
-    InputError
-        The least size is above the largest one.
-    """
+    """Refuse limits of the bag size that keep no bag; `prefix` is the options' group."""
     if low > high:
         example = f"{prefix}low_thresh=50 {prefix}high_thresh=2500"
         raise invalid(f"{prefix}high_thresh", high, f"an integer >= {prefix}low_thresh, which is {low}", example)

@@ -12,17 +12,7 @@ from llp.data.table import InstanceTable
 
 
 class FixedKey(SizedKey):
-    """Runs of rows of which those that agree on the columns are contiguous, groups in random order.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        The key's columns, in table order.
-    bag_size : int
-        Instances of a bag.
-    seed : int
-        Of the order of the groups.
-    """
+    """Runs of rows of which those that agree on the columns are contiguous, groups in random order."""
 
     pattern = "fixed_{columns}_{bag_size}"
     words = "fixed-size feature bags"

@@ -25,13 +25,7 @@ def _integer(value: Any) -> Any:
 
 
 class GivenKey(GroupingKey):
-    """The user's own bags.
-
-    Attributes
-    ----------
-    n_folds : {1, 5}
-        Parts of whole bags that they are cut into; with 1, every bag is trained on, as all cells of a report are.
-    """
+    """The user's own bags; with `n_folds` 1, every bag is trained on, as all cells of a report are."""
 
     pattern = "given"
     words = "given bags"

@@ -1,10 +1,7 @@
-"""Curated bags: instances of like prior predictions lie together.
+"""Curated bags: instances of like prior predictions lie together, whose labels nobody needs to know.
 
-Adel Javanmard, Matthew Fahrbach and Vahab Mirrokni, "PriorBoost: an adaptive algorithm for learning from aggregate
-responses", ICML 2024 (arXiv 2402.04987): the best bags, given what each label is expected to be, are those of the
-one-dimensional k-means problem of these expectations with bags of a given size. Here every bag but one has that size.
-The paper was at hand as its abstract and summaries; the optimum below is shown by exchange, and by enumeration in the
-tests. No label is read: who makes the bags need not know one.
+The best bags for given expected labels are those of the one-dimensional k-means problem with sizes (A. Javanmard, M.
+Fahrbach, V. Mirrokni, "PriorBoost", ICML 2024, arXiv 2402.04987); here every bag but one has the same size.
 """
 
 import hashlib
@@ -32,17 +29,7 @@ _SCANS: dict[str, Callable[[Path], pl.LazyFrame]] = {
 
 
 class PriorKey(SizedKey):
-    """Runs of rows sorted by a prior prediction.
-
-    Attributes
-    ----------
-    column, scores : str or None
-        What holds the prior prediction: a numeric column, or a file of scores.
-    bag_size : int
-        Instances of a bag.
-    seed : int
-        Of the order of equal predictions.
-    """
+    """Runs of rows sorted by a prior prediction, equal ones at random: a numeric column, or a file of scores."""
 
     pattern = "prior_{bag_size}"
     words = "curated bags"
@@ -73,13 +60,7 @@ class PriorKey(SizedKey):
         return {"scores": scores_digest(self.scores)} if self.scores else {}
 
     def values(self, table: InstanceTable) -> NDArray[np.float64]:
-        """The prior prediction of every row.
-
-        Raises
-        ------
-        InputError
-            The table has no such numeric column, or the file is none of its scores.
-        """
+        """The prior prediction of every row; InputError where the table has none of that name or number."""
         if self.column is not None:
             names = [column.name for column in table.schema.numeric]
             if self.column not in names:
@@ -101,13 +82,7 @@ class PriorKey(SizedKey):
 
 
 def check_scores(path: Path) -> None:
-    """Refuse what cannot be a file of scores.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or its ending says no format.
-    """
+    """Refuse what cannot be a file of scores."""
     try:
         is_file = path.is_file()
     except OSError:  # a name that is too long, a folder that may not be searched
@@ -150,22 +125,8 @@ def curated_runs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut instances into bags of `bag_size`, one of them smaller, with the least sum of squares within the bags.
 
-    Two bags whose values interleave can exchange instances, sizes kept, at a gain: so the best bags are runs of the
-    sorted values, and only the place of the smaller one is to be found.
-
-    Parameters
-    ----------
-    prior : ndarray
-        (n,) the prior prediction of each instance, at least one.
-    bag_size : int
-        Instances of a bag.
-    rng : Generator
-        Orders instances of equal prediction, which else would lie in the table's order.
-
-    Returns
-    -------
-    order, offsets : ndarray
-        Positions (n,) bag after bag, and where each bag begins (K + 1).
+    Bags whose values interleave can exchange instances at a gain, so the best are runs of sorted values; only the
+    smaller one's place is to be found. Returns positions (n,) bag after bag, and where each begins (K + 1).
     """
     shuffled = rng.permutation(len(prior))
     order = shuffled[np.argsort(prior[shuffled], kind="stable")]

@@ -11,15 +11,7 @@ from llp.data.keys.base import SizedKey
 
 
 class RandomKey(SizedKey):
-    """Runs of permuted rows.
-
-    Attributes
-    ----------
-    bag_size : int
-        Instances of a bag.
-    seed : int
-        Of the permutation.
-    """
+    """Runs of permuted rows."""
 
     pattern = "random_{bag_size}"
     words = "random bags"

@@ -1,7 +1,4 @@
-"""Summaries of the aggregation service: sums by bucket, and a bucket is a hash of the values of a query's columns.
-
-What a query is, how its values are hashed, and its share of an event's contribution of 2^16 say a file of queries.
-"""
+"""Summaries of the aggregation service: sums by bucket, a hash of a query's values, as a file of queries says."""
 
 import hashlib
 import logging

@@ -1,8 +1,4 @@
-"""Given bags of own files: a column that says in which bag a row is, and perhaps a second file of their labels.
-
-The second file has a row per bag: the bag's id in the column of the same name, `label_sum` or `label_mean`, and perhaps
-`size`. No row of the first file needs a label then.
-"""
+"""Given bags of own files: a column of bag ids, and perhaps a second file with each one's label_sum or label_mean."""
 
 import logging
 from collections.abc import Sequence
@@ -44,8 +40,7 @@ class StatedBags:
     def label_kind(self) -> LabelKind:
         """Binary where every mean lies in [0, 1] as far as it is known, else real.
 
-        Sums that are whole, of which most are possible counts, and means from 0, of which most are proportions, are
-        binary too: the others are wrong, or it takes somebody who knows to say that they are not.
+        Whole sums of which most are possible counts, and means from 0 of which most are proportions, are binary too.
         """
         value = self.frame[self.label].to_numpy()
         size = self.frame["size"].fill_null(float("inf")).to_numpy() if self.label == "label_sum" else 1.0
@@ -93,11 +88,7 @@ def _columns(path: str, columns: list[str], bag_column: str) -> list[str]:
 
 
 def match_bags(counts: pl.DataFrame, stated: StatedBags, *, sizes: Sizes, unmatched: Unmatched) -> pl.DataFrame:
-    """`id`, `size` and `label_sum` of the bags that both the rows and the file have, sorted by id.
-
-    `counts` has `id` and `rows` of each bag of the rows. A size that is not the number of rows is refused, or the rows
-    count; bags of one of the two alone are refused, or left out.
-    """
+    """`id`, `size` and `label_sum` of bags that both the rows (`counts`) and the file have, sorted by id."""
     frame = stated.frame
     if unmatched == "stop":
         for here, there, what in (

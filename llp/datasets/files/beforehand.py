@@ -14,10 +14,7 @@ SHOWN_ALONE = ("-h", "--help", "--hydra-help", "-c", "--cfg", "-i", "--info", "-
 
 
 def prepare_beforehand(words: Sequence[str]) -> list[str]:
-    """Prepare the table that `dataset=files` among a command's words asks for, unless it is there.
-
-    The words come back with `dataset=NAME` in place of `dataset=files` and its options; without it as they are.
-    """
+    """Prepare the table of `dataset=files` among a command's words, which come back with dataset=NAME."""
     if GIVEN not in words or any(word in SHOWN_ALONE for word in words):
         return list(words)
     options = {*(str(name) for name in read_option("dataset/files")), "errors"}

@@ -31,10 +31,7 @@ class CodedRows(NamedTuple):
 
 
 class RowCoder:
-    """Codes blocks of rows, as they are in the files or `normalised`; threads may share it.
-
-    A number is computed for each row. All else is worked out once for each value, and remembered.
-    """
+    """Codes blocks of rows; threads may share it. What is no number is worked out once for each value."""
 
     def __init__(self, features: list[Feature], vocabularies: Vocabularies, options: FilesOptions) -> None:
         self._features = features

@@ -1,9 +1,4 @@
-"""The columns that own files become, fitted on the train rows; `llp.datasets.files.coder` applies them to any rows.
-
-A categorical column becomes codes (values seen too seldom, and later unseen ones, share code 0; a missing value is a
-value). A numeric column becomes a standardised number, quantile bins (code 0 where it is missing), or both. A date
-becomes categorical columns of its parts.
-"""
+"""The columns that own files become, fitted on the train rows; `llp.datasets.files.coder` applies them to any rows."""
 
 import itertools
 import logging
@@ -29,12 +24,7 @@ Vocabularies = Mapping[str, pl.Series]
 
 
 class Feature(BaseModel):
-    """One column of the table and how it comes from a raw one.
-
-    A name is the raw column's, or has an ending: `price.bins`, `price.missing`, `day.month`, and a number behind that
-    where a raw column is called so. `value` says what of the raw value: its text, whether it is missing, its bin, the
-    standardised number, or a part of the date.
-    """
+    """One column of the table: of which raw one, and what of its value (text, missing, bin, number, date part)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -84,10 +74,7 @@ def plan_features(columns: Sequence[RawColumn], coding: Coding) -> list[Feature]
 def fit_features(
     lazy: pl.LazyFrame, planned: Sequence[Feature], options: FilesOptions, *, whole: Collection[str] = ()
 ) -> tuple[list[Feature], dict[str, pl.Series]]:
-    """Fit features on rows: vocabularies, means and standard deviations, edges of bins.
-
-    Every value of the columns `whole` has a code, however rare.
-    """
+    """Fit vocabularies, means, deviations, bins on rows; in columns `whole` every value has a code."""
     kinds = lazy.collect_schema()
     values = {one.name: value_of(one, kinds[one.column], options).alias("value") for one in planned}
     moments = _moments(lazy.select(values[one.name].alias(one.name) for one in planned if one.value == "number"))

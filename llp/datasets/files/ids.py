@@ -17,10 +17,7 @@ SEEN, ALIKE = 5, 0.3  # how often one is seen on average, and the correlation of
 
 
 def may_be_ids(lazy: pl.LazyFrame, column: str, values: int, reading: Reading) -> bool:
-    """Whether the numbers of a column may be ids: whole ones that are few, or called so, or show no order.
-
-    Of an amount, values beside each other come about equally often; of ids they do not. About `values` of them differ.
-    """
+    """Whether numbers may be ids: whole ones that are few, or called so, or whose neighbours' counts are unlike."""
     if not 2 < values <= MANY:
         return False
     x = number(column, lazy.collect_schema()[column], reading).alias("value")

@@ -1,8 +1,7 @@
 """Own files to an instance table: `python -m llp.prepare dataset=files name=mine files=... label=...`.
 
-The files are read once, block by block, into Arrow files beside the table's place; kinds, vocabularies and statistics
-are found there, column by column; then the rows are coded and written. Memory holds the largest vocabulary and a few
-blocks, whatever the number of rows (and four bytes a row where rows name their bags).
+The files are read once, block by block, into Arrow files; kinds, vocabularies and statistics are found there, then the
+rows are coded and written. Memory holds the largest vocabulary and a few blocks, whatever the number of rows.
 """
 
 import logging
@@ -61,15 +60,7 @@ def prepare(
     rows: Literal["unknown"] | None = None,
     labelled: FilesGiven | None = None,
 ) -> None:
-    """Write the instance table of own files; the parameters are what `conf/dataset/files.yaml` hands over by name.
-
-    `test_files` hold a given test split, which plays no part in the vocabularies and statistics; `bags` are files with
-    the labels of the bags, where `files` hold none. `epsilon` is that of Laplace noise of scale 1/ε in the sums of
-    `bags`: labels of 0 and 1 may then sum to less than 0 or more than the rows, and measures of bags tell how many sums
-    lie within the noise. `reports` are files with label sums over the cells of queries, which `queries`, `noise_sd` and
-    `epsilon` explain; with `rows` unknown, `files` are but a sample of the rows that these count; `labelled` are files
-    of further rows, each with its label.
-    """
+    """Write the instance table of own files; `conf/dataset/files.yaml` says what each option means."""
     if folder.name in known_datasets("dataset"):
         raise InputError(
             f"Invalid name={folder.name}: dataset={folder.name} is another one, expected a name of its own"

@@ -1,8 +1,4 @@
-"""Own files of any format as a stream of frames with the same columns.
-
-Text (CSV, TSV, ARFF) comes as strings; Parquet and Arrow files bring their types. Then all are alike: text without
-spaces around it and null where a value is missing, numbers, dates. Memory holds a few blocks, whatever the rows.
-"""
+"""Own files of any format as a stream of frames with the same columns, a few blocks in memory."""
 
 import logging
 from collections import Counter
@@ -153,10 +149,7 @@ class FilesReader:
 
 
 def normalised(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:
-    """A frame whose text has no spaces around it and null for a missing value, and durations in seconds.
-
-    Refuses lists, structures and bytes.
-    """
+    """Text without spaces around it, null where missing, durations in seconds; refuses lists, structures, bytes."""
     columns = []
     for name, kind in frame.schema.items():
         x = pl.col(name)

@@ -10,10 +10,7 @@ LONGEST_HEAD = 2**24
 
 
 def read_head(name: str, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int, bytes]:
-    """Names of an ARFF file's columns, the number of its first line of data, and what was read of the data.
-
-    `pieces` of the file in UTF-8 are left where the data go on.
-    """
+    """Column names of an ARFF file in UTF-8, the number of its first line of data, and what was read of these."""
     text = b""
     found = None
     while found is None:

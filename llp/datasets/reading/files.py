@@ -39,11 +39,9 @@ class Opened(NamedTuple):
 
 
 class Files:
-    """Several files, read once from end to end.
+    """Several files, read once from end to end; what the user did not name is left out when it is no data.
 
-    What the user did not name (files of a folder, a glob or an archive) is left out when it is no data: a readme, an
-    empty file, or a known other file, which `other` names given a text's first lines. `on_read` is given the number of
-    bytes read from disk; `known` is what other files hold that were read before.
+    `other` names a known other file by its first lines, `on_read` is given bytes read, `known` what was read before.
     """
 
     def __init__(

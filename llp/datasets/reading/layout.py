@@ -1,8 +1,6 @@
 """The layout of a raw file: its separator, and the order of its columns, from its first lines.
 
-A header may name the columns in any order, in the spellings of the formats' documentation and of the copies that are
-around, and may have a column of row numbers. Names that are not known are refused: reading by position would make a
-wrong table.
+A header may have any order and known spelling; unknown names are refused: by position the table would be wrong.
 """
 
 import re
@@ -28,8 +26,8 @@ ROW = "(row)"
 class Layout:
     """A raw format.
 
-    `spellings` are patterns of other spellings of columns' names, in lower case and of letters and digits alone, and
-    the name, which takes a number from the pattern's first group. Numbers may start anywhere.
+    `spellings` are patterns of other names in lower-case letters and digits, and the name, with a number from the first
+    group, which may start anywhere.
     """
 
     dataset: str  # as in `dataset=NAME`
@@ -164,10 +162,7 @@ def _is_header(line: bytes, separator: bytes, layout: Layout) -> bool:
 
 
 def _counts_columns(file: str, line: bytes, separator: bytes, layout: Layout) -> bool:
-    """Whether a line names the columns in their order by numbers alone, as data frames do.
-
-    Refuses another order, or some left out: which column is which is not known then.
-    """
+    """Whether a line numbers the columns in their order, as data frames do; refuses another order, or gaps."""
     values = _split(line, separator)
     found = [(match[1], int(match[2])) for value in values if (match := BY_PLACE.fullmatch(_plain(value)))]
     prefixes, numbers = {prefix for prefix, _ in found}, [number for _, number in found]

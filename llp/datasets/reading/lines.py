@@ -1,8 +1,7 @@
 """Lines of a raw file to typed columns, or to the line and column of what is wrong.
 
-Polars parses a whole block, and the result is checked by column. A block that fails is cut in halves until the lines
-that are wrong are found: a line is so whatever stands around it. Polars alone would not do: it fills short and blank
-lines with nulls, and an empty field is legal.
+Polars parses a block, checked by column; one that fails is cut in halves until its wrong lines are found. Polars alone
+fills short and blank lines with nulls, and an empty field is legal.
 """
 
 import re
@@ -70,10 +69,7 @@ def all_blocks(files: Files, layout: Layout) -> Iterator[Block]:
 
 
 def parse(block: Block, layout: Layout) -> tuple[pl.DataFrame, list[str]]:
-    """A block's columns, but those that a file may lack, and a message for each of its wrong lines.
-
-    Numbers come as Float64, hexadecimal digits as UInt32, text as String; an empty field is null.
-    """
+    """A block's typed columns (Float64, UInt32 of hex, String), and a message for each of its wrong lines."""
     text, dialect = block.records, block.dialect
     first = block.first_line + (text is not block.text)
     if b'"' in text:

@@ -1,8 +1,4 @@
-"""Separated text of any dialect as frames of strings: separators, quotes, headers.
-
-Polars parses a whole block of records; one that it refuses, or whose records have too few fields (polars fills those
-with nulls), goes through Python's `csv`, which says which line is wrong.
-"""
+"""Separated text as frames of strings, by polars, or by `csv` where fields lack: it says which line is wrong."""
 
 import csv
 import io
@@ -45,10 +41,7 @@ class BadLines:
 
 
 def detect(path: str, text: bytes, reading: Reading, may_lack: str | None = None) -> Dialect:
-    """The dialect of a file from its first block and from what the user said; it may lack one of the columns given.
-
-    Refuses columns that cannot be named: no header, too few names, or a name that stands twice.
-    """
+    """The dialect of a file from its first block and what the user said; refuses columns that cannot be named."""
     quote = None if reading.quote == "none" else reading.quote
     lines = [line for line in text.decode(errors="replace").split("\n", SAMPLE_LINES)[:SAMPLE_LINES] if line.strip()]
     if not lines:

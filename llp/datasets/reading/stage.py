@@ -72,10 +72,7 @@ def write_parts(
     progress: Progress,
     task: TaskID,
 ) -> tuple[list[Path], int]:
-    """Parse blocks, in threads, and write them into Arrow files; gives the files and the number of rows.
-
-    `add` takes in what was found in each block, in order. Refuses a column whose type changes from block to block.
-    """
+    """Parse blocks in threads into Arrow files of the same types, `add` their findings in order: files and rows."""
 
     def write(numbered: tuple[int, Callable[[], Parsed]]) -> tuple[Path, Parsed]:
         number, parse = numbered

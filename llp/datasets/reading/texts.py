@@ -46,10 +46,7 @@ FOREIGN = (  # first bytes, what they are, what to do
 
 
 def text_of(content: Content, encoding: str = "utf-8", *, arff: bool = False) -> Iterator[bytes]:
-    """A text in UTF-8 with line feeds alone or behind carriage returns, without a mark of its encoding.
-
-    `encoding` is that of a text without a mark. Refuses, once it is read, what is no text, or none in its encoding.
-    """
+    """A text in UTF-8 with line feeds and no mark of its encoding; refuses what is no text, or none in its encoding."""
     name, pieces = content
     head = next(pieces, b"")
     if head.startswith(ZIP):
@@ -95,10 +92,7 @@ def _line_feeds(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def whole_records(name: str, pieces: Iterator[bytes], quote: str | None = None) -> Iterator[bytes]:
-    """Blocks of about `BLOCK_BYTES` that end with a record's line feed, whatever ended it, without blank last lines.
-
-    A record longer than `RECORD_BYTES` is refused.
-    """
+    """Blocks of about `BLOCK_BYTES` that end with a record's line feed, without blank last lines."""
     blank = b""  # lines at a block's end: they stay only where something follows
     for block in _cut(name, pieces, quote):
         content = block.rstrip(b"\r\n")

@@ -1,8 +1,4 @@
-"""Files opened: plain, compressed (gzip, Zstandard, bzip2, xz) or in an archive (tar, zip).
-
-A file is recognised by its first bytes, whatever its name, and unpacked as it is read: in constant memory, and
-without a copy on disk.
-"""
+"""Files recognised by their first bytes and unpacked as they are read: gzip, Zstandard, bzip2, xz, tar, zip."""
 
 import errno
 import lzma
@@ -46,10 +42,7 @@ class Codec(NamedTuple):
 
 
 def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
-    """The contents of a file, unpacked: itself, or an archive's files one after another; each is read before the next.
-
-    `on_read` is given the bytes as they lie on disk, each once and in order.
-    """
+    """A file's contents, unpacked, each read before the next; `on_read` gets the bytes on disk, once, in order."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
         file.seek(0)

@@ -40,10 +40,7 @@ def calibration(bags: pl.DataFrame, groups: int = _GROUPS) -> pl.DataFrame:
 
 
 def bag_calibration(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
-    """Stated against predicted proportions of the bags that measured the runs, in groups of like predictions.
-
-    None where labelled rows measured them. `grouping_key=` chooses other bag datasets.
-    """
+    """Stated against predicted proportions of the bags that measured the runs; None where labelled rows did."""
     found = read_first(cells, runs, read_bags) if str(cells["metric"][0]).startswith("bag_") else {}
     if not found:
         return None

@@ -20,10 +20,7 @@ _MARKERS = 10  # of a curve
 
 
 def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
-    """The first bag datasets' curves: each run thin, the mean over a cell's runs bold while all go on.
-
-    `grouping_key=` chooses other bag datasets. None where no run has a curve.
-    """
+    """The first bag datasets' curves: runs thin, the mean over a cell's runs bold; None where no run has one."""
     metric = str(cells["metric"][0])
     found = read_first(cells, runs, lambda folder: read_curve(folder, metric) or None)
     if not found:

@@ -1,7 +1,4 @@
-"""Scores of all methods: a panel per bag dataset, or a heat map where there are too many for panels.
-
-The methods are named at the lines, so no reading depends on telling twenty colours apart.
-"""
+"""Scores of all methods, named at the lines: a panel per bag dataset, or a heat map where there are too many."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -19,9 +19,8 @@ _POINTS = 60  # of a curve; longer ones are thinned out
 def page_data(report: Report) -> dict[str, Any]:
     """Everything that the page's script shows.
 
-    `tables`: id to columns and rows, a cell being its text, or text, sort value, whether best, and cell number.
-    `cells`: cell number to title, metric, what its curves count, and numbers of its runs. `runs`: lists, see `_run`.
-    `common`: the settings that all configurations share; `configs`: those that differ, by number.
+    `tables`: id to columns and rows of `_cell`s; `cells`: number to title, metric, unit and its runs; `runs`: see
+    `_run`; `common`: settings that all configurations share; `configs`: those that differ, by number.
     """
     shown: dict[int, dict[str, Any]] = {
         row["cell"]: {"title": f"{row['column']} on {row['row']}", "dataset": row["dataset"],

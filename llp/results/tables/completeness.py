@@ -39,11 +39,7 @@ class Progress:
 
 
 def progress(collected: Collected, dataset: str) -> Progress:
-    """State of each point of a dataset.
-
-    Expected are the points that grids asked for and those that were started. Where no grid asked for any, every
-    combination of the started folds, seeds, keys and methods is expected.
-    """
+    """State of each point of a dataset that was started or asked for; without a grid, of all combinations of these."""
     own = collected.only(lambda point: point.dataset == dataset)
     # of runs of one point under several settings a finished one counts, then a failed one
     states = {one.point: one.state for one in sorted(own.left, key=lambda one: one.state == RunState.FAILED)}

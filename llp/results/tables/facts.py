@@ -1,8 +1,4 @@
-"""Single numbers and names from the benchmark's text, with what our runs and analysis say to the same question.
-
-The question of a fact stands beside it in `published/llpbench_facts.csv`: a name of `_OF_ANALYSIS` or `_OF_CELLS`, and
-its arguments.
-"""
+"""Single numbers and names from the benchmark's text, and our answers to the question beside each in the CSV file."""
 
 from collections.abc import Callable, Mapping
 

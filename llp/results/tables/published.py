@@ -1,8 +1,7 @@
 """The benchmark's published numbers beside ours, like for like.
 
-The published AUC is the one over 200 thresholds, in percent: ours beside it is the same measure, never the exact AUC.
-The published MSE of SSCL is in the squared-log space of `dataset.transform=log2_squared`. Only runs under protocol
-`paper` that start as the authors' code does, in the experiment's own settings, take part.
+AUC is that over 200 thresholds, in percent, never the exact one; MSE of SSCL is in the space of
+`dataset.transform=log2_squared`. Only runs of protocol `paper` in the experiment's own settings take part.
 """
 
 from dataclasses import replace

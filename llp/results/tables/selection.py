@@ -50,9 +50,7 @@ def selection(
 ) -> Table | None:
     """Count how often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
-    Beside it, how often that AUC is the first evaluation's: such runs may have been better still before it
-    (`trainer.evaluate_every`). Last come all methods with every criterion together, on each kind of bags. None where no
-    curve has a test AUC beside what was held out (`protocol.test_in_curve=true` writes both).
+    Beside it, how often that is the first evaluation's. None where no curve has both (`protocol.test_in_curve=true`).
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
     for method, kind, folder in runs.select("column", "bag_kind", "folder").iter_rows():

@@ -124,10 +124,7 @@ def against(best: str, runs: pl.DataFrame) -> dict[str, Comparison]:
 
 
 class Ranking(NamedTuple):
-    """M methods on the n bag datasets that all have, by rising mean rank: means and ranks (n, M), mean ranks (M).
-
-    `limit` is Nemenyi's critical difference of the mean ranks.
-    """
+    """Of M methods on n bag datasets, by rising mean rank: means, ranks (n, M), mean ranks (M), Nemenyi's limit."""
 
     methods: list[str]
     rows: list[str]
@@ -138,10 +135,7 @@ class Ranking(NamedTuple):
 
 
 def ranking(cells: pl.DataFrame) -> Ranking | None:
-    """Rank the methods on bags; None for fewer than two bag datasets or three methods.
-
-    A method that lacks more than half of the bag datasets is left out, so that it costs the others none.
-    """
+    """Rank the methods on most of the bag datasets; None for fewer than two bag datasets or three methods."""
     chosen = cells.filter(~pl.col("instance_labels") & pl.col("mean").is_not_null() & pl.col("compared"))
     n_rows = chosen["row"].n_unique()
     counts = dict(chosen.group_by("column").len().iter_rows())
