@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from benchmarks.records import DOCS, files_of, read
 from benchmarks.result_grids import bags_of_rows, epsilon, lines_of, named_of, on_bags
-from benchmarks.results import DOCS, files_of, read
 from llp.analysis.drawing import STYLE, log_scale, look, name_lines, new_figure, save_figure
 from llp.errors import InputError
 from llp.runs.record import RunRecord

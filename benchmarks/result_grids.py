@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from benchmarks.result_tables import OF_POINT, collected, told, untitled
+from benchmarks.records import OF_POINT
+from benchmarks.result_tables import collected, told, untitled
 from llp.results.statistics import holm
 from llp.results.summary import summarize
 from llp.results.table import MISSING, Cell, Table

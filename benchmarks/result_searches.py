@@ -8,7 +8,8 @@ from operator import attrgetter
 
 import polars as pl
 
-from benchmarks.result_tables import OF_RUN, at_chosen_rates, searches_of, untitled
+from benchmarks.records import OF_RUN
+from benchmarks.result_tables import at_chosen_rates, searches_of, untitled
 from llp.results.table import Cell, Table
 from llp.results.tables.selection import CRITERIA, NEAR, good_picks, lost
 from llp.runs.record import RunRecord

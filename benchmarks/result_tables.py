@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN
 from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
@@ -20,10 +21,6 @@ from llp.results.tables.selection import CRITERIA, selection
 from llp.results.tables.significance import REFERENCE, mean_ranks, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
-
-OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
-OF_RUN = ("config_hash", "fold", "seed")
-OF_LOOK = ("test_auc", *CRITERIA.values())
 
 
 def collected(records: Iterable[RunRecord]) -> Collected:
@@ -213,7 +210,7 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     records : sequence of RunRecord
         The runs.
     looks : pl.DataFrame
-        Their curves, as `benchmarks.results.keep` keeps them.
+        Their curves, as `benchmarks.records` keeps them.
     """
     of_run = looks.partition_by(OF_RUN, as_dict=True, include_key=False)
     curves = {

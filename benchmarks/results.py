@@ -12,28 +12,23 @@
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
-`python -m benchmarks.results NAME FOLDER` first keeps the records of all finished runs below a folder as
-`docs/results/NAME.jsonl`, a line per run, and their curves, where they hold a test AUC beside the criteria, as
-`docs/results/NAME.csv`, a line per evaluation. Of runs at several learning rates those at the rate that held-out bags
-chose are shown, as `llp.report learning_rate=held_out` does.
+`python -m benchmarks.results NAME FOLDER` first keeps the records and curves of all finished runs below a folder as
+`docs/results/NAME_DATASET_KEY.parquet` (`benchmarks.records`). Of runs at several learning rates those at the rate that
+held-out bags chose are shown, as `llp.report learning_rate=held_out` does.
 """
 
 import re
 import sys
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
-from pydantic import ValidationError
 
+from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below
 from benchmarks.result_grids import epochs_of, keys_of, noise_of, selected_by, study_of
 from benchmarks.result_searches import choices_of, picks_of, rates_of
 from benchmarks.result_tables import (
-    OF_LOOK,
-    OF_POINT,
-    OF_RUN,
     comparison_of,
     means_of,
     ranks_of,
@@ -41,14 +36,9 @@ from benchmarks.result_tables import (
     selection_of,
     table_of,
 )
-from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import write_atomically
-from llp.results.curves import read_columns
-from llp.runs.record import RunRecord
 
-DOCS = CONF_DIR.parent / "docs"
-LOOKS = {"config_hash": pl.String, "fold": pl.Int64, "seed": pl.Int64, **dict.fromkeys(OF_LOOK, pl.Float64)}
 MADE = {
     "table": table_of,
     "tests": comparison_of,
@@ -65,81 +55,6 @@ MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": p
 BEGIN, END = re.compile(r"<!-- (\w+): (\w+) -->"), "<!-- end -->"
 TABLE = re.compile(rf"(^{BEGIN.pattern}\n).*?(^{END}$)", re.DOTALL | re.MULTILINE)
 USAGE = "python -m benchmarks.results, or with records to keep first: python -m benchmarks.results NAME FOLDER"
-
-
-def keep(folder: Path, path: Path) -> None:
-    """Keep the records of the finished runs below a folder, ordered by their point, without the machine's paths.
-
-    Of copies of a run the first is kept. Curves go beside the records, where the runs wrote such as `selection_of`
-    reads.
-
-    Raises
-    ------
-    InputError
-        No run is finished there.
-    """
-    results = sorted(folder.rglob("result.json"), reverse=True)
-    found = [(_without_place(RunRecord.read(result)), result.parent) for result in results]
-    records = list({attrgetter(*OF_POINT)(record): (record, place) for record, place in found}.values())
-    if len(records) < len(found):
-        print(f"{len(found) - len(records)} of {len(found)} runs are copies of others and left out", file=sys.stderr)
-    if not records:
-        raise InputError(
-            f"No run is finished below {folder}: expected a folder of an outputs folder, as outputs/flights"
-        )
-    records.sort(key=lambda one: attrgetter(*OF_POINT)(one[0]))
-    lines = "".join(record.model_dump_json() + "\n" for record, _ in records)
-    write_atomically(path, lambda file: file.write_text(lines))
-    looks = pl.concat([_looks(record, place) for record, place in records])
-    curves = path.with_suffix(".csv")
-    curves.unlink(missing_ok=True)  # of records that were kept under this name before
-    if len(looks):
-        write_atomically(curves, lambda file: looks.write_csv(file, float_precision=6))
-
-
-def _looks(record: RunRecord, place: Path) -> pl.DataFrame:
-    """The evaluations of a run by which an epoch may be picked, none where its curve has no test AUC beside them."""
-    columns = pl.DataFrame(read_columns(place, OF_LOOK), schema={name: LOOKS[name] for name in OF_LOOK}).fill_nan(None)
-    looks = columns.filter(pl.col("test_auc").is_not_null() & pl.any_horizontal(pl.col(OF_LOOK[1:]).is_not_null()))
-    return looks.select(*(pl.lit(getattr(record, name)).alias(name) for name in OF_RUN), *OF_LOOK)
-
-
-def _without_place(record: RunRecord) -> RunRecord:
-    """A record that names the runs of its stages by their places below an outputs folder, and scores by their file."""
-    stages = [
-        stage if stage.run is None else stage.model_copy(update={"run": "/".join(Path(stage.run).parts[-6:])})
-        for stage in record.stages
-    ]
-    key = record.config["grouping_key"]
-    if isinstance(key, dict) and key.get("scores"):
-        key = key | {"scores": Path(str(key["scores"])).name}
-    return record.model_copy(update={"stages": stages, "config": {**record.config, "grouping_key": key}})
-
-
-def read(path: Path) -> list[RunRecord]:
-    """Read the records of a file, one a line.
-
-    Raises
-    ------
-    InputError
-        There are none, or a line is no record.
-    """
-    records = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        try:
-            records.append(RunRecord.model_validate_json(line))
-        except ValidationError as error:
-            raise InputError(f"{path}, line {number}: no record of a run ({error.errors()[0]['msg']})") from None
-    if not records:
-        raise InputError(f"{path}: expected a record of a run a line, but it is empty")
-    return records
-
-
-def files_of(name: str) -> list[Path]:
-    """The record files that a table's name stands for."""
-    folder = DOCS / "results"
-    whole = folder / f"{name}.jsonl"
-    return [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*.jsonl"))
 
 
 def with_tables(text: str) -> str:
@@ -172,10 +87,10 @@ def _made(kind: str, name: str) -> str:
         )
     if kind in MADE:
         return MADE[kind](records)
-    curves = [path.with_suffix(".csv") for path in files if path.with_suffix(".csv").is_file()]
-    if not curves:
+    looks = pl.concat(map(read_looks, files))
+    if looks.is_empty():
         raise InputError(f"<!-- {kind}: {name} -->: no curves; expected runs with protocol.test_in_curve=true")
-    return MADE_OF_CURVES[kind](records, pl.concat(pl.read_csv(path, schema_overrides=LOOKS) for path in curves))
+    return MADE_OF_CURVES[kind](records, looks)
 
 
 def main() -> None:
@@ -188,7 +103,7 @@ def main() -> None:
         sys.exit(f"Invalid arguments {' '.join(given)}: expected {USAGE}, where NAME is letters, digits and _")
     try:
         if given:
-            keep(Path(given[1]), DOCS / "results" / f"{given[0]}.jsonl")
+            keep(runs_below(Path(given[1])), given[0])
         write_pages()
     except InputError as error:
         sys.exit(str(error))

@@ -6,10 +6,11 @@ import shutil
 import polars as pl
 import pytest
 
+from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below, write
 from benchmarks.result_grids import keys_of
 from benchmarks.result_searches import choices_of, picks_of, rates_of
 from benchmarks.result_tables import comparison_of, means_of, ranks_of, repicked_of, selection_of, table_of
-from benchmarks.results import DOCS, LOOKS, TABLE, files_of, keep, main, read, with_tables
+from benchmarks.results import TABLE, main, with_tables
 from llp.errors import InputError
 from tests.helpers.records import record, stage, write_folds
 
@@ -18,8 +19,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 
 def kept(folder):
     """The records of a folder's runs, as they are kept and read back."""
-    keep(folder, folder / "kept.jsonl")
-    return read(folder / "kept.jsonl")
+    return read(write(runs_below(folder), folder / "kept.parquet"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -30,10 +30,7 @@ def test_tables_of_a_page_are_made_from_its_records(page):
 
 def test_records_and_tables_belong_together():
     named = {(found[2], found[3]) for page in PAGES for found in TABLE.finditer(page.read_text())}
-    records, curves = ({path.stem for path in (DOCS / "results").glob(f"*.{ending}")} for ending in ("jsonl", "csv"))
-    assert {path.stem for _, name in named for path in files_of(name)} == records != set()
-    shown = {path.stem for kind, name in named if kind == "selection" for path in files_of(name)}
-    assert curves <= shown
+    assert {path for _, name in named for path in files_of(name)} == {*(DOCS / "results").iterdir()} != set()
 
 
 def test_a_table_is_means_and_deviations_over_folds(tmp_path):
@@ -123,12 +120,12 @@ def test_metrics_have_tables_of_their_own(tmp_path):
 
 
 def test_a_name_stands_for_the_records_that_begin_with_it(monkeypatch, tmp_path):
-    monkeypatch.setattr("benchmarks.results.DOCS", tmp_path)
+    monkeypatch.setattr("benchmarks.records.DOCS", tmp_path)
     (tmp_path / "results").mkdir()
     for name in ("suite_a", "suite_b", "suite", "suites"):
-        (tmp_path / "results" / f"{name}.jsonl").touch()
+        (tmp_path / "results" / f"{name}.parquet").touch()
     assert [path.stem for path in files_of("suite")] == ["suite"]
-    (tmp_path / "results" / "suite.jsonl").unlink()
+    (tmp_path / "results" / "suite.parquet").unlink()
     assert [path.stem for path in files_of("suite")] == ["suite_a", "suite_b"]
 
 
@@ -143,7 +140,7 @@ def test_kept_records_name_the_scores_of_a_prior_by_their_file_alone(tmp_path):
     write_folds(tmp_path, [0.5], grouping_key="prior_64", config=config)
     [one] = kept(tmp_path)
     assert one.config["grouping_key"]["scores"] == "prior.parquet"
-    assert "/home/me" not in (tmp_path / "kept.jsonl").read_text()
+    assert "/home/me" not in one.model_dump_json()
 
 
 def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
@@ -151,7 +148,7 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
     curves = ("0.6,0.5,0.3\n0.7,0.4,0.1\n0.65,0.3,0.2\n", "0.6,0.5,0.3\n0.7,0.4,0.2\n,0.3,0.1\n")
     for folder, looks in zip(sorted(path.parent for path in tmp_path.rglob("result.json")), curves, strict=True):
         (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
-    table = selection_of(kept(tmp_path), pl.read_csv(tmp_path / "kept.csv"))
+    table = selection_of(kept(tmp_path), read_looks(tmp_path / "kept.parquet"))
     assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – | 0 of 2 |" in table
 
 
@@ -167,7 +164,7 @@ def test_means_at_the_epochs_that_upm_picks(tmp_path):
             (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
     changes |= {"config_hash": "none", "stages": [stage(epochs=0)]}
     write_folds(tmp_path, [0.55, 0.55], method="group_prior", **changes)
-    table = repicked_of(kept(tmp_path), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
+    table = repicked_of(kept(tmp_path), read_looks(tmp_path / "kept.parquet"))
     assert table == (
         "| method | random_64 | mean rank |\n| --- | ---: | ---: |\n"
         "| upm | **0.7000** | 1.00 |\n| count | 0.6500 | 2.00 |\n| group_prior | 0.5500 | 3.00 |\n"
@@ -186,22 +183,27 @@ def test_picks_are_among_the_looks_at_all_rates_of_the_first_fold(tmp_path):
         for folder in [path.parent for path in tmp_path.rglob(f"{rate}/result.json")]:
             on_another_fold = "0.99,0.0,0.0,0.0,0.0\n" if "fold=1" in str(folder) else ""
             (folder / "metrics.csv").write_text(f"{columns}\n{looks}{on_another_fold}")
-    table = picks_of(kept(tmp_path), pl.read_csv(tmp_path / "kept.csv", schema_overrides=LOOKS))
+    table = picks_of(kept(tmp_path), read_looks(tmp_path / "kept.parquet"))
     row = "0 of 1 (0.1500) | 0 of 1 (0.1000) | 1 of 1 (0.0000) | 0 of 1 (0.2000) |"
     assert f"| flights month_dest | {row}\n| all | {row}\n" in table
 
 
-def test_runs_without_such_curves_leave_no_file_of_curves(tmp_path):
-    write_folds(tmp_path, [0.6], method="upm")
-    (tmp_path / "kept.csv").write_text("of other runs, kept under this name before")
-    keep(tmp_path, tmp_path / "kept.jsonl")
-    assert not (tmp_path / "kept.csv").exists()
+def test_a_file_a_bag_dataset_is_kept_in_place_of_those_of_before(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.records.DOCS", tmp_path)
+    for key in ("month_dest", "random_64"):
+        write_folds(tmp_path / "runs", [0.6, 0.7], grouping_key=key)
+    (tmp_path / "results").mkdir()
+    for other in ("kept_of_before", "another"):
+        (tmp_path / "results" / f"{other}.parquet").touch()
+    names = {path.stem for path in keep(runs_below(tmp_path / "runs"), "kept")}
+    assert names == {"kept_flights_month_dest", "kept_flights_random_64"}
+    assert {path.stem for path in (tmp_path / "results").iterdir()} == {*names, "another"}
+    assert all(len(read(path)) == 2 and read_looks(path).is_empty() for path in files_of("kept"))
 
 
 def test_a_folder_without_finished_runs_is_refused(tmp_path):
     with pytest.raises(InputError, match="No run is finished below"):
-        keep(tmp_path, tmp_path / "kept.jsonl")
-    assert not (tmp_path / "kept.jsonl").exists()
+        runs_below(tmp_path)
 
 
 def test_copies_of_runs_are_kept_once_and_told(tmp_path, capsys):
@@ -214,14 +216,17 @@ def test_copies_of_runs_are_kept_once_and_told(tmp_path, capsys):
 @pytest.fixture
 def docs(tmp_path, monkeypatch):
     """A folder of pages with records: of one protocol, of two, none, and damaged ones."""
-    monkeypatch.setattr("benchmarks.results.DOCS", tmp_path)
+    for module in ("records", "results"):
+        monkeypatch.setattr(f"benchmarks.{module}.DOCS", tmp_path)
     for name, protocols in (("one", ["paper"]), ("two", ["paper", "holdout"])):
         for protocol in protocols:
             write_folds(tmp_path / name, [0.6, 0.7], method="upm", protocol=protocol, config_hash=protocol)
-        keep(tmp_path / name, tmp_path / "results" / f"{name}.jsonl")
-    (tmp_path / "results" / "empty.jsonl").touch()
-    lines = (tmp_path / "results" / "one.jsonl").read_text()
-    (tmp_path / "results" / "cut.jsonl").write_text(lines[:-20])
+        keep(runs_below(tmp_path / name), name)
+    [one] = files_of("one")
+    cut = pl.read_parquet(one).with_columns(pl.col("record").str.head(-20))
+    cut.write_parquet(one.with_stem("cut"))
+    cut.clear().write_parquet(one.with_stem("empty"))
+    one.with_stem("damaged").write_bytes(one.read_bytes()[:-20])
     return tmp_path
 
 
@@ -232,8 +237,12 @@ def docs(tmp_path, monkeypatch):
         ("<!-- table: one -->\nno end", "<!-- table: one --> has no end: expected"),
         ("<!-- table: one -->\n<!-- tests: one -->\n<!-- end -->", "<!-- table: one --> has no end: expected"),
         ("<!-- table: six -->\n<!-- end -->", "<!-- table: six -->: no records of that name; keep some: python -m"),
-        ("<!-- table: empty -->\n<!-- end -->", "empty.jsonl: expected a record of a run a line, but it is empty"),
-        ("<!-- table: cut -->\n<!-- end -->", "cut.jsonl, line 2: no record of a run"),
+        (
+            "<!-- table: empty -->\n<!-- end -->",
+            "empty.parquet: expected a record and its looks a run, but it has none",
+        ),
+        ("<!-- table: cut -->\n<!-- end -->", "cut.parquet, run 1: no record of a run"),
+        ("<!-- table: damaged -->\n<!-- end -->", "damaged.parquet: no file of records"),
         (
             "<!-- table: two -->\n<!-- end -->",
             "<!-- table: two -->: the epochs of its runs were picked by holdout and by",
