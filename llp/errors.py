@@ -23,6 +23,8 @@ class InputError(ValueError):
         What is wrong. Line ends, bytes that are no text and the like, of what was given, become escapes; of a long one
         the middle is left out.
 
+    Examples
+    --------
     >>> print(InputError("no column 'a\nb'"))
     no column 'a\nb'
     """

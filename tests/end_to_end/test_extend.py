@@ -22,7 +22,7 @@ ADDED = {  # of the page's own package: where it lies in this one
 ENUMERATE = (
     "tests/unit/test_architecture.py", "tests/unit/test_quality.py", "tests/unit/data/test_bags.py",
     "tests/unit/config/test_grouping_keys.py", "tests/unit/config/test_experiments.py", "tests/end_to_end/test_docs.py",
-    "tests/robustness/test_page.py", "tests/unit/runs/test_identities.py",
+    "tests/unit/runs/test_identities.py",
     "tests/unit/results/test_paper_items.py::test_every_item_names_what_the_report_makes",
     "tests/unit/results/test_tables.py", "tests/unit/metrics/test_evaluation.py", "tests/unit/benchmarks/test_suite.py",
 )  # fmt: skip

@@ -9,13 +9,13 @@ CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 
 
 def start_browser(profile: Path) -> Chrome:
-    """Start Chromium with an empty profile; every request that leaves the page's files fails."""
+    """Start Chromium with an empty profile; every request that leaves this machine fails."""
     options = ChromeOptions()
     options.binary_location = str(CHROMIUM)
     for flag in (
         *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={profile}"),
+        *("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={profile}"),
     ):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

@@ -1,4 +1,4 @@
-"""Wrong values of options, and how each is refused: in the tests of the checks, and in docs/robustness.md."""
+"""Wrong values of options, and how each is refused: in the tests of the checks."""
 
 from hydra import compose, initialize, initialize_config_dir
 

@@ -1,1 +1,1 @@
-"""What the program says of wrong inputs and of faults: docs/robustness.md and the list that it is made from."""
+"""What the program says of faults of a machine: the list, and faults.md, which is made from it."""

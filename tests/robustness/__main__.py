@@ -1,7 +1,6 @@
-"""Write docs/robustness.md anew: `python -m tests.robustness [inputs | PART OF A FAULT'S NAME]`.
+"""Play faults by real processes and write faults.md: `python -m tests.robustness [PART OF A FAULT'S NAME]`.
 
-Wrong values are refused in this process; faults are played by real processes, which takes minutes for all of them. With
-`inputs` no fault is played, with a part of a name those faults: the rows of the others stay as they are.
+All of them take minutes; with a part of a name the rows of the others stay as they are.
 """
 
 import re
@@ -9,58 +8,26 @@ import sys
 import tempfile
 from pathlib import Path
 
-from llp.config.grouping_keys import CONF_DIR
-from llp.errors import InputError
-from tests.helpers.composed import check_config
-from tests.helpers.wrong_values import VALUES, composed
 from tests.robustness.faults import FAULTS
 from tests.robustness.scene import Answer, CannotBeMadeError, Scene
 
-PAGE = CONF_DIR.parent / "docs" / "robustness.md"
+PAGE = Path(__file__).with_name("faults.md")
 LONGEST = 230
-HEAD = """# Robustness: what is said of wrong inputs and of faults
+HEAD = """# Faults of a machine, and what is said of them
 
-Made by `python -m tests.robustness`; the tests hold the page against it. A wrong input is refused in one line that says
-what was given, what is expected and an example, before any work and with exit code 1. A fault of the machine is
-reported as a one-line error too, with its place; what was finished stays, and the same command resumes the rest. None
-ends in a traceback.
-
-## Wrong inputs
-
-What is written after `python -m llp.train dataset=synthetic grouping_key=random_64`, and what is said.
-Further ones are in `tests/`: some 120 forms of raw files, own files, own methods, records, arrays, other commands.
-
-| given | said |
-|---|---|
-"""
-FAULTS_HEAD = """
-## Faults
-
-Each is played with real processes: the exit codes, and the last line that is said, if any.
+Made by `python -m tests.robustness`. Each is played with real processes: the exit codes, and the last line that is
+said, if any. What was finished stays, the same command resumes the rest, and none ends in a traceback. Wrong inputs
+are in `tests/helpers/wrong_values.py`, and are refused in one line, before any work, with exit code 1.
 
 | fault | exit code | said last |
 |---|---|---|
 """
 
 
-def refusal(overrides: str) -> str:
-    """How wrong values of options are refused."""
-    try:
-        check_config(composed("train", overrides.split()))
-    except InputError as error:
-        return str(error)
-    raise AssertionError(f"{overrides} is accepted")
-
-
 def cell(text: str) -> str:
     """A text as it stands in a table, cut where it is long."""
     text = text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
     return "`` " + text.replace("|", "\\|") + " ``" if "`" in text else "`" + text.replace("|", "\\|") + "`"
-
-
-def wrong_inputs() -> str:
-    """The rows of the first table."""
-    return "".join(f"| {cell(given)} | {cell(refusal(given))} |\n" for given, _ in VALUES)
 
 
 def said(answer: Answer, folder: Path) -> str:
@@ -92,19 +59,19 @@ def play(name: str) -> tuple[str, str] | None:
 
 def rows_of(page: str) -> dict[str, str]:
     """The faults that a page tells of, and their rows."""
-    rows = page.partition(FAULTS_HEAD)[2].splitlines()
+    rows = page.removeprefix(HEAD).splitlines()
     return {row.removeprefix("| ").rpartition(" | ")[0].rpartition(" | ")[0]: f"{row}\n" for row in rows}
 
 
 def page_of(rows: dict[str, str]) -> str:
     """The page with these rows of faults, in the order of their list."""
-    return HEAD + wrong_inputs() + FAULTS_HEAD + "".join(rows[name] for name in FAULTS if name in rows)
+    return HEAD + "".join(rows[name] for name in FAULTS if name in rows)
 
 
 def main() -> None:
     """Play faults and write the page."""
-    rows, page = rows_of(PAGE.read_text()) if PAGE.is_file() else {}, ""
-    names = [] if sys.argv[1:] == ["inputs"] else [name for name in FAULTS if not sys.argv[1:] or sys.argv[1] in name]
+    rows = rows_of(PAGE.read_text()) if PAGE.is_file() else {}
+    names = [name for name in FAULTS if not sys.argv[1:] or sys.argv[1] in name]
     failed = []
     for name in names:
         try:
@@ -116,9 +83,7 @@ def main() -> None:
         print(name, answer, flush=True)
         if answer is not None:
             rows[name] = f"| {name} | {answer[0]} | {answer[1]} |\n"
-            page = page or page_of({})
-            PAGE.write_text(page + "".join(rows[one] for one in FAULTS if one in rows))
-    PAGE.write_text(page_of(rows))
+            PAGE.write_text(page_of(rows))
     if failed:
         sys.exit(f"{len(failed)} faults end in a traceback: {', '.join(failed)}")
 

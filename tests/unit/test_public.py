@@ -2,24 +2,19 @@
 
 import ast
 import importlib
-import re
 
 import pytest
 
 import llp
 import llp.api
-from tests.helpers.pages import CHECKOUT, PAGES, blocks_of
+from tests.helpers.pages import CHECKOUT, PAGES, blocks_of, public_names
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "CONTRIBUTING.md").is_file(), reason="needs the checkout")
 
 
 @pytest.fixture(scope="module")
 def public():
-    """Names of each public module."""
-    section = (CHECKOUT / "CONTRIBUTING.md").read_text().split("\n## What is public\n")[1]
-    rows = re.findall(r"^\| `(llp\.[\w.]+)`.*? \| (.+) \|$", section, re.M)
-    assert len(rows) > 20
-    return {module: re.findall(r"`(\w+)`", names) for module, names in rows}
+    return public_names()
 
 
 def test_public_names_can_be_imported_and_are_documented(public):

@@ -1,0 +1,55 @@
+"""Pages of the site (`make docs`) that are made: the checkout's own ones, the notebooks, the public names of Python."""
+
+import json
+import re
+from itertools import groupby
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+
+
+def from_top(text: str) -> str:
+    """A page of the checkout's top with links as from docs/; the licence is no page."""
+    for name, place in TOP.items():
+        text = text.replace(f"]({name}", f"]({place}")
+    return text.replace("](docs/", "](")
+
+
+def from_notebook(text: str) -> str:
+    """The cells of a notebook."""
+    cells = ((cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"])
+    return "\n\n".join(f"```python\n{source}\n```" if kind == "code" else source for kind, source in cells)
+
+
+def public_names(contributing: str) -> list[tuple[str, list[str]]]:
+    """Public modules and their names, as CONTRIBUTING.md lists them."""
+    section = contributing.split("\n## What is public\n")[1]
+    rows = re.findall(r"^\| `(llp\.[\w.]+)`.*? \| (.+) \|$", section, re.M)
+    return [(module, re.findall(r"`(\w+)`", names)) for module, names in rows]
+
+
+def api_pages(contributing: str) -> dict[str, str]:
+    """A page for each room of the package with all of its public names; what `llp` itself offers is under that name."""
+    pages = {}
+    for room, modules in groupby(public_names(contributing), key=lambda row: row[0].split(".")[1]):
+        parts = [f"# {'llp' if room == 'api' else f'llp.{room}'}"]
+        for module, names in modules:
+            place = "llp" if room == "api" else module
+            parts += [f"## {place}"] if f"# {place}" not in parts else []
+            parts += [f"::: {place}.{name}" for name in names]
+        pages[f"api/{room}.md"] = "\n\n".join(parts)
+    return pages
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    top = Path(config.config_file_path).parent
+    made = {place: from_top((top / name).read_text()) for name, place in TOP.items()}
+    made |= {f"{path.stem}.md": from_notebook(path.read_text()) for path in sorted(top.glob("examples/*.ipynb"))}
+    made |= api_pages((top / "CONTRIBUTING.md").read_text())
+    for place, text in made.items():
+        files.append(File.generated(config, place, content=text))
+    return files
