@@ -26,6 +26,18 @@ CHUNK_ROWS = 2**18  # larger chunks make the peak memory grow with the rows
 TRANSPOSE_ROWS = 2**12  # a transposing copy of this many rows stays in the processor's cache
 
 
+def create_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A memory-mapped .npy file; a disk without room says so now, where a write to the map would kill the process."""
+    if 0 in shape:  # a memory map cannot be empty
+        np.save(path, np.empty(shape, dtype))
+        return np.empty(shape, dtype)
+    array: NDArray[Any] = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if sys.platform == "linux":
+        with path.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return array
+
+
 class TableWriter:
     """Writes a table in a temporary folder beside its place; leaving the `with` block renames it when whole.
 
@@ -69,9 +81,11 @@ class TableWriter:
         try:
             with naming(folder):
                 self._check_free(4 * rows * (len(columns) + 1))  # 32 bits a value and label
-                self._categorical = self._create("categorical.npy", np.int32, (rows, len(self._names)))
-                self._numeric = self._create("numeric.npy", np.float32, (rows, n_numeric))
-                self._label = self._create("label.npy", np.float32, (rows,))
+                self._categorical = create_array(
+                    self._temporary / "categorical.npy", np.int32, (rows, len(self._names))
+                )
+                self._numeric = create_array(self._temporary / "numeric.npy", np.float32, (rows, n_numeric))
+                self._label = create_array(self._temporary / "label.npy", np.float32, (rows,))
         except BaseException:
             shutil.rmtree(self._temporary, ignore_errors=True)
             raise
@@ -85,16 +99,6 @@ class TableWriter:
         """Refuse a table that is larger than what is free before any of it is taken from others."""
         if size > shutil.disk_usage(self._temporary).free:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def _create(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
-        if 0 in shape:  # a memory map cannot be empty
-            np.save(self._temporary / name, np.empty(shape, dtype))
-            return np.empty(shape, dtype)
-        array: NDArray[Any] = np.lib.format.open_memmap(self._temporary / name, mode="w+", dtype=dtype, shape=shape)
-        if sys.platform == "linux":  # a disk without room for it says so now; a write to the map would kill the process
-            with (self._temporary / name).open("rb+") as file:
-                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        return array
 
     def __enter__(self) -> Self:
         return self
@@ -147,7 +151,7 @@ class TableWriter:
         if weight is not None:
             checked = checked_weights(weight, start, m)
             if self._weight is None:
-                self._weight = self._create("weight.npy", np.float32, (self._rows,))
+                self._weight = create_array(self._temporary / "weight.npy", np.float32, (self._rows,))
             self._weight[start:stop] = checked
         self._written = stop
 
