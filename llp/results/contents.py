@@ -12,7 +12,7 @@ from llp.results import published
 from llp.results.figures import bags, comparison, curves, hardness
 from llp.results.figures import scores as score_figures
 from llp.results.table import Table
-from llp.results.tables import bag_datasets, completeness, facts, queries, scores, selection, significance, winners
+from llp.results.tables import bag_datasets, completeness, queries, scores, selection, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import Progress
 
@@ -103,8 +103,7 @@ DATASET_TABLES: Mapping[str, DatasetTable] = {
     "published_random_bags": _published(lambda part: published_tables.random_bags(part.cells, part.name)),
     "published_ranges": _published(lambda part: published_tables.ranges(part.cells, part.name)),
     "published_bag_measures": _published(lambda part: published_tables.bag_measures(part.analysis, part.name)),
-    "published_facts": _published(lambda part: facts.facts(part.cells, part.analysis, part.name)),
-    "published_elsewhere": _published(lambda part: published_tables.elsewhere(part.name)),
+    "published_facts": _published(lambda part: published_tables.facts(part.name)),
     "column_names": _published(lambda part: published_tables.column_names(part.name)),
     "data_statistics": _of_keys("bag datasets", bag_datasets.HARD),
     "bag_size_clusters": _of_keys("bag sizes", bag_datasets.SIZES),

@@ -32,7 +32,7 @@ def ranges(dataset: str) -> pl.DataFrame:
 
 
 def facts(dataset: str) -> pl.DataFrame:
-    """Single numbers and names from the text: `fact`, `value`, `where`; `question`, see `llp.results.tables.facts`."""
+    """Single numbers and names from the text: `fact`, `value`, `where`."""
     return _of(dataset, "llpbench_facts.csv")
 
 
@@ -54,10 +54,3 @@ def column_names(dataset: str) -> pl.DataFrame:
         )
     table = _read("ctr_multihot_offsets.csv").rename({"column": "raw_name", "n_values_incl_zero": "n_values"})
     return table.select(pl.col("raw_name").str.replace("I", "N").alias("name"), "raw_name", "n_values")
-
-
-def elsewhere(dataset: str) -> pl.DataFrame:
-    """Scores of another group under another protocol: `method`, `auc`, `std`, `source`."""
-    table = _read("thirdparty_countmil_criteo_x1_c4c11_k128.csv")
-    shown = table.select("method", pl.col("roc_auc_mean").alias("auc"), pl.col("roc_auc_std").alias("std"), "source")
-    return shown if dataset == CTR else shown.clear()

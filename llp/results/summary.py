@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -47,15 +46,16 @@ def summarize(runs: pl.DataFrame) -> pl.DataFrame:
     upwards = pl.when(pl.col("mode") == "max").then(pl.col("mean")).otherwise(-pl.col("mean"))
     place = pl.col("column").rank("dense").cast(pl.Int64) - 1
     cells = cells.with_columns(upwards.alias("upwards"), place.alias("place"))
-    return _in_order(mark_best(cells, ["dataset", "protocol", "metric", "row"]))
+    return _in_order(mark_best(cells))
 
 
-def mark_best(cells: pl.DataFrame, row: Sequence[str]) -> pl.DataFrame:
+def mark_best(cells: pl.DataFrame) -> pl.DataFrame:
     """Mark the best mean of each row, among at least two that compare: the one rule of who wins.
 
     Cells on instance labels, with an undefined metric, fewer runs than others of the row, or other folds and seeds than
     most of these, are not `compared`.
     """
+    row = ["dataset", "protocol", "metric", "row"]
     fit = ~pl.col("instance_labels") & (pl.col("n_undefined") == 0)
     most = fit & (pl.col("n_runs") == pl.col("n_runs").filter(fit).max().over(row))
     compared = most & (pl.col("points") == pl.col("points").filter(most).mode().sort().first().over(row))

@@ -18,7 +18,7 @@ _MEASURE_TITLES = HARDNESS | {name: title for name, (title, _) in SKEW.items()}
 
 
 def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:
-    """Choose our cells of a dataset that compare, with `mean`, `std` and `upwards` in the published unit."""
+    """Choose our cells of a dataset that compare, with `mean` and `std` in the published unit."""
     measure, scale = {published.CTR: ("auc_200_thresholds", 100.0), published.SSCL: ("mse", 1.0)}[dataset]
     if f"measures.{measure}" not in cells.columns:
         return cells.clear()
@@ -31,7 +31,6 @@ def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:
     return chosen.with_columns(
         (pl.col(f"measures.{measure}") * scale).alias("mean"),
         (pl.col(f"measures_std.{measure}") * scale).alias("std"),
-        (pl.col(f"measures.{measure}") * (1 if measure != "mse" else -1)).alias("upwards"),
     )
 
 
@@ -92,13 +91,12 @@ def column_names(dataset: str) -> Table:
     return Table(f"{dataset}: names of the columns", ["column", "in the source", "values"], rows, [note])
 
 
-def elsewhere(dataset: str) -> Table | None:
-    """Scores of another group under another protocol, to be read apart; None where there are none."""
-    found = published.elsewhere(dataset)
-    if not len(found):
-        return None
-    rows = [[Cell(method), Cell(f"{auc:.4f} ± {std:.4f}", value=auc)] for method, auc, std, _ in found.iter_rows()]
-    return Table(f"{dataset}: another group's AUC, not comparable", ["method", "AUC"], rows, [found["source"][0]])
+def facts(dataset: str) -> Table:
+    """Single numbers and names from the text."""
+    found = published.facts(dataset).iter_rows()
+    rows = [[Cell(fact), Cell(value.replace(" ", ", ")), Cell(where)] for fact, value, where in found]
+    notes = [f"Published: {published.SOURCE}, in the part that stands under where."]
+    return Table(f"{dataset}: published facts", ["fact", "published", "where"], rows, notes)
 
 
 def _mean(mean: float, std: float | None) -> Cell:

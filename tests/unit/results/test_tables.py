@@ -8,16 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.datasets.published import benchmark_keys
 from llp.results import contents, published
 from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
 from llp.results.findings import findings
 from llp.results.formats import BAG_KINDS
 from llp.results.statistics import corrected_paired_t, least_difference
-from llp.results.summary import summarize
 from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_markdown
-from llp.results.tables import bag_datasets, facts, scores, significance, winners
+from llp.results.tables import bag_datasets, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import completeness, grids, progress
 from llp.runs.book import AskedGrid, write_asked
@@ -297,68 +295,6 @@ def test_published_and_ours_are_like_for_like(tmp_path):
     assert ranges == ["72.92", "77.54 ± 0.00", "+4.62", "77.04", "77.54 ± 0.00", "+0.50", "1"]
 
 
-def test_facts_are_answered_from_runs_and_analysis(tmp_path):
-    for key, auc in (("C3_C11", 0.7), ("C6_C10", 0.6)):
-        for method, more in (("sim_llp", 0.01), ("dllp_mse", 0.0)):
-            write_ctr(tmp_path, auc, key, method, auc + more)
-    write_ctr(tmp_path, 0.8, "random_64", "instance_bce", 0.801)
-    analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=[*benchmark_keys("criteo_ctr"), "C9"])
-    table = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
-    expected = {
-        "rows (approximately)": "300,000",
-        "feature-bag datasets kept by the 30 % filter": "53",
-        "random-bag datasets": "1",
-        "best percentage of instances kept by a single column (C4)": "48.67 (C9)",
-        "column triples that pass the 30 % filter of C(26;3)=2600": "–",
-        "instances kept by the feature-bag datasets (millions; smallest)": "0.15",
-        "instances kept by the feature-bag datasets (millions; largest)": "0.20",
-        "bags of key C9": "1,052",
-        "bags of keys C10_C16 and C4_C10 (more than)": "1,031, 1,011",
-        "MeanBagSize largest (about)": "876",
-        "InterIntraRatio range": "1.10–1.30",
-        "datasets won by SIM-LLP": "2 of 2",
-        "datasets won by DLLP-BCE": "0 of 2",
-        "best dataset of every method": "C3_C11 (2 of 2 methods)",
-        "worst dataset of every method": "C6_C10 (2 of 2 methods)",
-        "instance-level AUC with BCE (80:20 split)": "80.10",
-    }
-    assert {fact: table[fact][1] for fact in expected} == expected
-
-
-def test_published_wins_are_counted_as_the_wins_of_a_half_finished_grid(tmp_path):
-    names = {"sim_llp": "SIM-LLP", "dllp_mse": "DLLP-MSE", "dllp_bce": "DLLP-BCE"}
-    keys = benchmark_keys("criteo_ctr")[:6]
-    write_grid(tmp_path, dataset="criteo_ctr", keys=keys, methods=[*names, "instance_bce"], folds=3, curves=False)
-    whole = contents_of(tmp_path).runs
-    told_apart = 0
-    for seed in range(20):
-        cells = summarize(whole.sample(fraction=0.6, seed=seed))
-        table = winners.wins(cells)
-        won = texts(table) if table else {}
-        contested = table.columns[1].removeprefix("feature (of ").rstrip(")") if table else None
-        found = texts(facts.facts(cells, None, "criteo_ctr"))
-        for method, name in names.items():
-            expected = f"{won.get(method, ['0'])[0]} of {contested}" if table else "–"
-            assert found[f"datasets won by {name}"][1] == expected
-        on_bags = cells.filter(~pl.col("instance_labels"))
-        highest = on_bags.filter(pl.col("mean") == pl.col("mean").max().over("row"))
-        told_apart += highest["column"].value_counts().rows() != on_bags.filter("best")["column"].value_counts().rows()
-    assert told_apart  # the highest mean of whatever runs there are is another count
-
-
-def test_facts_keep_protocols_apart_and_name_no_end_of_a_single_dataset(tmp_path):
-    keys = benchmark_keys("criteo_ctr")[:8]
-    for i, key in enumerate(keys):
-        write_ctr(tmp_path, 0.7 + 0.01 * i, key)
-        write_ctr(tmp_path, 0.9 if i == 5 else 0.5 - 0.01 * i, key, protocol="holdout", config_hash="h")
-    write_ctr(tmp_path, 0.7, keys[3], "upm")
-    analysis = write_analysis(tmp_path, dataset="criteo_ctr", keys=keys)
-    found = texts(facts.facts(contents_of(tmp_path).cells, analysis, "criteo_ctr"))
-    assert found["best dataset of every method"][1] == f"{keys[-1]} (1 of 1 methods)"
-    assert found["worst dataset of every method"][1] == f"{keys[0]} (1 of 1 methods)"
-    assert {row[1] for fact, row in found.items() if fact.startswith("outlier")} == {"–"}
-
-
 @pytest.mark.parametrize("dataset", published.DATASETS)
 def test_every_published_table_says_where_it_is_from(dataset, tmp_path):
     none = contents_of(tmp_path).cells
@@ -366,7 +302,7 @@ def test_every_published_table_says_where_it_is_from(dataset, tmp_path):
         published_tables.random_bags(none, dataset),
         published_tables.ranges(none, dataset),
         published_tables.bag_measures(None, dataset),
-        facts.facts(none, None, dataset),
+        published_tables.facts(dataset),
         published_tables.column_names(dataset),
     ]
     for table in tables:
@@ -384,7 +320,6 @@ def test_every_published_file_is_read():
     assert len(published.column_names("criteo_ctr")) == 39
     assert len(published.column_names("criteo_sscl")) == 21
     assert len(published.facts("criteo_ctr")) + len(published.facts("criteo_sscl")) == 37
-    assert len(published.elsewhere("criteo_ctr")) == 8
 
 
 def test_written_forms_hold_the_same_cells():
