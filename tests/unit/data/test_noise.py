@@ -299,7 +299,10 @@ def test_promise_says_which_cells_are_told_better_than_by_flips(mechanism, m):
     assert Promise.of(noise, bags, 0).quieter is None
 
 
-@pytest.mark.parametrize("design", ["random_bags", "feature_bags", "singles", "pairs", "triple", "flips"])
+DESIGNS = ("random_bags", "feature_bags", "curated_bags", "singles", "pairs", "triple", "flips")
+
+
+@pytest.mark.parametrize("design", DESIGNS)
 def test_each_design_of_a_budget_is_a_run(tmp_path, data_dir, design):
     words = [word for word in TINY if "grouping_key" not in word]
     words += ["experiment=budget", f"design={design}", "dataset.key_columns=[C8,C16,C17]", "method.penalty=rule"]
