@@ -1,7 +1,8 @@
 """The figures of the result pages: `python -m benchmarks.result_figures` draws them from the committed records.
 
 `docs/images/study` shows what the number of bags does, a panel per bag size; `docs/images/noise` what noise on the sums
-of the bags costs. Each line is a method's mean over folds and seeds, each bar a sample standard deviation.
+of the bags costs; `docs/images/budget` on what an ε is best spent, a panel per table. Each line is a method's mean over
+folds and seeds, each bar a sample standard deviation.
 """
 
 import statistics
@@ -41,10 +42,23 @@ def draw_noise(records: Sequence[RunRecord]) -> "Figure":
     A cross is on a report where flips of the labels are predicted to do better: where most places of its rows are in
     cells whose sums hold more noise than flips would leave (`quieter` of `llp.data.noise.Promise`).
     """
-    figure = new_figure(6.4, 3.8)
-    axes = figure.subplots()
-    name, shown = named_of(records), on_bags(records)
+    datasets = sorted({record.dataset for record in records})
+    figure, name = new_figure(3.6 * len(datasets) + 2.8, 3.8), named_of(records)
     places = _places(records, name)
+    panels = figure.subplots(1, len(datasets), squeeze=False)[0]
+    for axes, dataset in zip(panels, datasets, strict=True):
+        _draw_noise(axes, [record for record in records if record.dataset == dataset], name, places)
+        if len(datasets) > 1:
+            axes.set_title(dataset)
+    panels[0].set_ylabel("test AUC, higher is better")
+    name_lines(figure)
+    return figure
+
+
+def _draw_noise(
+    axes: "Axes", records: Sequence[RunRecord], name: Callable[[RunRecord], str], places: Mapping[str, int]
+) -> None:
+    shown = on_bags(records)
     lines = lines_of(shown, epsilon, name)
     _draw(axes, lines, places)
     quieter = lines_of([one for one in shown if one.bag_kind == "report"], epsilon, name, attrgetter("noise.quieter"))
@@ -56,9 +70,7 @@ def draw_noise(records: Sequence[RunRecord]) -> "Figure":
         axes.axhline(statistics.mean(line[0.0]), c=look(places[method])["c"], ls=":", lw=1)
     told = ["ε of all sums together", *(["dotted: without noise"] if without else [])]
     told += ["×: flips predicted to do better"] if quieter else []
-    axes.set(xlabel="\n".join(told), ylabel="test AUC, higher is better")
-    name_lines(figure)
-    return figure
+    axes.set_xlabel("\n".join(told))
 
 
 def _places(records: Sequence[RunRecord], name: Callable[[RunRecord], str] = attrgetter("method")) -> dict[str, int]:

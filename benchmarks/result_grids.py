@@ -53,9 +53,11 @@ def design(record: RunRecord) -> str:
     if record.noise is not None and record.noise.mechanism == "randomised_response":
         return "flips"
     key: Any = record.config.get("grouping_key")
-    queries = key.get("queries", record.grouping_key) if isinstance(key, dict) else record.grouping_key
-    listed = [queries] if isinstance(queries, str) else queries
-    return " + ".join(one if isinstance(one, str) else "_".join(one) for one in listed)
+    if isinstance(key, dict) and "queries" in key:
+        listed = [key["queries"]] if isinstance(key["queries"], str) else key["queries"]
+        return " + ".join(one if isinstance(one, str) else f"one of {len(one)}" for one in listed)
+    named = {"feature": "bags of a key", "fixed": f"bags of {record.bag_size} along a key"}
+    return named.get(record.bag_kind, record.grouping_key)
 
 
 def on_bags(records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -91,6 +93,41 @@ def noise_of(records: Sequence[RunRecord]) -> str:
         return ((-math.inf,), "no noise") if own is None else ((-own,), f"ε = {own:g}")
 
     return _grid(records, place, named_of(records))
+
+
+def reports_of(records: Sequence[RunRecord]) -> str:
+    """Make a Markdown table: for each table AUC / log loss of trees, a network and `cell_glm`.
+
+    Means over folds; those of `cell_glm` without noise and at each ε, falling.
+    """
+
+    def column(record: RunRecord) -> tuple[float, str]:
+        if record.instance_labels:
+            return (-2.0 if record.method == "trees" else -1.0, f"{record.method}, all labels")
+        own = epsilon(record)
+        return (0.0, "report, exact") if own is None else (1 / own, f"ε = {own:g}")
+
+    found: dict[str, dict[tuple[float, str], list[RunRecord]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        found[record.dataset][column(record)].append(record)
+    columns = sorted({place for own in found.values() for place in own})
+    rows = []
+    for dataset, own in sorted(found.items()):
+        reports = [record for record in records if record.dataset == dataset and record.bag_kind == "report"]
+        cells = statistics.median(record.n_train_bags for record in reports)
+        queries: Any = reports[0].facts["queries"]
+        size = f"{reports[0].n_train_instances:,} × {len(queries)} queries, {cells:,.0f} cells"
+        shown = [
+            " / ".join(
+                f"{statistics.mean(record.measures[name] or math.nan for record in own[place]):.4f}"
+                for name in ("auc", "log_loss")
+            )
+            for place in columns
+        ]
+        folds = len({record.fold for record in reports})
+        rows.append([Cell(dataset), Cell(size), Cell(str(folds)), *map(Cell, shown)])
+    table = untitled(Table("reports", ["table", "train rows", "folds", *(title for _, title in columns)], rows, []))
+    return f"{table}\nTest AUC / log loss; {told(records, records)}.\n"
 
 
 def selected_by(record: RunRecord) -> str:

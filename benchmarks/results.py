@@ -9,7 +9,8 @@
 - `selection`: how well each held-out criterion picks the epoch; `repicked`: `means` where `upm` does; `picks`: how well
   the epoch and the rate together;
 - `keys`, `epochs`: by the kind of bags, of two with a test of their difference; by what picked the epoch;
-- `noise`, `study`: by the ε of noise on the sums; by the bags' number and size.
+- `noise`, `study`: by the ε of noise on the sums; by the bags' number and size;
+- `reports`: of several tables what reports give, beside all labels.
 
 Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
 `python -m benchmarks.results NAME FOLDER` first keeps the records and curves of all finished runs below a folder as
@@ -26,7 +27,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below
-from benchmarks.result_grids import epochs_of, keys_of, noise_of, selected_by, study_of
+from benchmarks.result_grids import epochs_of, keys_of, noise_of, reports_of, selected_by, study_of
 from benchmarks.result_searches import choices_of, picks_of, rates_of
 from benchmarks.result_tables import (
     comparison_of,
@@ -50,6 +51,7 @@ MADE = {
     "epochs": epochs_of,
     "noise": noise_of,
     "study": study_of,
+    "reports": reports_of,
 }
 MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": picks_of}
 BEGIN, END = re.compile(r"<!-- (\w+): (\w+) -->"), "<!-- end -->"
