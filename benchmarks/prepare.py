@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks import raw_synthetic
 from benchmarks.measuring import (
     Measured,
     anonymous_bytes,
@@ -22,7 +23,7 @@ from benchmarks.measuring import (
     show_measured,
 )
 from llp.config.composition import register
-from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
+from llp.datasets import criteo_ctr, criteo_sscl
 
 ROWS = 5_000_000
 SSCL_ROWS = 1_000_000

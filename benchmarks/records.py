@@ -13,11 +13,11 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
+from benchmarks.selection import CRITERIA
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import folder_name, write_atomically
 from llp.results.curves import read_columns
-from llp.results.tables.selection import CRITERIA
 from llp.runs.record import RunRecord
 
 DOCS = CONF_DIR.parent / "docs"

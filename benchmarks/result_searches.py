@@ -10,8 +10,8 @@ import polars as pl
 
 from benchmarks.records import OF_RUN
 from benchmarks.result_tables import at_chosen_rates, searches_of, untitled
+from benchmarks.selection import CRITERIA, NEAR, good_picks, lost
 from llp.results.table import Cell, Table
-from llp.results.tables.selection import CRITERIA, NEAR, good_picks, lost
 from llp.runs.record import RunRecord
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import polars as pl
 
 from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN
+from benchmarks.selection import CRITERIA, selection
 from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_markdown
-from llp.results.tables.selection import CRITERIA, selection
 from llp.results.tables.significance import REFERENCE, mean_ranks, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord

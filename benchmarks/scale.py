@@ -18,13 +18,14 @@ from typing import Any
 
 import torch
 
+from benchmarks import raw_synthetic
 from benchmarks.larger_than_memory import measure_reading
 from benchmarks.measuring import Measured, compose_config, in_fresh_process, peak_anonymous, show_measured
 from benchmarks.prepare import CTR_OPTIONS, Cost, prepare_once
 from llp.analysis.measurer import Measurer, feature_keys
 from llp.config.composition import register
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, raw_synthetic
+from llp.datasets import criteo_ctr
 from llp.machine import cores
 from llp.runs.build import Parts
 

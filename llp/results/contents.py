@@ -12,7 +12,7 @@ from llp.results import published
 from llp.results.figures import bags, comparison, curves, hardness
 from llp.results.figures import scores as score_figures
 from llp.results.table import Table
-from llp.results.tables import bag_datasets, completeness, queries, scores, selection, significance, winners
+from llp.results.tables import bag_datasets, completeness, queries, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import Progress
 
@@ -80,7 +80,6 @@ SCORE_TABLES: Mapping[str, ScoreTable] = {
     "ranks": lambda part: significance.mean_ranks(part.cells, part.runs),
     "paired_tests": lambda part: significance.paired_tests(part.cells, part.runs),
     "training": lambda part: scores.training(part.cells),
-    "selection": lambda part: selection.selection(part.cells, part.runs),
     "queries": lambda part: queries.queries(part.cells, part.runs),
 }
 SCORE_FIGURES: Mapping[str, tuple[str, ScoreFigure]] = {

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import yaml
 
-from llp.datasets import raw_synthetic
+from benchmarks import raw_synthetic
 from tests.helpers.commands import Command
 from tests.helpers.pages import CHECKOUT, PAGES, blocks_of, links_of, write_files
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from llp.datasets import raw_synthetic
+from benchmarks import raw_synthetic
 from tests.helpers.commands import TINY, Command
 from tests.helpers.cutting import content, contents
 from tests.helpers.grids import KEYS, write_analysis, write_grid

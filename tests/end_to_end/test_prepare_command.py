@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import raw_synthetic
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from llp.datasets import raw_synthetic
 from tests.helpers.cutting import contents
 
 

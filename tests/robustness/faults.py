@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from llp.datasets import raw_synthetic
+from benchmarks import raw_synthetic
 from tests.helpers.commands import TINY
 from tests.helpers.records import write_folds
 from tests.robustness.scene import Answer

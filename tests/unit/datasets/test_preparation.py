@@ -11,12 +11,13 @@ from filelock import FileLock
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
+from benchmarks import raw_synthetic
 from llp import prepare
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
-from llp.datasets import raw_synthetic, staging
+from llp.datasets import staging
 from llp.datasets.preparation import not_prepared
 from llp.errors import InputError, written
 

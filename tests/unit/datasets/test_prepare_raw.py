@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import zstandard
 
+from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic, scoring_model
+from llp.datasets import criteo_ctr, criteo_sscl, scoring_model
 from llp.datasets.published import compare, published_sizes
 from llp.datasets.reading import stage, texts, unpack
 from llp.errors import InputError

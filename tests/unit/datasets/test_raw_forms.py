@@ -13,8 +13,9 @@ import zipfile
 import pytest
 import zstandard
 
+from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl, raw_synthetic
+from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.reading import texts
 from llp.errors import InputError
 from tests.helpers.tables import same_content

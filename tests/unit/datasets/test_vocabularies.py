@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
 from llp.data.vocabulary import write_vocabulary
-from llp.datasets import criteo_ctr, criteo_sscl, flights, raw_synthetic, synthetic
+from llp.datasets import criteo_ctr, criteo_sscl, flights, synthetic
 from llp.datasets.installed import package_folder
 from llp.errors import InputError
 from tests.helpers.tables import make_table

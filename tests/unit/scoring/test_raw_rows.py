@@ -11,11 +11,11 @@ import pytest
 import zstandard
 from hydra import compose, initialize_config_dir
 
+from benchmarks import raw_synthetic
 from llp import predict
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from llp.datasets import raw_synthetic
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.preparation import prepare_table
 from llp.datasets.reading import texts, unpack

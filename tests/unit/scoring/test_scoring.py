@@ -15,10 +15,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from scipy.special import expit
 
+from benchmarks import raw_synthetic
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, raw_synthetic
+from llp.datasets import criteo_ctr
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.export import main as export_command

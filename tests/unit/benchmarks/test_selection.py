@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
+from benchmarks.selection import lost, selection
 from llp.results.curves import read_columns
-from llp.results.tables.selection import lost, selection
-from tests.helpers.composed import open_table, report, run_of, run_one
+from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.grids import contents_of
 from tests.helpers.records import write_run
 
@@ -71,12 +71,6 @@ def test_no_table_without_a_test_metric_in_the_curves(tmp_path):
 )
 def test_lost_auc_of_a_curve(curve, expected):
     assert lost(curve, "bag_loss") == expected
-
-
-def test_report_shows_the_table(tmp_path, capsys):
-    write(tmp_path, 0, {"test_auc": AUC, "held_out_loss": BAG_LOSS})
-    report(tmp_path, tables=["selection"], figures=[])
-    assert "0 of 1 (0.0500)" in capsys.readouterr().out
 
 
 @pytest.mark.run
