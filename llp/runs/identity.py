@@ -73,6 +73,8 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
     noisy = "noise" in identity or key.n_sums_outside(table) > 0
     if binary and noisy and any(f".{name}" in method for name in NEAREST):
         found["sums_outside"] = "nearest"
+    if identity["method"].get("recalibrate"):
+        found["recalibrated"] = "offset"
     return found
 
 

@@ -131,7 +131,6 @@ class ChosenEpoch:
     untrained: float | None  # test metric before the first step; None where the protocol touches those rows only once
     measures: dict[str, float] | None  # every one of the model at that epoch; None where only a refit is measured
     weights: dict[str, torch.Tensor]  # of the model at that epoch
-    scale: float  # of its log-odds, where the run is recalibrated
 
     def write(self, path: Path) -> None:
         """Write it, so that a run that is cut off later does not search again."""

@@ -16,7 +16,7 @@ from llp.training.evaluation import EpochMeasures, evaluate, main_measure
 from llp.training.finite import require_finite, stopped_unless_finite
 from llp.training.fitting import Plan, fit, trainer_of
 from llp.training.place import device_of
-from llp.training.recalibration import held_out_scale, recalibrate
+from llp.training.recalibration import recalibrate
 from llp.training.selection import BestWeights, ChosenEpoch, monitor_of
 
 log = logging.getLogger(__name__)
@@ -97,9 +97,8 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         if method.trains:
             fit(trainer, method, data)
             method.model.load_state_dict(best.weights)
-        scale = held_out_scale(method, data) if plan.recalibrate else 1.0
         if plan.recalibrate and measure:
-            recalibrate(method, data, scale)
+            recalibrate(method, data)
             best.weights = method.model.state_dict()
         measures = evaluate(method, data) if measure else None
     method.cpu()
@@ -112,7 +111,6 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         untrained=untrained,
         measures=measures,
         weights={name: weight.cpu() for name, weight in best.weights.items()},
-        scale=scale,
     )
 
 
@@ -133,7 +131,7 @@ def _refit(
             if method.steps_taken != steps:
                 raise RuntimeError(f"the refit has taken {method.steps_taken} of {steps} steps")
         if plan.recalibrate:
-            recalibrate(method, data, chosen.scale)
+            recalibrate(method, data)
         measures = evaluate(method, data) if measure else None
     method.cpu()
     return measures
