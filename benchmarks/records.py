@@ -24,6 +24,14 @@ DOCS = CONF_DIR.parent / "docs"
 OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
 OF_LOOK = ("test_auc", *CRITERIA.values())
+RATES = {
+    **dict.fromkeys(("debiased",), "1e-4"),
+    **dict.fromkeys(("dllp_mse", "easy_llp", "llp_vat", "llpfc", "ot_llp", "sim_llp", "upm"), "3e-4"),
+    **dict.fromkeys(("dllp_bce", "dllp_mae", "mean_map", "rot"), "1e-3"),
+    **dict.fromkeys(("genbags", "instance_bce", "instance_mse", "mixbag"), "3e-3"),
+    **dict.fromkeys(("event_level",), "1e-2"),
+}
+"""Learning rate of each of the suite's methods."""
 _LOOKS = pl.List(pl.Struct(dict.fromkeys(OF_LOOK, pl.Float32)))
 LOOKS = {"config_hash": pl.String, "fold": pl.Int64, "seed": pl.Int64, **dict.fromkeys(OF_LOOK, pl.Float64)}
 """Columns of `read_looks`."""

@@ -1,9 +1,9 @@
 """The open suite by one command: `python -m benchmarks.suite [OVERRIDE ...]`.
 
-For each of its two experiments, labels 0 and 1 and real ones: every method with each learning rate on fold 0, then all
-folds and seeds at the rate whose held-out loss was least there. What is finished is not trained again, so the same
-command resumes where it was cut off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a part; other overrides, of
-one value each but fold and seed, go to every multirun.
+Its two experiments, labels 0 and 1 and real ones: one method a family on all folds and seeds, each at the one rate that
+`experiment=rates` decided for it. What is finished is not trained again, so the same command resumes where it was cut
+off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a part: any method that fits the labels, of a plug-in too.
+`experiment=NAME` trains another one that sweeps over both. All else goes to every multirun, `optimizer.lr=RATE` too.
 """
 
 from llp import signals
@@ -15,104 +15,86 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from omegaconf import OmegaConf
 
+from benchmarks.records import RATES
 from llp.command import command
 from llp.config.command_line import make_parsable, parse_words
 from llp.config.complaints import nearest
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
+from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.points import Multirun
+from llp.config.sources import plugins
 from llp.errors import InputError, choice, invalid
-from llp.results.collect import collect_records
-from llp.results.rates import at_held_out_rates
-from llp.runs.book import PointState
 from llp.runs.grid import asked_points
 
 EXPERIMENTS = ("suite", "suite_real")
-RATES = ("1e-4", "3e-4", "1e-3", "3e-3")
 OF_PART = ("bag_dataset", "method")
 SECONDS_TO_STOP = 20.0
 """That a multirun is given to stop its runs."""
 
 
-def swept(experiment: str) -> dict[str, list[str]]:
-    """The values of each option that an experiment sweeps over."""
-    params = OmegaConf.load(CONF_DIR / "experiment" / f"{experiment}.yaml").hydra.sweeper.params
-    return {str(name): str(values).split(",") for name, values in params.items()}
-
-
-def searches(arguments: Sequence[str]) -> list[list[str]]:
-    """Arguments of the multiruns that search for the rates, of each experiment that has what is asked for.
+def multiruns(arguments: Sequence[str]) -> list[list[str]]:
+    """Arguments of the multiruns that train what is asked for, one for each experiment and rate of its methods.
 
     Raises
     ------
     InputError
-        An argument is wrong, no experiment has it beside the others, or it has several values that rates depend on.
+        An argument is wrong, or no experiment has what is asked for beside the rest.
     """
-    asked, overrides = dict[str, list[str]](), list[str]()
+    asked, others = dict[str, list[str]](), dict[str, str]()
     for one in parse_words(arguments):
         option, values = one.key_or_group, str(one.input_line).partition("=")[2]
-        if option in asked:
-            raise invalid(option, values, "the option once", f"{option}={','.join([*asked[option], values])}")
-        if option in OF_PART:
+        if option in (*asked, *others):
+            raise invalid(option, values, "the option once", f"{option}={','.join([*asked.get(option, ()), values])}")
+        if option in (*OF_PART, "experiment"):
             asked[option] = values.split(",")
-        elif one.is_sweep_override() and option not in ("fold", "seed"):
-            raise invalid(option, values, "one value, as the rates of several are not told apart")
         else:
-            overrides.append(str(one.input_line))
-    parts = {experiment: _part(experiment, asked) for experiment in EXPERIMENTS}
-    fit = {experiment: part for experiment, part in parts.items() if all(part.values())} or parts
+            others[option] = str(one.input_line)
+    found, trained = [], set[str]()
+    swept = {one: _swept(one, [*others.values()]) for one in asked.pop("experiment", EXPERIMENTS)}
+    known = {
+        "bag_dataset": [name for sweep in swept.values() for name in sweep["bag_dataset"]],
+        "method": options("method", [CONF_DIR, *plugins().values()]),
+    }
     for option, names in asked.items():
-        known = list(dict.fromkeys(name for experiment in fit for name in swept(experiment)[option]))
-        for name in names:
-            if not any(name in part[option] and all(part.values()) for part in fit.values()):
-                raise invalid(option, name, f"of the rest that is asked for {choice(known)}", nearest(name, known))
-    found = []
-    for experiment, part in fit.items():
-        own = [f"{option}={','.join(names)}" for option, names in part.items()]
-        rates = f"optimizer.lr={','.join(RATES)}"
-        found.append([f"experiment={experiment}", *own, rates, "fold=0", "seed=0", *overrides])
-        asked_points(found[-1])  # says what is wrong before anything is trained
+        for name in {*names} - {*known[option]}:
+            raise invalid(option, name, choice(known[option]), nearest(name, known[option]))
+    for experiment, sweep in swept.items():
+        bags = [name for name in asked.get("bag_dataset", sweep["bag_dataset"]) if name in sweep["bag_dataset"]]
+        kinds = _label_kinds(sweep["method"])
+        of_rate = defaultdict[str, list[str]](list)
+        for method in asked.get("method", sweep["method"]):
+            if bags and kinds <= _label_kinds([method]):
+                of_rate[RATES.get(method, "")].append(method)
+                trained |= {method, *bags}
+        for rate, methods in of_rate.items():
+            own = [f"bag_dataset={','.join(bags)}", f"method={','.join(methods)}"]
+            at = {"optimizer.lr": f"optimizer.lr={rate}"} if rate else {}
+            found.append([f"experiment={experiment}", *own, *(at | others).values()])
+        if of_rate:  # one point says what is wrong before anything is trained
+            one = {"fold": "fold=0", "seed": "seed=0", **others}.values()
+            asked_points([f"experiment={experiment}", f"bag_dataset={bags[0]}", f"method={methods[0]}", *one])
+    for option, names in asked.items():
+        for name in {*names} - trained:
+            raise invalid(option, name, "one whose labels are of the kind of the rest that is asked for")
     return found
 
 
-def _part(experiment: str, asked: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Those of an experiment's bag datasets and methods that are asked for; all by default."""
-    own = swept(experiment)
-    return {option: [name for name in own[option] if name in asked.get(option, own[option])] for option in OF_PART}
+def _swept(experiment: str, overrides: Sequence[str]) -> dict[str, list[str]]:
+    """The bag datasets and methods that an experiment sweeps over."""
+    params = Multirun.of([f"experiment={experiment}", *overrides]).params
+    if missing := {*OF_PART} - params.keys():
+        raise invalid("experiment", experiment, f"one that sweeps over {choice(sorted(missing))}", EXPERIMENTS[0])
+    return {option: str(params[option]).split(",") for option in OF_PART}
 
 
-def at_chosen_rates(
-    search: Sequence[str], points: Iterable[Sequence[str]], states: Sequence[PointState]
-) -> list[list[str]]:
-    """Arguments of the multiruns that train all folds and seeds, one for each bag dataset and rate.
-
-    Of what trains, a report's choice among the search's runs: the rate with the least held-out loss. A method that
-    trains nothing has the first rate.
-
-    Parameters
-    ----------
-    search : sequence of str
-        The search's arguments.
-    points, states
-        The overrides of its points, and what became of each.
-    """
-    records = [one.record for one in states if one.record is not None]
-    found = collect_records((record, Path(str(number))) for number, record in enumerate(records))
-    rate_of = {(one.dataset, one.grouping_key, one.method): one.rate for one in at_held_out_rates(found)[1]}
-    methods: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for overrides, state in zip(points, states, strict=True):
-        options = dict(one.split("=", 1) for one in overrides)
-        methods[options["bag_dataset"], rate_of.get(state.point[:3], RATES[0])][options["method"]] = None
-    others = search[len(OF_PART) + 4 :]
-    return [
-        [search[0], f"bag_dataset={bag_dataset}", f"method={','.join(names)}", f"optimizer.lr={rate}", *others]
-        for (bag_dataset, rate), names in methods.items()
-    ]
+def _label_kinds(methods: Iterable[str]) -> set[str]:
+    """The kinds of labels that all of some methods learn from."""
+    files = [folder / "method" / f"{name}.yaml" for name in methods for folder in (CONF_DIR, *plugins().values())]
+    return set.intersection(*({*OmegaConf.load(path)["labels"]} for path in files if path.is_file()))
 
 
 def _train(arguments: Sequence[str]) -> None:
@@ -146,13 +128,11 @@ def main() -> None:
     register()
     make_parsable()
     try:
-        found = searches(sys.argv[1:])
+        found = multiruns(sys.argv[1:])
     except InputError as error:
         sys.exit(str(error))
-    for search in found:
-        _train(search)
-        for multirun in at_chosen_rates(search, Multirun.of(search).points(), asked_points(search)):
-            _train(multirun)
+    for one in found:
+        _train(one)
 
 
 if __name__ == "__main__":

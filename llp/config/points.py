@@ -84,7 +84,7 @@ class Multirun:
         """The overrides of its points: every combination of its options' values, 1 to `MOST_POINTS` of them."""
         given = [f"{name}={values}" for name, values in self.params.items()]
         parsed = OverridesParser.create(config_loader=self._loader).parse_overrides([*given, *self.overrides])
-        if (n := math.prod(map(_n_values, parsed))) > MOST_POINTS:
+        if (n := math.prod({one.key_or_group: _n_values(one) for one in parsed}.values())) > MOST_POINTS:
             n_points = f"{n:,}" if math.isfinite(n) else "endlessly many"
             raise InputError(
                 f"Invalid grid of {n_points} points: expected at most {MOST_POINTS:,}, such as seed=range(0,10)"

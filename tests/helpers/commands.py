@@ -29,6 +29,23 @@ REPORT = (
     "grouping_key.least_count=5",
     "method=cell_glm",
 )
+
+
+def small_suite(folder):
+    """Write an experiment as the open suite's, of the tiny table in random bags; the arguments that train it."""
+    options = "".join(f"  {one.removeprefix('dataset.').replace('=', ': ')}\n" for one in TINY[1:3])
+    files = {
+        "bag_dataset/tiny_random_64": "defaults: [override /dataset: synthetic, override /grouping_key: random_64]\n"
+        f"dataset:\n{options}",
+        "experiment/small": "defaults: [override /protocol: holdout]\nhydra: {sweeper: {params: "
+        "{bag_dataset: tiny_random_64, method: 'dllp_bce,upm', fold: '0,1,2,3,4', seed: 0}}}\n",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.yaml").write_text(f"# @package _global_\n{text}")
+    return ["experiment=small", f"hydra.searchpath=[file://{folder}]", "hardware.accelerator=cpu"]
+
+
 FOREIGN = ("WANDB", "LLP_", "SLURM")  # environment of the machine that a command would obey
 
 

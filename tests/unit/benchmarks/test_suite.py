@@ -5,19 +5,23 @@ import re
 
 import pytest
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
-from benchmarks.suite import RATES, at_chosen_rates, searches, swept
+from benchmarks.records import RATES
+from benchmarks.suite import multiruns
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.errors import InputError
-from llp.runs.book import PointState, RunState
-from llp.runs.point import Point
 from tests.helpers.composed import check_config, grouping_key
-from tests.helpers.records import record
 
 pytestmark = pytest.mark.run  # composes every point of the grids
 
-EXPERIMENTS = ("suite", "suite_real", "study")
+EXPERIMENTS = ("suite", "suite_real", "rates", "study")
+
+
+def swept(experiment):
+    params = OmegaConf.load(CONF_DIR / "experiment" / f"{experiment}.yaml").hydra.sweeper.params
+    return {str(name): str(values).split(",") for name, values in params.items()}
 
 
 def checked(experiment, *overrides):
@@ -66,87 +70,75 @@ def test_suite_has_methods_for_its_labels():
     assert methods_for("real") >= {*swept("suite_real")["method"]}
 
 
-def test_bag_datasets_are_told_by_their_names():
+def test_bag_datasets_are_random_bags_and_the_own_ones_of_each_table():
     register()
-    found = {}
-    for name in (*swept("suite")["bag_dataset"], *swept("suite_real")["bag_dataset"]):
-        config = checked("suite", f"bag_dataset={name}", "method=dllp_mse")
-        found[name] = (config.dataset.name, grouping_key(config).name, config.dataset.label_kind)
-    assert {*found} == {*options("bag_dataset")}
-    assert len(set(found.values())) == len(found)
-    assert found["delay_random_64"] == ("flights_delay", "random_64", "real")
-    assert found["made_c1_c11"] == ("synthetic", "C1_C11", "binary")
+    names = {experiment: swept(experiment)["bag_dataset"] for experiment in ("suite", "suite_real", "rates")}
+    kinds = {}
+    for experiment, own in names.items():
+        for name in own:
+            config = checked(experiment, f"bag_dataset={name}", "method=dllp_mse")
+            assert name == f"{config.dataset.name}_{grouping_key(config).name}"
+            kinds.setdefault((config.dataset.name, experiment, config.dataset.label_kind), set()).add(
+                grouping_key(config).kind
+            )
+    assert set(map(frozenset, kinds.values())) == {frozenset({"random", "feature"})}
+    assert [kind for _, experiment, kind in kinds if experiment == "suite"] == ["binary"] * 10
+    assert [kind for _, experiment, kind in kinds if experiment == "suite_real"] == ["real"] * 5
+    assert sorted(name for own in names.values() for name in own) == options("bag_dataset")
 
 
-def test_grouping_key_beside_a_bag_dataset_wins():
+def test_the_suite_has_one_multirun_for_each_rate_of_its_methods():
     register()
-    config = checked("suite", "bag_dataset=flights_month_day", "grouping_key=random_128", "method=upm")
-    assert grouping_key(config).name == "random_128"
-
-
-def test_suite_trains_all_folds_at_the_rates_that_the_searchs_own_runs_chose():
-    search = ["experiment=suite", "bag_dataset=flights_month_dest", "method=upm,dsq", "lr", "fold=0", "seed=0",
-              "trainer.threads=2"]  # fmt: skip
-    runs = (
-        ("upm", 1e-4, 0, 0.9, 0.5),
-        ("upm", 3e-3, 0, 0.6, 0.4),
-        ("dsq", 1e-4, 0, 0.6, 0.5),
-        ("dsq", 1e-4, 1, 0.6, 0.9),
-        ("dsq", 1e-3, 0, 0.6, 0.6),
-        ("dsq", 1e-3, 1, 0.6, 0.6),
-        ("group_prior", 1e-4, 0, 0.7, None),
-    )
-    points, states = [], []
-    for method, rate, fold, auc, held_out in runs:
-        point = Point("flights", "month_dest", method, fold, 0)
-        kept = record("auc", auc, held_out=held_out, method=method, fold=fold, config={"optimizer": {"lr": rate}})
-        points.append(["bag_dataset=flights_month_dest", f"method={method}", f"optimizer.lr={rate}"])
-        states.append(PointState(point, RunState.DONE, None, kept))
-    own = ["experiment=suite", "bag_dataset=flights_month_dest"]
-    assert at_chosen_rates(search, points, states) == [
-        [*own, "method=upm", "optimizer.lr=0.003", "trainer.threads=2"],
-        [*own, "method=dsq", "optimizer.lr=0.001", "trainer.threads=2"],
-        [*own, "method=group_prior", f"optimizer.lr={RATES[0]}", "trainer.threads=2"],
-    ]
+    for experiment in ("suite", "suite_real"):
+        found = [one for one in multiruns([]) if one[0] == f"experiment={experiment}"]
+        bags, methods = (f"{option}=" for option in ("bag_dataset", "method"))
+        assert {one[1] for one in found} == {bags + ",".join(swept(experiment)["bag_dataset"])}
+        rates = {name: one[3:] for one in found for name in one[2].removeprefix(methods).split(",")}
+        assert {*rates} == {*swept(experiment)["method"]}
+        assert all(rate == ([f"optimizer.lr={RATES[name]}"] if name in RATES else []) for name, rate in rates.items())
 
 
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        (["bag_dataset=diamonds_random_64", "method=dllp_mse"], {"suite_real": ("diamonds_random_64", "dllp_mse")}),
         (
-            ["bag_dataset=flights_random_64,delay_random_64", "method=upm,dllp_mse"],
-            {"suite": ("flights_random_64", "dllp_mse,upm"), "suite_real": ("delay_random_64", "dllp_mse")},
+            ["bag_dataset=diamonds_random_64", "method=dllp_mse"],
+            [["suite_real", "diamonds_random_64", "dllp_mse", RATES["dllp_mse"]]],
+        ),
+        (
+            ["bag_dataset=vietnam_commune,movies_year", "method=dsq,dllp_mse", "optimizer.lr=0.1"],
+            [["suite", "vietnam_commune", "dsq", "0.1"], ["suite", "vietnam_commune", "dllp_mse", "0.1"],
+             ["suite_real", "movies_year", "dllp_mse", "0.1"]],
         ),
     ],
-)
+)  # fmt: skip
 def test_a_part_of_the_suite_is_trained_by_its_bag_datasets_and_methods(asked, found):
     register()
-    others = ["seed=0,1", "++outputs_dir=/tmp/a"]
-    assert searches([*asked, *others]) == [
-        [f"experiment={experiment}", f"bag_dataset={bags}", f"method={methods}", f"optimizer.lr={','.join(RATES)}",
-         "fold=0", "seed=0", *others]
-        for experiment, (bags, methods) in found.items()
-    ]  # fmt: skip
+    options = ("experiment", "bag_dataset", "method", "optimizer.lr")
+    runs = [dict(one.split("=", 1) for one in run) for run in multiruns([*asked, "seed=0,1", "++outputs_dir=/tmp/a"])]
+    assert [[run[option] for option in options] for run in runs] == found
+    assert all((run["seed"], run["++outputs_dir"]) == ("0,1", "/tmp/a") for run in runs)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["method=upm", "method=dsq"], "Invalid method='dsq': expected the option once, such as method=upm,dsq"),
-        (["outputs_dir=/tmp/a,/tmp/b"], "Invalid outputs_dir='/tmp/a,/tmp/b': expected one value, as the rates of"),
+        (["seed=0", "seed=1"], "Invalid seed='1': expected the option once, such as seed=1"),
         (["method=upm", "trainer.max_epoch=3"], "trainer.max_epoch"),
         (["--fast"], "--fast"),
-        (["bag_dataset=flight_random_64"], "such as bag_dataset=flights_random_64"),
+        (["bag_dataset=vietnam_random_63"], "such as bag_dataset=vietnam_random_64"),
         (["method=upn"], "such as method=upm"),
         (
             ["bag_dataset=diamonds_random_64", "method=dllp_mse,upm"],
-            "Invalid method='upm': expected of the rest that is",
+            "Invalid method='upm': expected one whose labels are of the kind of the rest that is asked for",
         ),
-        (["bag_dataset=made_c1_c11", "method=instance_mse"], "Invalid bag_dataset='made_c1_c11': expected of the rest"),
+        (["bag_dataset=movies_year", "method=instance_bce"], "Invalid bag_dataset='movies_year': expected one"),
+        (["experiment=study"], "Invalid experiment='study': expected one that sweeps over bag_dataset"),
+        (["experiment=sweet"], "Invalid experiment='sweet'"),
     ],
 )
 def test_wrong_arguments_are_reported_before_anything_is_trained(arguments, said):
     register()
     with pytest.raises(InputError, match=re.escape(said)):
-        searches(arguments)
+        multiruns(arguments)
