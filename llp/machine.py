@@ -27,12 +27,7 @@ def free_memory(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup"
 
 
 def prefer_speed() -> None:
-    """Set, unless they are set, environment variables that make a command's runs fast; before torch is imported.
-
-    torch and OpenMP read them once: large tables lie on huge pages, on which the rows of a minibatch are a third
-    cheaper to reach, and a thread that waits leaves its core to others.
-    """
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    """Have a thread of OpenMP that waits leave its core to others, unless it is told; before torch is imported."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 

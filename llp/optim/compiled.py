@@ -40,27 +40,22 @@ def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
 
 
 @compiled
-def find_lagging(rows: Ints, last: Ints, step: int, mark: Ints, lagging: Ints) -> int:
-    """List the U distinct ones of ``rows`` (P) that have moments and are not current as of ``step``; gives U.
+def find_lagging(first: int, stop: int, rows: Ints, lags: Ints, lagging: Ints) -> int:
+    """List the lagging ones of ``rows[first:stop]`` from ``lagging[first]`` on, each once; gives how many.
 
-    They are in ``lagging`` (P), in the order of their first position. ``last`` int32 (N) is the step to which a row is
-    current, 0 where it has no moments; ``mark`` int32 (N) is all −1 before and after. Gives −1 where a row number is
-    not in 0 … N − 1.
+    ``lags`` uint8 (N) is 1 at the rows that lag, 0 after. Ranges side by side may list the same row. Gives −1 where a
+    row number is not in 0 … N − 1.
     """
     n_lagging = 0
-    valid = True
-    for p in range(len(rows)):
+    for p in range(first, stop):
         row = rows[p]
-        if row < 0 or row >= len(last):
-            valid = False
-            break
-        if 0 < last[row] < step and mark[row] < 0:
-            mark[row] = 0
-            lagging[n_lagging] = row
+        if row < 0 or row >= len(lags):
+            return -1
+        if lags[row]:
+            lags[row] = 0
+            lagging[first + n_lagging] = row
             n_lagging += 1
-    for i in range(n_lagging):
-        mark[lagging[i]] = -1
-    return n_lagging if valid else -1
+    return n_lagging
 
 
 @compiled

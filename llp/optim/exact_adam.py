@@ -25,6 +25,7 @@ from torch.optim.adam import adam
 
 from llp.errors import InputError, first_line, invalid
 from llp.optim.catch_up import WORST_ERROR, PushSums
+from llp.optim.pages import lazy_zeros
 from llp.optim.row_gradient import RowParameter, sum_rows
 from llp.optim.rows_in_torch import RowsInTorch
 from llp.optim.rows_on_cpu import RowsOnCpu
@@ -157,8 +158,8 @@ def _new_state(weight: RowParameter) -> dict[str, Tensor]:
         raise InputError(f"exact Adam got a {weight.dtype} table {tuple(weight.shape)}: give float32 or float64, N × D")
     return {
         "step": torch.zeros((), dtype=torch.int64, device=weight.device),
-        "exp_avg": torch.zeros_like(weight, requires_grad=False),
-        "exp_avg_sq": torch.zeros_like(weight, requires_grad=False),
+        "exp_avg": lazy_zeros(weight),
+        "exp_avg_sq": lazy_zeros(weight),
         "last": torch.zeros(len(weight), dtype=torch.int32, device=weight.device),
     }
 

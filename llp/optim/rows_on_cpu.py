@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from llp.optim import compiled
+from llp.optim.pages import UPDATES_TO_HUGE, make_huge
 from llp.optim.row_gradient import States, TouchedRows
 
 
@@ -30,6 +31,8 @@ class RowsOnCpu(TouchedRows):
     def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float, sums: Tensor) -> None:
         super().__init__(weight, states, betas=betas, eps=eps, sums=sums)
         self._mark = np.full(len(weight), -1, dtype=np.int32)  # scratch of `compiled`, which leaves it as it was
+        self._lags: NDArray[np.uint8] | None = None  # 1 where a row lags; a byte a row stays in a processor's cache
+        self._until_huge = UPDATES_TO_HUGE * len(weight)
         self._pool: ThreadPoolExecutor | None = None
 
     def gather(self, rows: Tensor, *, for_gradient: bool) -> tuple[Tensor, Any]:
@@ -49,6 +52,11 @@ class RowsOnCpu(TouchedRows):
         return np.arange(len(self._weight), dtype=np.int32)[:, None], None
 
     def _take_step(self, rows: NDArray[np.int32], gradient: NDArray[Any], lr: float) -> None:
+        self._lags = None
+        if 0 < self._until_huge <= len(rows):
+            for table in (self._weight.detach(), self._state["exp_avg"], self._state["exp_avg_sq"]):
+                make_huge(table)
+        self._until_huge -= len(rows)
         self._in_ranges(
             compiled.update, len(rows), rows, gradient,
             self._weights(), *self._moments(), self._step, lr, *self._betas, self._eps,
@@ -65,12 +73,16 @@ class RowsOnCpu(TouchedRows):
 
     def _lagging(self, row_numbers: NDArray[Any]) -> NDArray[np.int32]:
         """The distinct rows that are to be brought up to date, rising."""
-        flat = row_numbers.reshape(-1)
+        flat, last = row_numbers.reshape(-1), self._state["last"].numpy()
+        if self._lags is None:
+            self._lags = ((last > 0) & (last < self._step)).view(np.uint8)
         found = np.empty(flat.size, dtype=np.int32)
-        n_found = compiled.find_lagging(flat, self._state["last"].numpy(), self._step, self._mark, found)
-        if n_found < 0:
+        counts = self._in_ranges(compiled.find_lagging, flat.size, flat, self._lags, found)
+        if min(counts) < 0:
+            self._lags = None
             raise self._out_of_range()
-        return np.sort(found[:n_found])
+        firsts = self._bounds(flat.size)
+        return np.unique(np.concatenate([found[i : i + n] for i, n in zip(firsts, counts, strict=False)]))
 
     def _index(self, row_numbers: NDArray[Any]) -> _Index:
         flat = row_numbers.reshape(-1)
@@ -110,14 +122,16 @@ class RowsOnCpu(TouchedRows):
             self._eps, math.log(self._betas[0]), math.log(self._betas[1]),
         )  # fmt: skip
 
-    def _in_ranges(self, run: Callable[..., None], count: int, *arguments: Any) -> None:
-        threads = torch.get_num_threads()  # each takes a range of distinct rows, so no two write the same one
-        if threads == 1:
-            run(0, count, *arguments)
-            return
+    def _in_ranges(self, run: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
+        bounds = self._bounds(count)  # each thread takes a range, of distinct rows where it writes them
+        if len(bounds) == 2:
+            return [run(0, count, *arguments)]
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(threads)
-        bounds = [count * i // threads for i in range(threads + 1)]
+            self._pool = ThreadPoolExecutor(len(bounds) - 1)
         tasks = [self._pool.submit(run, first, stop, *arguments) for first, stop in pairwise(bounds)]
-        for task in tasks:
-            task.result()
+        return [task.result() for task in tasks]
+
+    @staticmethod
+    def _bounds(count: int) -> list[int]:
+        threads = torch.get_num_threads()
+        return [count * i // threads for i in range(threads + 1)]

@@ -1,10 +1,11 @@
 """Memory that is left, as Linux tells of it."""
 
+import os
 import sys
 
 import pytest
 
-from llp.machine import free_memory
+from llp.machine import free_memory, prefer_speed
 
 GIB = 2**30
 MACHINE = f"MemTotal: 99 kB\nMemAvailable: {8 * GIB // 1024} kB\n"
@@ -51,3 +52,9 @@ def test_nothing_told_is_no_bound(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells of it")
 def test_this_machine_has_some():
     assert 2**26 < free_memory() < 2**50
+
+
+def test_commands_ask_for_no_huge_pages_of_whatever_torch_allocates(monkeypatch):
+    monkeypatch.delenv("THP_MEM_ALLOC_ENABLE", raising=False)
+    prefer_speed()
+    assert "THP_MEM_ALLOC_ENABLE" not in os.environ
