@@ -4,6 +4,7 @@ import json
 import re
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -19,9 +20,13 @@ def from_top(text: str) -> str:
 
 
 def from_notebook(text: str) -> str:
-    """The cells of a notebook."""
-    cells = ((cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"])
-    return "\n\n".join(f"```python\n{source}\n```" if kind == "code" else source for kind, source in cells)
+    """The cells of a notebook as text and blocks of code."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        language = "bash" if source.startswith("%%bash\n") else "python"
+        parts.append(source if cell["cell_type"] == "markdown" else f"```{language}\n{source}\n```")
+    return "\n\n".join(parts)
 
 
 def public_names(contributing: str) -> list[tuple[str, list[str]]]:
@@ -48,8 +53,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made."""
     top = Path(config.config_file_path).parent
     made = {place: from_top((top / name).read_text()) for name, place in TOP.items()}
-    made |= {f"{path.stem}.md": from_notebook(path.read_text()) for path in sorted(top.glob("examples/*.ipynb"))}
+    notebooks = sorted(top.glob("docs/notebooks/*.ipynb"))
+    made |= {f"notebooks/{path.stem}.md": from_notebook(path.read_text()) for path in notebooks}
     made |= api_pages((top / "CONTRIBUTING.md").read_text())
     for place, text in made.items():
         files.append(File.generated(config, place, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """A page with links to the notebooks' pages, not to their files."""
+    return markdown.replace(".ipynb)", ".md)")
