@@ -19,10 +19,10 @@ from llp.data.label_unit import LabelUnit
 from llp.data.train_split import TrainSplit
 from llp.reports.consistency import Consistency, total
 from llp.reports.families import GAUSSIAN, LOGISTIC
-from llp.reports.glm import Design
+from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
 from llp.reports.passes import Passes, Vector
-from llp.reports.penalty import SumNoise
+from llp.reports.penalty import COMPARED, SumNoise, rule_of_thumb
 
 RAREST = 1e-4
 """Least share of either label, for the variance of one."""
@@ -81,7 +81,7 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         label_variance = variance_of(split.label_mean)
         found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
 
-    def on(part: slice, found: CellSums) -> Problem:
+    def on(part: slice, found: CellSums, scores: Vector | None = None) -> Problem:
         of_part = Passes(np.ascontiguousarray(passes.cells[part]), len(cells), threads)
         weight = np.ones(len(of_part.cells))
         (sums, variance, draw), dropped = found, np.zeros(len(cells) + 2)
@@ -91,6 +91,8 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
             dropped = np.where(kept, 0.0, DROPPED)
         margins = Margins(cells, categorical[part], weight)
         design = Design(of_part, LOGISTIC if binary else GAUSSIAN, weight, np.zeros(len(weight)), margins)
+        if scores is not None:
+            variance = variance + of_sampling(design, scores[part])[0]
         ratio = variance / np.maximum(of_part.sums(weight) * label_variance, 1e-9) + dropped
         ratio[[0, -1]] = 0
         return Problem(design, sums, SumNoise(ratio, draw))
@@ -103,7 +105,15 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         def scatter(rng: np.random.Generator) -> Vector:
             return draw(rng) + passes.sums(spread * rng.standard_normal(len(rows)))
 
-        whole = replace(whole, halves=[on(slice(i, None, 2), (sums, variance, scatter)) for i in range(2)])
+        start = None
+        for _ in range(2):  # what the sampling adds depends on the fit, little
+            fitted = fit(whole.design, whole.sums, rule_of_thumb(whole.noise.ratio), COMPARED, start)
+            start, whole = fitted.theta, on(slice(None), found, fitted.scores)
+        of_report, kept = whole.noise, whole.noise.ratio < DROPPED
+        _, sampled = of_sampling(whole.design, fitted.scores)
+        noise = replace(of_report, draw=lambda rng: of_report.draw(rng) + kept * sampled(rng))
+        halves = [on(slice(i, None, 2), (sums, variance, scatter), fitted.scores) for i in range(2)]
+        whole = replace(whole, noise=noise, halves=halves)
     return whole if split.labelled is None else _with_labelled(whole, split, cells, threads)
 
 
@@ -151,6 +161,27 @@ def _scaled(found: CellSums, passes: Passes, n: float, counts: Vector) -> tuple[
     ratio[0] = 1
     sums, variance, draw = found
     return (sums * ratio, variance * ratio**2, lambda rng: draw(rng) * ratio), kept
+
+
+def of_sampling(design: Design, scores: Vector) -> tuple[Vector, Callable[[np.random.Generator], Vector]]:
+    """What the sampling of the rows adds to the noise of their scaled sums: its variance (P + 2,), and draws of it.
+
+    A cell's predictions differ from its scaled sum by how those of the sampled rows, μ, differ from their mean in the
+    cell: with another sample by as much, in the cells of each row together.
+    """
+    mean, weight = design.family.mean(scores), design.weight
+    summed = design.passes.sums(weight)
+    of_cell = design.passes.sums(weight * mean) / np.where(summed > 0, summed, 1)
+    spread = np.sqrt(weight * np.maximum(weight - 1, 0))  # of the number that a row stands for
+    variance, summed, squared = (design.passes.sums(spread**2 * power) for power in (mean**2, mean, np.ones_like(mean)))
+    variance += of_cell**2 * squared - 2 * of_cell * summed
+
+    def draw(rng: np.random.Generator) -> Vector:
+        moved = spread * rng.standard_normal(len(weight))
+        found: Vector = design.passes.sums(moved * mean) - of_cell * design.passes.sums(moved)
+        return found
+
+    return np.maximum(variance, 0), draw
 
 
 def _published(split: TrainSplit, passes: Passes, cells: Cells, categorical: NDArray[np.int32]) -> CellSums:

@@ -75,6 +75,8 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
         found["sums_outside"] = "nearest"
     if identity["method"].get("recalibrate"):
         found["recalibrated"] = "offset"
+    if "CellGLM" in method and key.kind == "given" and table.schema.made_by.get("rows"):
+        found["sampling"] = "in the noise"
     return found
 
 

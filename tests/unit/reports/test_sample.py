@@ -9,9 +9,11 @@ from scipy.special import expit
 from llp.data.bags import Bags
 from llp.data.cells import find_cells
 from llp.data.train_split import Features, Labelled, TrainSplit
-from llp.reports.glm import fit
+from llp.reports.families import LOGISTIC
+from llp.reports.glm import Design, fit
+from llp.reports.passes import Passes
 from llp.reports.penalty import rule_of_thumb
-from llp.reports.problem import problem_of
+from llp.reports.problem import of_sampling, problem_of
 from llp.reports.sample import strengthen
 
 SIZES, N = (6, 8, 10), 40_000
@@ -79,6 +81,36 @@ def test_fit_on_a_sample_is_no_worse_than_a_constant(m, scale):
     assert found < constant + 1e-3
     assert found < min(losses) + 0.02
     assert max(losses) > min(losses) + 0.01  # a choice that it could have missed
+
+
+def test_what_sampling_adds_to_the_sums_is_what_further_samples_scatter():
+    codes, p, _, cells = population(2)
+    ids, m, w = cells.of_rows(codes), 4000, N / 4000
+    scores = np.log(p / (1 - p))
+    in_all = Passes(ids, len(cells))
+    counts = np.maximum(in_all.sums(np.ones(N)), 1)
+    off, variances, drawn = [], [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        rows = rng.choice(N, m, replace=False)
+        passes = Passes(ids[rows], len(cells))
+        off.append(w * passes.sums(p[rows]) - in_all.sums(p) * w * passes.sums(np.ones(m)) / counts)
+        if seed < 20:
+            variance, draw = of_sampling(Design(passes, LOGISTIC, np.full(m, w), np.zeros(m)), scores[rows])
+            variances.append(variance)
+            drawn += [draw(rng) for _ in range(20)]
+    for cells_of in (slice(0, 1), *(np.flatnonzero(cells.query_of == q) + 1 for q in range(6))):
+        expected = np.mean(np.square(off), 0)[cells_of].sum()
+        assert np.mean(variances, 0)[cells_of].sum() == pytest.approx(expected, rel=0.25)
+        assert np.mean(np.square(drawn), 0)[cells_of].sum() == pytest.approx(expected, rel=0.25)
+
+
+def test_a_row_that_stands_for_no_other_adds_no_sampling():
+    codes, p, _, cells = population(3)
+    design = Design(Passes(cells.of_rows(codes), len(cells)), LOGISTIC, np.full(N, 0.9), np.zeros(N))
+    variance, draw = of_sampling(design, p)
+    assert not variance.any()
+    assert not draw(np.random.default_rng(0)).any()
 
 
 def test_labelled_rows_are_fitted_as_rows_with_their_own_sums():

@@ -81,5 +81,14 @@ def test_runs_whose_impossible_sums_are_now_taken_as_the_nearest_are_other_runs(
     assert hash_of("dataset=flights method=llp_mm") == clean
 
 
+def test_a_fit_on_a_sample_is_another_run_than_before_its_sampling_was_noise(monkeypatch):
+    words = "dataset=flights grouping_key=given method=cell_glm"
+    found = []
+    for rows in ({}, {"rows": "unknown"}):
+        monkeypatch.setattr(TABLE, "schema", SimpleNamespace(made_by=rows), raising=False)
+        found.append(hash_of(words))
+    assert found[0] != found[1]
+
+
 if __name__ == "__main__":
     PINS.write_text(json.dumps({words: hash_of(words) for words in CONFIGS}, indent=1) + "\n")
