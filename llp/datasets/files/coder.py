@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from llp.data.schema import LARGEST_NUMBER
 from llp.datasets.encode import encode
 from llp.datasets.files.features import Feature, Vocabularies, value_of
-from llp.datasets.files.loops import Hashes, bin_numbers, standardise
 from llp.datasets.files.options import FilesOptions
 from llp.datasets.files.read import normalised
-from llp.datasets.files.remembered import RememberedCodes
+from llp.datasets.files.remembered import Hashes, RememberedCodes
 from llp.datasets.files.values import number
 from llp.errors import InputError
 
@@ -118,9 +117,11 @@ def _check(raw: pl.Series, wrong: NDArray[np.bool_], what: str) -> None:
 
 
 def _put_numbers(feature: Feature, raw: pl.Series, x: NDArray[np.float64], out: NDArray[Any]) -> None:
-    """Write the bins of numbers (n,), or the standardised numbers, into `out` (n,)."""
+    """Write the bins of numbers (n,), or the standardised numbers, into `out` (n,): 0 where one is NaN."""
+    missing = np.isnan(x)
     if feature.value == "bins":
-        bin_numbers(x, np.asarray(feature.edges, np.float64), out)
+        out[:] = np.where(missing, 0, 1 + np.searchsorted(feature.edges, x))
     else:
-        standardise(x, feature.mean, feature.std, out)
+        with np.errstate(over="ignore"):
+            out[:] = np.where(missing, 0.0, (x - feature.mean) / feature.std)
         _check(raw, ~np.isfinite(out), "too far from the numbers of the table's files")

@@ -7,10 +7,44 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from llp.datasets.files.loops import FREE, Hashes, find_codes, number_distinct, put_codes
+from llp.compiled import compiled
 
 SMALLEST = 2**10
+FREE = -1  # the code, or number, of a place in a table that no hash stands at
+Hashes = NDArray[np.uint64]
 _adding = threading.Lock()
+
+
+@compiled
+def find_codes(hashes: Hashes, keys: Hashes, codes: NDArray[np.int32], out: NDArray[np.int32]) -> int:
+    """Codes of hashes (n,) by a table, into `out` (n,), `FREE` where it lacks one; returns how many it lacks.
+
+    The table has a power of two of places (C,), some of them free: a hash stands at the first one that was free, from
+    its lowest bits on.
+    """
+    last, one, lacking = np.uint64(len(keys) - 1), np.uint64(1), 0
+    for i in range(len(hashes)):
+        place = hashes[i] & last
+        while codes[place] != FREE and keys[place] != hashes[i]:
+            place = (place + one) & last
+        out[i] = codes[place]
+        lacking += codes[place] == FREE
+    return lacking
+
+
+@compiled
+def put_codes(hashes: Hashes, new_codes: NDArray[np.int32], keys: Hashes, codes: NDArray[np.int32]) -> int:
+    """Put hashes (m,) and their codes into a table with room for them; returns how many were not in it."""
+    last, one, added = np.uint64(len(keys) - 1), np.uint64(1), 0
+    for i in range(len(hashes)):
+        place = hashes[i] & last
+        while codes[place] != FREE and keys[place] != hashes[i]:
+            place = (place + one) & last
+        if codes[place] == FREE:
+            keys[place] = hashes[i]  # before its code: who looks it up meanwhile finds it whole or not at all
+            codes[place] = new_codes[i]
+            added += 1
+    return added
 
 
 def _table(room: int) -> tuple[Hashes, NDArray[np.int32]]:
@@ -38,8 +72,7 @@ class RememberedCodes:
             return
         unknown = np.flatnonzero(out == FREE)
         of_unknown = hashes[unknown]
-        number, first = np.empty(len(unknown), np.int32), np.empty(len(unknown), np.int32)
-        first = first[: number_distinct(of_unknown, *_table(len(unknown)), number, first)]
+        _, first, number = np.unique(of_unknown, return_index=True, return_inverse=True)
         found = self._code(values.gather(unknown[first]))
         out[unknown] = found[number]
         self._remember(of_unknown[first], found)

@@ -6,15 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from llp.datasets.encode import encode
 from llp.datasets.files import coder as coder_module
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.features import Feature, fit_features, plan_features, value_of
 from llp.datasets.files.kinds import find_kinds
-from llp.datasets.files.loops import bin_numbers, standardise
 from llp.datasets.files.options import check_files_options
 from llp.datasets.files.read import normalised
 from tests.helpers.own_files import default_options
@@ -120,19 +117,10 @@ def test_a_column_that_holds_numbers_in_one_file_and_texts_in_another():
         assert coder.encode(pl.DataFrame({"c": values}))[0].tolist() == [[1, 2, 0]]
 
 
-@settings(deadline=None)  # the first call compiles
-@given(
-    x=st.lists(st.floats(allow_subnormal=False) | st.integers(-3, 3).map(float), max_size=21),
-    edges=st.lists(st.integers(-3, 3).map(float), unique=True).map(sorted),
-    repeat=st.sampled_from([1, 60]),
-)
-def test_bins_are_numbered_by_the_edges_below(x, edges, repeat):
-    x, out = np.array(x * repeat, np.float64), np.empty(len(x) * repeat, np.int32)
-    bin_numbers(x, np.array(edges, np.float64), out)
-    np.testing.assert_array_equal(out, np.where(np.isnan(x), 0, 1 + np.searchsorted(np.array(edges), x)))
-
-
-def test_a_missing_number_is_the_mean():
-    out = np.empty((3, 2), np.float32)
-    standardise(np.array([5.0, np.nan, 1.0]), 3.0, 4.0, out[:, 1])
-    assert out[:, 1].tolist() == [0.5, 0.0, -0.5]
+def test_a_missing_number_is_the_mean_and_a_bin_of_its_own():
+    frame = pl.DataFrame({"x": [5.0, None, 1.0, 3.0]})
+    number = Feature(name="x", column="x", value="number", mean=3.0, std=4.0)
+    bins = Feature(name="x.bins", column="x", value="bins", edges=(1.0, 3.0))
+    codes, numbers, _ = RowCoder([number, bins], {}, options_of()).encode(frame)
+    assert numbers[:, 0].tolist() == [0.5, 0.0, -0.5, 0.0]
+    assert codes[0].tolist() == [3, 0, 1, 2]
