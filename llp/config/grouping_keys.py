@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.core.object_type import ObjectType
-from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from pydantic import ValidationError
 
 from llp.config.complaints import complaint
-from llp.config.own_datasets import literal
+from llp.config.own_datasets import GroupSource, literal
 from llp.data.keys import KINDS, GroupingKey, read_name
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -98,36 +96,22 @@ def read_columns(config: DictConfig, name: str) -> None:
             key.columns = literal(found[0])
 
 
-class GroupingKeySource(ConfigSource):
+class GroupingKeySource(GroupSource):
     """A Hydra config source that holds every grouping key by its name."""
+
+    group = _GROUP
 
     @staticmethod
     def scheme() -> str:
         """Scheme of its search path entry."""
         return "llp-keys"
 
-    def load_config(self, config_path: str) -> ConfigResult:
+    def node(self, name: str) -> DictConfig:
         """Make the node of `grouping_key/<name>`."""
-        name = self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
-        node = grouping_key_node(name)
-        return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
+        return grouping_key_node(name)
 
-    def available(self) -> bool:
-        """Say that the source is there."""
-        return True
-
-    def is_group(self, config_path: str) -> bool:
-        """Whether the path is the group of grouping keys."""
-        return config_path.strip("/") in ("", _GROUP)
-
-    def is_config(self, config_path: str) -> bool:
-        """Whether the path names a grouping key."""
-        return config_path.startswith(f"{_GROUP}/")  # also a key that cannot be: its error then says what fits
-
-    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        """Name the keys of the datasets that ship with the package, for shell completion."""
-        if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
-            return []
+    def names(self) -> list[str]:
+        """Names of the keys of the datasets that ship with the package."""
         names = set[str]()
         for dataset in options("dataset"):
             columns = list(read_option(f"dataset/{dataset}").get("key_columns", []))

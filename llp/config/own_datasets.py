@@ -3,13 +3,14 @@
 import os
 import re
 import sys
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from llp.data.table import Schema, read_schema
 from llp.errors import InputError
@@ -17,18 +18,11 @@ from llp.errors import InputError
 MADE_BY = "llp.datasets.files.prepare.prepare"
 LEARNING_RATE, PATIENCE = 1e-3, 3
 
-_GROUP = "dataset"
-
 
 def data_dir() -> Path:
     """The folder of the prepared tables, by the command line or the environment."""
     given = [word.partition("=")[2] for word in sys.argv[1:] if word.startswith("data_dir=")]
     return Path((given or [os.environ.get("LLP_DATA_DIR", "data")])[-1].strip("'\"")).absolute()
-
-
-def own_names(folder: Path) -> list[str]:
-    """Names of the datasets in a folder that were made from own files."""
-    return sorted(path.parent.name for path in folder.glob("[!.]*/recipe.json"))
 
 
 def dataset_node(name: str, schema: Schema) -> dict[str, Any]:
@@ -62,41 +56,66 @@ def literal(value: Any) -> Any:
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", value) if isinstance(value, str) else value
 
 
-class OwnDatasetSource(ConfigSource):
+class GroupSource(ConfigSource):
+    """A Hydra config source that makes the options of one group from their names."""
+
+    group: ClassVar[str]
+
+    @abstractmethod
+    def node(self, name: str) -> DictConfig:
+        """Make the node of an option."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of the options, for shell completion."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """See `ConfigSource`."""
+        return ConfigResult(self.provider, self.path, self.node(self.name_of(config_path)), {"package": None})
+
+    def available(self) -> bool:
+        """See `ConfigSource`."""
+        return True
+
+    def is_group(self, config_path: str) -> bool:
+        """See `ConfigSource`."""
+        return config_path.strip("/") in ("", self.group)
+
+    def is_config(self, config_path: str) -> bool:
+        """See `ConfigSource`; also an option that cannot be: its error then says what fits."""
+        return config_path.startswith(f"{self.group}/")
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        """See `ConfigSource`."""
+        return self.names() if config_path.strip("/") == self.group and results_filter is not ObjectType.GROUP else []
+
+    def name_of(self, config_path: str) -> str:
+        """The option's name in a path."""
+        return self._normalize_file_name(config_path).removeprefix(f"{self.group}/").removesuffix(".yaml")
+
+
+class OwnDatasetSource(GroupSource):
     """A Hydra config source that holds every own dataset of a folder of tables by its name."""
+
+    group = "dataset"
 
     @staticmethod
     def scheme() -> str:
         """Scheme of its search path entry."""
         return "llp-data"
 
-    def load_config(self, config_path: str) -> ConfigResult:
+    def node(self, name: str) -> DictConfig:
         """Make the node of `dataset/<name>`."""
-        name = self._name(config_path)
         schema = read_schema(Path(self.path) / name)
         if (target := schema.made_by.get("_target_")) != MADE_BY:
             raise InputError(f"{self.path}/{name} names {target!r} as what made it, not {MADE_BY}: it is not called")
         key = [{"override /grouping_key@_global_.grouping_key": "given"}] if schema.given_bags else []
-        node = OmegaConf.create({"defaults": key, **literal(dataset_node(name, schema))})
-        return ConfigResult(provider=self.provider, path=self.path, config=node, header={"package": None})
-
-    def available(self) -> bool:
-        """Say that the source is there."""
-        return True
-
-    def is_group(self, config_path: str) -> bool:
-        """Whether the path is the group of datasets."""
-        return config_path.strip("/") in ("", _GROUP)
+        return OmegaConf.create({"defaults": key, **literal(dataset_node(name, schema))})
 
     def is_config(self, config_path: str) -> bool:
         """Whether the path names an own dataset."""
-        return config_path.startswith(f"{_GROUP}/") and self._name(config_path) in own_names(Path(self.path))
+        return super().is_config(config_path) and self.name_of(config_path) in self.names()
 
-    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        """Name the own datasets."""
-        if config_path.strip("/") != _GROUP or results_filter is ObjectType.GROUP:
-            return []
-        return own_names(Path(self.path))
-
-    def _name(self, config_path: str) -> str:
-        return self._normalize_file_name(config_path).removeprefix(f"{_GROUP}/").removesuffix(".yaml")
+    def names(self) -> list[str]:
+        """Names of the datasets in the folder that were made from own files."""
+        return sorted(path.parent.name for path in Path(self.path).glob("[!.]*/recipe.json"))
