@@ -16,7 +16,6 @@ from llp.config.commands import TrainConfig
 from llp.config.grouping_keys import key_of
 from llp.config.points import Multirun
 from llp.config.validation import validate
-from llp.errors import InputError, choice
 
 _RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
 
@@ -90,19 +89,3 @@ def cells_of(multirun: Multirun, points: Sequence[list[str]]) -> list[GridCell]:
             cells[tuple(overrides) if cell.reads_run else key] = cell
         cell.places[place] = {match[1]: int(match[2]) for match in numbers if match}
     return list(cells.values())
-
-
-def lacking_choice(multirun: Multirun, points: Sequence[list[str]]) -> InputError | None:
-    """The error for an option that one choice of a grid lacks and another one has, where there is such an option."""
-    for override in points[0]:
-        name, _, value = override.partition("=")
-        group = name.partition(".")[0]
-        choices = {one: point for point in points for one in point if one.startswith(f"{group}=")}
-        if "." not in name or len(choices) < 2:
-            continue
-        has = {one: multirun.has_option(point, name) for one, point in choices.items()}
-        if any(has.values()) and not all(has.values()):
-            having, lacking = ([one for one in has if has[one] is there] for there in (True, False))
-            expected = f"an option of every {group} of the grid: {choice(having)} has it, {choice(lacking)} has not"
-            return InputError(f"Invalid {name}={value}: expected {expected}, such as {having[0]}")
-    return None

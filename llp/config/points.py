@@ -118,13 +118,6 @@ class Multirun:
         read_columns(config, made or key)
         return config
 
-    def has_option(self, overrides: Sequence[str], name: str) -> bool:
-        """Whether a point's config has an option."""
-        config = self.compose([one for one in overrides if self._is_choice(self._parsed(one))])
-        parent, _, leaf = name.rpartition(".")
-        node = OmegaConf.select(config, parent)
-        return isinstance(node, DictConfig) and leaf in node
-
     def _is_choice(self, override: Override) -> bool:
         """Whether an override chooses a file of a group, or the run whose groups they are."""
         return override.key_or_group == rerun.OPTION or (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from llp.config.cells import GridCell, cells_of, lacking_choice
+from llp.config.cells import GridCell, cells_of
 from llp.config.launchers import JoblibOptions, check_plugin
 from llp.config.points import Multirun
 from llp.config.rerun import identity_of
@@ -83,11 +83,8 @@ def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record:
             cell.places = {place: run for place, run in cell.places.items() if states[place] != RunState.DONE}
     left = [cell for cell in cells if cell.places]
     known = [cell for cell in left if cell.content is not None]
-    try:
-        _check_configs(known)
-        _check_builds(known, tables)
-    except InputError as error:
-        raise lacking_choice(multirun, points) or error from None
+    _check_configs(known)
+    _check_builds(known, tables)
     launcher = multirun.option("hydra.launcher")
     if launcher["_target_"].endswith(".JoblibLauncher"):
         check_plugin("hydra.launcher", JoblibOptions, launcher)

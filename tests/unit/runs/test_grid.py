@@ -108,12 +108,9 @@ def test_every_record_of_a_made_study_is_found(launched, tmp_path):
 WRONG = {
     "optimizer.lr=0.001,-1": r"lr=-1",
     "optimizer=adam optimizer.lr=0.001,-1": r"Invalid learning rate: -1",
-    "method=dllp_bce,sim_llp method.bag_weight=1.0": (
-        r"^Invalid method.bag_weight=1.0: expected an option of every method of the grid: method=sim_llp has it, "
-        r"method=dllp_bce has not, such as method=sim_llp$"
-    ),
+    "method=dllp_bce,sim_llp method.bag_weight=1.0": r"^Invalid method.bag_weight=1.0: expected an option of DLLP ",
     "grouping_key=random_64,C1_C2 grouping_key.low_thresh=3": (
-        r"expected an option of every grouping_key of the grid: grouping_key=C1_C2 has it, grouping_key=random_64 has "
+        r"^Invalid grouping_key.*low_thresh=3: expected an option of grouping_key"
     ),
     "method=dllp_bce method.reduction=sum,median": r"^Invalid method.reduction='median': expected mean or sum, such as",
     "method=dllp_bce,dllp_mse +method.foo=1": r"^Invalid method.foo=1: expected an option of DLLP ",
