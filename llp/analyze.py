@@ -1,8 +1,7 @@
 """Measure bag datasets: `python -m llp.analyze dataset=flights`.
 
-Every grouping key of a dataset up to a size, with random and fixed-size bags beside them: one row of measures each,
-in `<outputs_dir>/analysis/<dataset>/analysis.parquet` and `.csv`, with figures. An analysis that was cut off
-is resumed by the same command.
+Every grouping key up to a size, with random and fixed-size bags: a row of measures each, in
+`<outputs_dir>/analysis/<dataset>/`, with figures. The same command resumes an analysis that was cut off.
 """
 
 from llp import machine, signals
@@ -24,8 +23,7 @@ from scipy.spatial.distance import cdist
 from llp.analysis.clusters import Tail, assign, clusterings
 from llp.analysis.figures import draw_figures
 from llp.analysis.hardness import Measures
-from llp.analysis.matrix import measure_matrix, remove_matrices_of_other_tables, write_matrix
-from llp.analysis.matrix_figure import draw_matrix
+from llp.analysis.matrix import draw_matrix, measure_matrix, remove_matrices_of_other_tables, write_matrix
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, Distances, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
@@ -131,10 +129,7 @@ def matrix_keys(config: AnalyzeConfig) -> list[GroupingKey]:
 
 
 def make_space(name: str, table: InstanceTable) -> Space | None:
-    """The space in which bag separations are measured: multi_hot, that of a finished run's folder, or none (None).
-
-    InputError where the folder holds no trained model with an embedding, or one of another table.
-    """
+    """The space of bag separations: multi_hot, that of a run's folder, which may be no good (InputError), or none."""
     if name == "none":
         return None
     if name == "multi_hot":

@@ -71,10 +71,7 @@ def launched() -> Iterator[None]:
 
 @contextmanager
 def told_in_a_line() -> Iterator[None]:
-    """Around a command's work: wrong input ends the command with its message, one line, without a traceback.
-
-    A point of a multirun gives it to Hydra, which continues with the other points.
-    """
+    """Around a command's work: wrong input ends the command with its message, one line, without a traceback."""
     try:
         yield
     except Exception as given:
@@ -88,10 +85,7 @@ def told_in_a_line() -> Iterator[None]:
 
 
 def outlive_readers() -> None:
-    """Let output go nowhere once it cannot be written: what is under way is still worth its end.
-
-    Its reader has left, as `head` does; its disk is full, which is reported on standard error; its terminal is gone.
-    """
+    """Let output go nowhere once its reader, disk or terminal is gone: what is under way is worth its end."""
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if stream is getattr(sys, f"__{name}__") and isinstance(stream, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""Atomic writes, locks, and names of files."""
+"""Atomic writes, locks, names of files, and files that the program wrote, read again: whole and of a bounded size."""
 
 import errno
 import fcntl
@@ -8,10 +8,13 @@ import logging
 import os
 import re
 import secrets
+import stat
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
 
@@ -29,8 +32,7 @@ _OF_OURS = re.compile(r"\..+\.[0-9a-f]{16}\.llp-part(\..*)?", re.DOTALL)  # what
 def lock_of(path: Path) -> BaseFileLock:
     """The lock behind a path: the file system's own, or with LLP_LOCKS=lease a marker beside it.
 
-    The file system's (flock) ends with its process. A lease works where that does not reach other machines; its holder
-    refreshes the marker, and that of a killed one counts for `LEASE_SECONDS` more.
+    A lease works where flock does not reach other machines; that of a killed holder counts for `LEASE_SECONDS` more.
     """
     kind = os.environ.get("LLP_LOCKS", "flock")
     if kind not in ("flock", "lease"):
@@ -88,10 +90,7 @@ def is_locked(path: Path) -> bool:
 
 @contextmanager
 def naming(place: Path) -> Iterator[None]:
-    """Name a place in an error of the file system that names none: numpy tells its number, polars only its words.
-
-    The OSError has the number, the place, and for a full disk what to do.
-    """
+    """Name a place, and what to do, in an error of the file system that names none: numpy's, polars'."""
     try:
         yield
     except Exception as error:
@@ -113,8 +112,7 @@ def _number(error: Exception) -> int | None:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` fill a temporary file beside `path`, flush it to disk and put it in its place.
 
-    Its folder is made; the empty temporary file has a name that cannot be foreseen, with the ending of `path`. Where it
-    cannot be written, an OSError names the file; nothing of it stays, and what was there before does.
+    On failure an OSError names the file, nothing of it stays, and what was there before does.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     name = f".{folder_name(path.stem)}.{secrets.token_hex(8)}.llp-part{path.suffix}"
@@ -203,3 +201,46 @@ def folder_name(name: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     return "%" + "%".join(f"{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
+
+
+SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kilobytes
+YAML_DEPTH = 50
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file that torch saved is there and not cut short: the index of a zip archive is its end."""
+    return zipfile.is_zipfile(path)
+
+
+def is_intact(path: Path) -> bool:
+    """Whether a file that torch saved has the content that was written: each part against its checksum."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError):  # whatever flipped bytes in its index cause
+        return False
+
+
+def read_small(path: Path) -> bytes:
+    """Read a record or configuration; OSError where it is no regular file or larger than `SMALL_FILE`."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    if status.st_size > SMALL_FILE:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return path.read_bytes()
+
+
+def read_yaml(path: Path) -> Any:
+    """Read plain YAML as the program writes it, without aliases; ValueError says why it is none."""
+    import yaml  # type: ignore[import-untyped]
+
+    content, depth = read_small(path), 0
+    try:
+        for event in yaml.parse(content, Loader=yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > YAML_DEPTH:
+                raise ValueError(f"{path} holds an alias or is nested too deeply")
+        return yaml.load(content, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from None

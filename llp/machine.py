@@ -8,10 +8,7 @@ _UNBOUNDED = 2**62  # what version 1 of control groups says for no bound is abou
 
 
 def free_memory(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Bytes that are free or could be freed at once, the page cache among them; `sys.maxsize` where nothing tells.
-
-    `proc` and `cgroup` are where Linux tells of the machine's memory and of control groups, of either version.
-    """
+    """Bytes that are free or could be freed at once, as `proc` and control groups tell; else `sys.maxsize`."""
     found = [_machine(proc)]
     try:
         groups = [line.split(":", 2) for line in (proc / "self" / "cgroup").read_text().splitlines()]

@@ -55,10 +55,7 @@ def main(config: ReportConfig) -> None:
 
 
 def report(config: ReportConfig, console: Console | None = None) -> ReportFiles:
-    """Show the runs of a folder, and write tables, figures and a page to `<outputs_dir>/report/`.
-
-    InputError for names that are not there, or no folder where more than published numbers is asked for.
-    """
+    """Show the runs of a folder, and write tables, figures and a page to `<outputs_dir>/report/`."""
     outputs_dir = config.outputs_dir
     _check_known("tables", config.tables, contents.TABLES)
     _check_known("figures", config.figures, contents.FIGURES)

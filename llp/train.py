@@ -9,17 +9,38 @@ if __name__ == "__main__":
 import logging
 import math
 import sys
+from collections.abc import Sequence
 
+from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
-from llp.config.commands import TrainConfig
+from llp.config.checks import check_config
+from llp.config.commands import PrepareConfig, TrainConfig
+from llp.config.grouping_keys import CONF_DIR, read_option
 from llp.config.hydra_main import command_of
-from llp.datasets.files.beforehand import prepare_beforehand
+from llp.datasets.preparation import prepare_table
 from llp.runs.record import RunRecord
 from llp.runs.run import run_one
 
 log = logging.getLogger(__name__)
+
+GIVEN = "dataset=files"
+SHOWN_ALONE = ("-h", "--help", "--hydra-help", "-c", "--cfg", "-i", "--info", "-sc", "--shell-completion")
+
+
+def prepare_beforehand(words: Sequence[str]) -> list[str]:
+    """Prepare the table of `dataset=files` among a command's words, which come back with dataset=NAME."""
+    if GIVEN not in words or any(word in SHOWN_ALONE for word in words):
+        return list(words)
+    options = {*(str(name) for name in read_option("dataset/files")), "errors"}
+    of_files = [word for word in words if word.partition("=")[0] in options]
+    place = [word for word in words if word.startswith("data_dir=")]
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        config = compose("prepare", [GIVEN, *place, *of_files])
+    checked = check_config(config, PrepareConfig)
+    prepare_table(checked.dataset, checked.data_dir, None, checked.errors)
+    return [*(word for word in words if word not in (GIVEN, *of_files)), f"dataset={checked.dataset.name}"]
 
 
 def _prepare() -> None:
@@ -43,12 +64,7 @@ def _say_what_is_not_swept() -> None:
 
 
 def criterion(record: RunRecord) -> float:
-    """The value a sweeper may choose by: that which chose the run's epoch, so under protocol=holdout no test label.
-
-    The held-out loss, to be minimised, under protocol=holdout; under protocol=paper the test metric, to be maximised
-    for binary labels (AUC) and minimised for real ones (MSE). NaN where it is undefined: not finite, or nothing is
-    trained and so nothing held out.
-    """
+    """What a sweeper may choose by: the held-out loss, under protocol=paper the test metric; NaN if undefined."""
     value = record.metric.held_out if record.protocol == "holdout" else record.metric.best
     return math.nan if value is None else value
 

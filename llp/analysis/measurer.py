@@ -4,6 +4,8 @@ import functools
 import hashlib
 import itertools
 import json
+import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,11 +19,10 @@ from numpy.typing import NDArray
 from llp.analysis.counting import CodeColumn, GroupCounts, count_groups, read_column
 from llp.analysis.hardness import Measures, hardness
 from llp.analysis.separation import Distances, separation_measures
-from llp.analysis.stored import read_measures, write_measures
 from llp.data.bags import Bags
 from llp.data.keys import FeatureKey, FixedKey, GroupingKey, RandomKey
 from llp.data.table import InstanceTable
-from llp.files import folder_name
+from llp.files import folder_name, read_small, write_atomically
 
 STORE_VERSION = 2  # raised when measures are added or change: what was stored before is measured again
 _UNSET = {"columns": ()} | dict.fromkeys(
@@ -98,3 +99,32 @@ class Measurer:
             stored = measure()
             write_measures(path, stored)
         return stored
+
+
+log = logging.getLogger(__name__)
+
+
+def write_measures(path: Path, measures: Measures) -> None:
+    """Write measures with their checksum, as strict JSON: what is not finite becomes null."""
+    plain = {name: value if math.isfinite(value) else None for name, value in measures.items()}
+    content = json.dumps({"measures": plain, "sha256": _checksum(plain)}, allow_nan=False)
+    write_atomically(path, lambda temporary: temporary.write_text(content))
+
+
+def read_measures(path: Path) -> Measures | None:
+    """Read measures back; None where there are none, or none that can be used, which is said."""
+    try:
+        content = json.loads(read_small(path))
+        plain = content["measures"]
+        if content["sha256"] != _checksum(plain):
+            raise ValueError("the checksum is another")
+        return {name: math.nan if value is None else value for name, value in plain.items()}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        log.warning("%s is damaged (%s): the key is measured again", path, error)
+        return None
+
+
+def _checksum(plain: dict[str, float | None]) -> str:
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()

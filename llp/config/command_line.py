@@ -11,13 +11,13 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.complaints import nearest
 from llp.config.options import check_depth
-from llp.errors import InputError, invalid, plain, shortened
+from llp.errors import InputError, choice, invalid, plain, shortened
 
 _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of which Hydra takes one
 
@@ -167,3 +167,19 @@ def _as_float(value: Any, there: Any) -> Any:
     if isinstance(value, list) and isinstance(there, ListConfig) and len(value) == len(there):
         return [_as_float(one, other) for one, other in zip(value, there, strict=True)]
     return float(value) if type(value) is int and isinstance(there, float) and abs(value) < 2**53 else value
+
+
+def explain(loader: ConfigLoaderImpl, error: Exception, overrides: list[str]) -> Exception | str:
+    """The error of a composition in this project's words, where there are any; else Hydra's own in a line."""
+    if isinstance(error, InputError):
+        return error
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        for one in parse_words(overrides):  # a name may hold slashes of its own
+            if error.missing_cfg_file == f"{one.key_or_group}/{one.value()}":
+                group, name = one.key_or_group, str(one.value())
+        options = loader.get_group_options(group) or list(error.options)
+        return invalid(group, name, choice(options), nearest(name, options))
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return line_of(error)
+    return unreadable(" ".join(overrides), error)

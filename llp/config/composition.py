@@ -16,9 +16,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
-from llp.config.command_line import apply_as_written, parse_words
+from llp.config.command_line import apply_as_written, explain, parse_words
 from llp.config.commands import check_grid
-from llp.config.explained import explain
 from llp.config.grouping_keys import CONF_DIR, GroupingKeySource, options, read_columns
 from llp.config.launchers import forget_namesakes
 from llp.config.sources import Sources, plugins, rules_of_hydra_1_3, search_path, with_names

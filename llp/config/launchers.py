@@ -12,7 +12,7 @@ from llp.config.complaints import like
 from llp.config.options import check_value
 from llp.config.schema import ConfigGroup
 from llp.errors import invalid
-from llp.read_back import SMALL_FILE
+from llp.files import SMALL_FILE
 
 _Memory = Annotated[str, like(r"\d+[KMGT]?B?", "memory as Slurm writes it", "8GB")]
 

@@ -10,7 +10,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 
 from llp.config.complaints import complaint, nearest, unknown_option
 from llp.errors import InputError, invalid, missing, plain
-from llp.read_back import YAML_DEPTH
+from llp.files import YAML_DEPTH
 
 Share = Annotated[float, Field(ge=0, le=1)]
 ProperShare = Annotated[float, Field(ge=0, lt=1)]

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, open_dict
 from llp.config.own_datasets import literal
 from llp.config.targets import check_origin, packages_of, targets_in
 from llp.errors import InputError, choice, invalid
-from llp.read_back import read_yaml
+from llp.files import read_yaml
 
 OPTION = "from"
 IDENTITY = ("dataset", "grouping_key", "method", "model", "optimizer", "trainer", "protocol", "fold", "seed")

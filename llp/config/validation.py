@@ -19,7 +19,7 @@ from llp.config.rerun import IDENTITY, OPTION, identity_of
 from llp.config.schema import AnyConfig, ConfigGroup, DatasetConfig
 from llp.data.keys import KINDS, RandomKey
 from llp.errors import InputError, choice, invalid, plain
-from llp.read_back import YAML_DEPTH
+from llp.files import YAML_DEPTH
 
 Plain = dict[str, Any]
 

@@ -19,7 +19,7 @@ from llp.data.table import Column, InstanceTable
 from llp.data.vocabulary import encoding
 from llp.datasets.encode import CodedLines, eight_digits, encode, from_eight_digits, natural_log_squared
 from llp.datasets.published import compare
-from llp.datasets.reading.dialect import Field
+from llp.datasets.reading.files import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
 from llp.datasets.staging import Coded, Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table

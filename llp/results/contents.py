@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from llp.analysis import figures as analysis_figures
-from llp.analysis.matrix_figure import matrix_figure
+from llp.analysis.matrix import matrix_figure
 from llp.results import published
 from llp.results.figures import bags, comparison, curves, hardness
 from llp.results.figures import scores as score_figures

@@ -15,8 +15,7 @@ from typing import Self
 from filelock import Timeout
 
 from llp.errors import InputError
-from llp.files import lock_of, remove_unwritten, write_atomically
-from llp.read_back import read_small
+from llp.files import lock_of, read_small, remove_unwritten, write_atomically
 from llp.runs.record import FailureRecord, RunRecord
 from llp.signals import Stopped
 

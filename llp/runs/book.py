@@ -15,8 +15,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from llp.errors import InputError
-from llp.files import folder_name, is_locked, write_atomically
-from llp.read_back import is_whole
+from llp.files import folder_name, is_locked, is_whole, write_atomically
 from llp.runs.point import Point
 from llp.runs.record import FailureRecord, RecordError, RunRecord
 

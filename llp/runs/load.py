@@ -9,7 +9,7 @@ from llp.config.sources import plugins
 from llp.config.targets import GIVEN, check_target, constructor_options, instantiate
 from llp.data.table import InstanceTable
 from llp.errors import InputError, first_line
-from llp.read_back import is_intact, is_whole, read_yaml
+from llp.files import is_intact, is_whole, read_yaml
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn

@@ -19,8 +19,7 @@ from pydantic import (
 
 from llp.data.noise import Promise
 from llp.errors import InputError
-from llp.files import write_atomically
-from llp.read_back import read_small
+from llp.files import read_small, write_atomically
 
 SCHEMA: Final = 2
 

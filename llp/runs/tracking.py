@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from llp.config.schema import CSVLogger, WandBLogger, WandBProject
 from llp.errors import InputError, first_line
-from llp.files import write_atomically
-from llp.read_back import read_small
+from llp.files import read_small, write_atomically
 from llp.runs.identity import Run
 
 if TYPE_CHECKING:  # Lightning takes seconds to import

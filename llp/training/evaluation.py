@@ -16,10 +16,9 @@ from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.bag_level import bag_measures
-from llp.metrics.evaluation import all_measures, constant_measures, main_metric
+from llp.metrics.evaluation import all_measures, constant_measures, main_metric, weighted_measures
 from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
-from llp.metrics.weighted import weighted_measures
 from llp.ops.finite import all_finite
 from llp.ops.segment import segment_sum
 

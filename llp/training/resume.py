@@ -13,9 +13,8 @@ from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from torch import Tensor
 
-from llp.files import write_atomically
+from llp.files import is_intact, write_atomically
 from llp.optim.row_gradient import rows_as_they_lie
-from llp.read_back import is_intact
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from llp import files
 from llp.errors import InputError
-from llp.files import folder_name, is_locked, locked, write_atomically
-from llp.read_back import SMALL_FILE, read_small, read_yaml
+from llp.files import SMALL_FILE, folder_name, is_locked, locked, read_small, read_yaml, write_atomically
 from tests.helpers.hostile import BOMB
 
 

@@ -1,4 +1,4 @@
-"""The label of own files: 0 and 1, a text that means 1, or real numbers."""
+"""The label of own files, 0 and 1, a text that means 1, or real numbers, and the weights of their rows."""
 
 import logging
 from typing import NamedTuple
@@ -110,3 +110,21 @@ def _tell_real(lazy: pl.LazyFrame, column: str, as_number: pl.Expr) -> None:
         "the labels in %r are taken as real numbers, though they are only %s: of classes, write the one that means 1, "
         "such as positive=%g; label_kind=real says that they are amounts", column, shown, values[-1],
     )  # fmt: skip
+
+
+def check_weights(lazy: pl.LazyFrame, column: str, option: str, reading: Reading) -> None:
+    """Refuse weights of `files` or `test_files`, as `option` says: a missing one, no number, one below 0, or all 0."""
+    x = number(column, lazy.collect_schema()[column], reading)
+    wrong = (x < 0).fill_null(True)
+    example = pl.col(column).filter(wrong).first().cast(pl.String)
+    found = (
+        lazy.select(wrong=wrong.sum(), example=example, total=x.sum()).collect(engine="streaming").row(0, named=True)
+    )
+    if found["wrong"]:
+        such = "a missing one" if found["example"] is None else repr(found["example"])
+        raise InputError(
+            f"Invalid weight_column={column}: {found['wrong']} of its values in {option} are no numbers from 0, such "
+            f"as {such}"
+        )
+    if found["total"] == 0:
+        raise InputError(f"Invalid weight_column={column}: all of its values in {option} are 0, expected one above it")

@@ -13,8 +13,7 @@ from llp.data.table_writer import CHUNK_ROWS
 from llp.datasets.files.typed import common_types, damaged, scan, typed_format
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.reading.arff import quote_of, read_head
-from llp.datasets.reading.dialect import Dialect, Field
-from llp.datasets.reading.files import Block, Files, Opened
+from llp.datasets.reading.files import Block, Dialect, Field, Files, Opened
 from llp.datasets.reading.find import DataFile
 from llp.datasets.reading.options import Reading
 from llp.datasets.reading.records import BadLines, detect, parse

@@ -3,14 +3,39 @@
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from llp.datasets.reading.dialect import Dialect
 from llp.datasets.reading.find import DataFile, is_beside
 from llp.datasets.reading.unpack import Content, contents, printable
 from llp.errors import InputError
+
+Kind = Literal["0/1", "whole", "hex", "number", "text"]
+
+
+class Field(NamedTuple):
+    """A column of a text: its name and what fits in it."""
+
+    name: str
+    kind: Kind = "text"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The way in which one text is written."""
+
+    separator: bytes  # one character
+    fields: tuple[Field, ...]  # its columns, in order
+    header: tuple[str, ...] | None  # names in its first line, where that is a header
+    quote: str | None = None  # the character around fields that hold separators
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns' names."""
+        return [field.name for field in self.fields]
+
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from llp.datasets.reading.dialect import Dialect, Field
+from llp.datasets.reading.files import Dialect, Field
 from llp.errors import InputError
 
 SEPARATORS = {b"\t": "tab", b",": "comma", b";": "semicolon", b"|": "bar"}

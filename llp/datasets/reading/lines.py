@@ -12,8 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from llp.data.schema import LARGEST_NUMBER
-from llp.datasets.reading.dialect import Dialect, Field, Kind
-from llp.datasets.reading.files import Block, Files, Opened
+from llp.datasets.reading.files import Block, Dialect, Field, Files, Kind, Opened
 from llp.datasets.reading.layout import NUMBER, Layout, detect
 from llp.datasets.reading.records import read_clean
 from llp.datasets.reading.texts import text_of, whole_records

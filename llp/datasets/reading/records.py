@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from llp.datasets.reading.dialect import Dialect, Field
-from llp.datasets.reading.files import Block
+from llp.datasets.reading.files import Block, Dialect, Field
 from llp.datasets.reading.options import SEPARATORS, Reading
 from llp.datasets.reading.texts import inside_quotes, without_blank_lines
 from llp.errors import InputError

@@ -375,7 +375,7 @@ def test_target_that_is_no_function_is_refused(tiny):
     for path, expected in (
         ("llp.errors", "a class or a function, not a module"),
         ("llp.errors.LONGEST", "a class or a function, not a int"),
-        ("llp.read_back.read_small", "a subclass of llp.methods.base.LLPMethod, not read_small"),
+        ("llp.files.read_small", "a subclass of llp.methods.base.LLPMethod, not read_small"),
         ("llp.models.mlp.MLP", "a subclass of llp.methods.base.LLPMethod, not MLP"),
         ("torch.optim.Adam", "a subclass of llp.methods.base.LLPMethod, not Adam"),
     ):

@@ -4,8 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given, settings
 
-from llp.datasets.reading.dialect import Dialect, Field
-from llp.datasets.reading.files import Block
+from llp.datasets.reading.files import Block, Dialect, Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.lines import parse
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from llp.metrics.evaluation import all_measures
-from llp.metrics.weighted import weighted_measures
+from llp.metrics.evaluation import all_measures, weighted_measures
 
 
 @pytest.mark.parametrize("kind", ["binary", "real"])

@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
-from llp.read_back import SMALL_FILE
+from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
 from llp.runs.book import RunState
 from llp.runs.record import SCHEMA

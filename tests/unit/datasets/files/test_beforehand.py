@@ -5,8 +5,8 @@ import pytest
 
 from llp.config.composition import register
 from llp.data.table import read_schema
-from llp.datasets.files.beforehand import prepare_beforehand
 from llp.errors import InputError
+from llp.train import prepare_beforehand
 
 pytestmark = pytest.mark.run  # prepares data
 

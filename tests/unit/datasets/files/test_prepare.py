@@ -20,8 +20,7 @@ from llp.datasets.files.kinds import find_kinds
 from llp.datasets.files.options import check_files_options
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.reading import texts
-from llp.datasets.reading.dialect import Dialect, Field
-from llp.datasets.reading.files import Block
+from llp.datasets.reading.files import Block, Dialect, Field
 from llp.datasets.reading.records import parse
 from llp.datasets.reading.unpack import Content
 from llp.errors import InputError
