@@ -5,7 +5,6 @@ all of it; and, from all labels, `instance_bce` and gradient-boosted trees on th
 are kept as `docs/results/reports_....parquet`; `python -m benchmarks.results` makes the table of `docs/reports.md`.
 """
 
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,11 +13,15 @@ import numpy as np
 from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from benchmarks.measuring import compose_config
 from benchmarks.records import keep, runs_below
-from llp.data.folds import fold_positions
+from llp.config.composition import register
+from llp.data.folds import N_FOLDS, fold_positions
 from llp.data.table import InstanceTable
+from llp.datasets.preparation import prepare_table
 from llp.metrics.evaluation import all_measures
 from llp.runs.record import RunRecord, StageRecord
+from llp.runs.run import run_one
 
 OUTPUTS, DATA = Path("outputs/reports"), Path("outputs/reports_data")
 ADULT = "workclass,education,marital,occupation,relationship,race,sex,country"
@@ -56,15 +59,14 @@ BEFORE = {"adult", "mpls_stops", "fertility"}
 def measure(name: str) -> None:
     """Train on one table; what is finished is there already."""
     table = [f"dataset={name}", *(f"dataset.{word}" for word in TABLES[name]), f"data_dir={DATA}"]
-    folds = ["fold=0", "protocol.folds=published"] if name in BEFORE else ["fold=0,1,2,3,4"]
-    command = [sys.executable, "-m", "llp.train", "-m", *table, *folds, "protocol=holdout", f"outputs_dir={OUTPUTS}"]
-    report = ["grouping_key=report", "method=cell_glm"]
-    for words in (
-        report,
-        [*report, "noise=laplace", "noise.epsilon=1,0.3"],
-        ["grouping_key=random_64", "method=instance_bce"],
-    ):
-        subprocess.run([*command, *words], check=True)
+    table += ["protocol=holdout", f"outputs_dir={OUTPUTS}", *["protocol.folds=published"] * (name in BEFORE)]
+    prepare_table(compose_config(*table).dataset, DATA)
+    report, labels = ["grouping_key=report", "method=cell_glm"], ["grouping_key=random_64", "method=instance_bce"]
+    noisy = [[*report, "noise=laplace", f"noise.epsilon={epsilon}"] for epsilon in (1, 0.3)]
+    for fold in range(1 if name in BEFORE else N_FOLDS):
+        for words in (report, *noisy, labels):
+            record = run_one(compose_config(*table, *words, f"fold={fold}"))
+            print(name, fold, *words[2:], record.measures["auc"], record.measures["log_loss"], flush=True)
     for result in sorted((OUTPUTS / name).glob("random_64/instance_bce/*/*/*/result.json")):
         trees(result)
 
@@ -101,6 +103,7 @@ def trees(result: Path) -> None:
 
 def main() -> None:
     """Measure the tables named, or all; keep the records."""
+    register()
     for name in sys.argv[1:] or TABLES:
         measure(name)
     keep(runs_below(OUTPUTS), "reports")
