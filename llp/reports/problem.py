@@ -65,8 +65,10 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         For the passes.
     """
     rows = split.bags.instances
-    categorical = split.features.categorical[rows]
-    passes = Passes(cells.of_rows(categorical), len(cells), threads)
+    known = rows[:0] if split.labelled is None else split.labelled.rows
+    everything = split.features.categorical[np.concatenate([rows, known])]  # one array, of which others are views
+    ids = cells.of_rows(everything)
+    categorical, passes = everything[: len(rows)], Passes(ids[: len(rows)], len(cells), threads)
     counts = split.bags.counts
     n = len(rows) if counts is None else float(total(passes, cells)[1:-1] @ counts)
 
@@ -82,7 +84,7 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
 
     def on(part: slice, found: CellSums, scores: Vector | None = None) -> Problem:
-        of_part = Passes(np.ascontiguousarray(passes.cells[part]), len(cells), threads)
+        of_part = Passes(passes.cells[part], len(cells), threads)
         weight = np.ones(len(of_part.cells))
         (sums, variance, draw), dropped = found, np.zeros(len(cells) + 2)
         if counts is not None:
@@ -114,28 +116,24 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         noise = replace(of_report, draw=lambda rng: of_report.draw(rng) + kept * sampled(rng))
         halves = [on(slice(i, None, 2), (sums, variance, scatter), fitted.scores) for i in range(2)]
         whole = replace(whole, noise=noise, halves=halves)
-    return whole if split.labelled is None else _with_labelled(whole, split, cells, threads)
+    if split.labelled is None:
+        return whole
+    return _with_labelled(whole, split.labelled.labels, cells, ids, everything, threads)
 
 
-def _with_labelled(problem: Problem, split: TrainSplit, cells: Cells, threads: int) -> Problem:
-    """Add the likelihood of rows whose labels are known, as rows of weight one with their own sums.
+def _with_labelled(
+    problem: Problem, labels: Vector, cells: Cells, ids: NDArray[np.int32], categorical: NDArray[np.int32], threads: int
+) -> Problem:
+    """Add the likelihood of the last rows (L,), whose labels are known, with weight one and their own sums.
 
     One that the report counts too is in both sums: the noise of the two is taken as independent.
     """
-    labelled, design = split.labelled, problem.design
-    assert labelled is not None
-    categorical = split.features.categorical[labelled.rows]
-    ids = cells.of_rows(categorical)
-    weight = np.concatenate([design.weight, np.ones(len(ids))])
-    both = np.concatenate([split.features.categorical[split.bags.instances], categorical])
-    joined = Design(
-        Passes(np.concatenate([design.passes.cells, ids]), len(cells), threads),
-        design.family,
-        weight,
-        np.concatenate([design.offset, np.zeros(len(ids))]),
-        Margins(cells, both, weight),
-    )
-    sums = problem.sums + Passes(ids, len(cells), threads).sums(labelled.labels)
+    design, n_cells = problem.design, len(cells)
+    weight = np.concatenate([design.weight, np.ones(len(labels))])
+    offset = np.concatenate([design.offset, np.zeros(len(labels))])
+    margins = Margins(cells, categorical, weight)
+    joined = Design(Passes(ids, n_cells, threads), design.family, weight, offset, margins)
+    sums = problem.sums + Passes(ids[len(design.weight) :], n_cells, threads).sums(labels)
     return replace(problem, design=joined, sums=sums)
 
 

@@ -205,3 +205,15 @@ def test_a_total_that_no_labels_have_still_has_a_fit(total):
     with np.errstate(all="raise", under="ignore"):
         found = fit(design, sums, rule_of_thumb(np.zeros_like(sums)), 1e-3)
     assert np.isfinite(found.theta).all()
+
+
+def test_cells_of_few_rows_and_of_many_are_the_same():
+    """Few are searched for, many looked up in a table; values that no published cell has are in neither."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, (5, 40), (500, 2)).astype(np.int32)
+    cells = find_cells(codes[:300], (5, 40), [(0,), (1,), (0, 1)], 3)
+    ids = cells.of_rows(codes)
+    assert np.array_equal(ids, np.concatenate([cells.of_rows(codes[i : i + 1]) for i in range(len(codes))]))
+    for q in range(3):
+        assert (np.bincount(ids[:300, q], minlength=len(cells) + 2)[1:-1][cells.query_of == q] >= 3).all()
+    assert (ids == len(cells) + 1).any()
