@@ -49,6 +49,13 @@ def api_pages(contributing: str) -> dict[str, str]:
     return pages
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Name the pages of the API in the navigation."""
+    api = [*api_pages((Path(config.config_file_path).parent / "CONTRIBUTING.md").read_text())]
+    config.nav = [{"API": api} if entry == {"API": "api"} else entry for entry in config.nav or ()]
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made."""
     top = Path(config.config_file_path).parent

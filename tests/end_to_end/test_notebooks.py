@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.pages import CHECKOUT
+from tests.helpers.pages import CHECKOUT, NOTEBOOKS
 
 nbformat = pytest.importorskip("nbformat", reason="needs the extra site: make test-docs")
 
 
 @pytest.mark.docs
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("path", sorted(CHECKOUT.glob("docs/notebooks/*.ipynb")), ids=lambda path: path.stem)
-def test_a_notebook_runs(path, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", NOTEBOOKS)
+def test_a_notebook_runs(page, tmp_path, monkeypatch):
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(CHECKOUT / page, as_version=4)
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
     for name in ("LLP_DATA_DIR", "LLP_OUTPUTS_DIR"):

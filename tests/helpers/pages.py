@@ -6,6 +6,7 @@ its content, which is added to what is there.
 `<!-- not run: REASON -->` above a block: the tests leave it out, and count it.
 """
 
+import json
 import re
 import shlex
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from llp.config.grouping_keys import CONF_DIR
 
 CHECKOUT = CONF_DIR.parent
 PAGES = sorted(str(path.relative_to(CHECKOUT)) for path in [CHECKOUT / "README.md", *CHECKOUT.glob("docs/**/*.md")])
+NOTEBOOKS = sorted(str(path.relative_to(CHECKOUT)) for path in CHECKOUT.glob("docs/notebooks/*.ipynb"))
 BLOCK = re.compile(r"^(?:<!-- (file|checkout|not run): (.+?) -->\n\n?)?```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -43,6 +45,17 @@ def blocks_of(page):
     ]
     assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), f"{page}: a block that the tests cannot read"
     return found
+
+
+def python_of(page):
+    """The Python code of a page or a notebook."""
+    if not page.endswith(".ipynb"):
+        return [block.text for block in blocks_of(page) if block.language == "python"]
+    cells = json.loads((CHECKOUT / page).read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return [
+        re.sub(r"^%%writefile .*\.py\n", "", text) for text in code if not re.match(r"%%(?!writefile .*\.py\n)", text)
+    ]
 
 
 def links_of(page):

@@ -7,7 +7,7 @@ import pytest
 
 import llp
 import llp.api
-from tests.helpers.pages import CHECKOUT, PAGES, blocks_of, public_names
+from tests.helpers.pages import CHECKOUT, NOTEBOOKS, PAGES, public_names, python_of
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "CONTRIBUTING.md").is_file(), reason="needs the checkout")
 
@@ -30,11 +30,10 @@ def test_the_package_offers_what_is_listed(public):
     assert all(getattr(llp, name) is getattr(llp.api, name) for name in llp.__all__)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS])
 def test_pages_import_public_names_only(page, public):
-    for block in blocks_of(page):
-        if block.language == "python":
-            for node in ast.walk(ast.parse(block.text)):
-                if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "llp":
-                    known = public["llp.api"] if node.module == "llp" else public.get(node.module, [])
-                    assert {alias.name for alias in node.names} <= set(known), f"{page}: {node.module}"
+    for text in python_of(page):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "llp":
+                known = public["llp.api"] if node.module == "llp" else public.get(node.module, [])
+                assert {alias.name for alias in node.names} <= set(known), f"{page}: {node.module}"
