@@ -33,12 +33,15 @@ from llp.config.grouping_keys import named_key
 from llp.config.hydra_main import command_of
 from llp.config.own_code import placed_errors
 from llp.data.keys import GroupingKey
+from llp.data.keys.report import ReportKey
 from llp.data.table import InstanceTable, LabelKind
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid
 from llp.files import folder_name, write_atomically, writing_in
+from llp.reports.account import drops
 from llp.results.table import frame_to_csv, show
 from llp.results.tables import bag_datasets
+from llp.results.tables.queries import dropped
 from llp.runs.load import load_model
 
 log = logging.getLogger(__name__)
@@ -55,6 +58,9 @@ def main(config: AnalyzeConfig) -> None:
 def analyze(config: AnalyzeConfig) -> Path:
     """Measure all bag datasets of a dataset; returns the folder of the results."""
     check_metric(config.metric)
+    if isinstance(config.grouping_key, ReportKey) and (config.matrix or config.dataset.label_kind != "binary"):
+        expected = "another for a matrix, or for real labels: a report's queries are measured by the log loss of labels"
+        raise invalid("grouping_key", "report", expected, "random_256")
     keys = matrix_keys(config)
     with placed_errors([config.dataset.prepare], debug=config.debug):
         table = InstanceTable.open(prepare_table(config.dataset, config.data_dir))
@@ -65,6 +71,11 @@ def analyze(config: AnalyzeConfig) -> Path:
         )
     folder = config.outputs_dir / "analysis" / folder_name(config.dataset.name)
     with writing_in(folder, f"another process is analyzing {config.dataset.name}"):
+        if isinstance(config.grouping_key, ReportKey):
+            found = drops(table, config.grouping_key, config.threads)
+            write_atomically(folder / "queries.csv", pl.DataFrame(found).write_csv)
+            show(dropped(found, config.dataset.name), Console())
+            return folder
         distances = Distances(make_space(config.space, table), config.metric, config.metric_limit)
         rows = measure_all(config, table, distances, folder / "keys")
         add_clusters(rows, table.label_kind, config.tail_named_by)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from llp.data.cells import Cells, find_cells, order_of, queries_of
+from llp.data.cells import Cells, find_cells, queries_of
 from llp.data.label_unit import LabelUnit
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError, invalid
@@ -22,7 +22,7 @@ from llp.models.cell_weights import CellWeights
 from llp.reports.account import by_query
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
-from llp.reports.penalty import Groups, choose, choose_grouping, draw_probes, rule_of_thumb
+from llp.reports.penalty import choose, choose_grouping, draw_probes, groups_of, rule_of_thumb
 from llp.reports.problem import DROPPED, Problem, problem_of
 from llp.reports.sample import strengthen
 from llp.seeding import keyed_seed
@@ -128,9 +128,7 @@ class CellGLM(LLPMethod):
     def _penalty(self, problem: Problem, cells: Cells, split: TrainSplit) -> tuple[Vector, Vector | None]:
         """λ of each cell, and where the fit starts."""
         ratio = problem.noise.ratio
-        edge = np.array([-1])
-        by_order = Groups("order", np.concatenate([edge, order_of(cells) - 1, edge]), 4)
-        by_query = Groups("query", np.concatenate([edge, cells.query_of, edge]), 2)
+        by_order, by_query = groups_of(cells)
         rng = np.random.default_rng(keyed_seed(self.seed, "probes of the penalty"))
         asked = "rule" if self.label_kind == "real" and isinstance(self.penalty, str) else self.penalty
         if asked != self.penalty:

@@ -7,9 +7,14 @@ import numpy as np
 
 from llp.data.bags import Bags
 from llp.data.cells import Cells
+from llp.data.keys.report import ReportKey
+from llp.data.table import InstanceTable
+from llp.data.train_split import Features, TrainSplit
 from llp.reports.families import LOGISTIC
 from llp.reports.glm import CellFit, Design
 from llp.reports.passes import Vector
+from llp.reports.penalty import choose, criterion, draw_probes, groups_of
+from llp.reports.problem import DROPPED, problem_of
 
 
 class QueryAccount(TypedDict):
@@ -56,3 +61,35 @@ def by_query(
             }
         )
     return accounts
+
+
+def drops(table: InstanceTable, key: ReportKey, threads: int) -> list[dict[str, str | float]]:
+    """By how much T falls short without each query of a table's exact report, the largest first.
+
+    T is the estimated log loss of fresh labels (`llp.reports.penalty`). The λ are those of all queries, one per number
+    of columns; the others' weights are fitted again, so that a query whose sums others hold carries nothing.
+    """
+    bags = key.all_bags(table)
+    cells, names = bags.cells, table.categorical_names
+    assert cells is not None
+    problem = problem_of(TrainSplit(Features.of(table), bags, key, 1), cells, binary=True, threads=threads)
+    design, sums, by_order = problem.design, problem.sums, groups_of(cells)[0]
+    probes = draw_probes(design, problem.noise, by_order.probes, np.random.default_rng(0))
+    chosen = choose(design, sums, problem.noise, by_order, probes)
+    penalty = by_order.spread(chosen.strengths, problem.noise.ratio)
+    found: list[dict[str, str | float]] = []
+    for q, query in enumerate(cells.queries):
+        own = np.flatnonzero(cells.query_of == q) + 1
+        without = penalty.copy()
+        without[own] = DROPPED
+        loss, *_ = criterion(design, sums, without, probes, chosen.fit.theta)
+        published = float((design.passes.cells[:, q] <= len(cells)).mean())
+        found.append(
+            {
+                "query": "_".join(names[column] for column in query),
+                "cells": len(own),
+                "published": published,
+                "drop": loss - chosen.criterion,
+            }
+        )
+    return sorted(found, key=lambda one: -float(one["drop"]))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from llp.data.cells import Cells, order_of
 from llp.reports.glm import CellFit, Design, fit
 from llp.reports.passes import Vector
 
@@ -112,6 +113,28 @@ def draw_probes(design: Design, noise: SumNoise, number: int, rng: np.random.Gen
     return [(2 * rng.integers(0, 2, n, np.int8) - np.int8(1), noise.draw(rng)) for _ in range(number)]
 
 
+def criterion(
+    design: Design,
+    sums: Vector,
+    penalty: Vector,
+    probes: Probes,
+    start: Vector | None = None,
+    solved: Sequence[Vector] = (),
+    widened: float = 1.0,
+) -> tuple[float, CellFit, list[Vector]]:
+    """T at a penalty, the fit, and x = (H + Λ)⁻¹b of each probe; `start` and `solved` are such θ and x of one near it.
+
+    `widened` is by how much the sums scatter more than labels and noise do, as a standard deviation.
+    """
+    found = fit(design, sums, penalty, COMPARED, start)
+    root, trace, solutions = widened * np.sqrt(found.hessian.weights), 0.0, []
+    for i, (signs, draw) in enumerate(probes):
+        b = design.passes.sums(root * signs) + widened * draw
+        solutions.append(found.hessian.solve(b, SOLVED, solved[i] if solved else None))
+        trace += float(b @ solutions[-1]) / len(probes)
+    return (found.partition - float(sums @ found.theta) + trace) / design.total, found, solutions
+
+
 def choose(
     design: Design, sums: Vector, noise: SumNoise, groups: Groups, probes: Probes, widened: float = 1.0
 ) -> ChosenPenalty:
@@ -119,32 +142,24 @@ def choose(
 
     Where θ̂ is at its best along λ_g, what the group's cells hold of noise, Σ λⱼ xⱼ² in the mean over probes x =
     (H + Λ)⁻¹b, equals what shrinking takes of signal, Σ λⱼ θⱼ aⱼ with a = (H + Λ)⁻¹Λθ̂; each round moves λ_g by their
-    quotient. `widened` is by how much the sums scatter more than labels and noise do, as a standard deviation.
+    quotient.
     """
     probes = probes[: groups.probes]
     strengths = np.full(groups.number, START)
     best: ChosenPenalty | None = None
-    start: Vector | None = None
-    solved: list[Vector | None] = [None] * (len(probes) + 1)  # the last round's, from which the next begins
+    start, shrunk, solved = None, None, list[Vector]()  # the last round's, from which the next begins
     for _ in range(ROUNDS):
         penalty = groups.spread(strengths, noise.ratio)
-        found = fit(design, sums, penalty, COMPARED, start)
-        start, hessian = found.theta, found.hessian
-        root = widened * np.sqrt(hessian.weights)
-        trace, noisy = 0.0, np.zeros(groups.number)
-        for i, (signs, draw) in enumerate(probes):
-            b = design.passes.sums(root * signs) + widened * draw
-            x = solved[i] = hessian.solve(b, SOLVED, solved[i])
-            trace += float(b @ x) / len(probes)
-            noisy += groups.total((1 + noise.ratio) * x * x) / len(probes)
-        criterion = (found.partition - float(sums @ found.theta) + trace) / design.total
-        improved = best is None or criterion < best.criterion - ENOUGH * abs(best.criterion)
-        if best is None or criterion < best.criterion:
-            best = ChosenPenalty(groups, strengths, criterion, found)
+        loss, found, solved = criterion(design, sums, penalty, probes, start, solved, widened)
+        start = found.theta
+        improved = best is None or loss < best.criterion - ENOUGH * abs(best.criterion)
+        if best is None or loss < best.criterion:
+            best = ChosenPenalty(groups, strengths, loss, found)
         if not improved:
             break
-        shrunk = solved[-1] = hessian.solve(penalty * found.theta, SOLVED, solved[-1])
+        shrunk = found.hessian.solve(penalty * found.theta, SOLVED, shrunk)
         signal = groups.total(shrunk * (1 + noise.ratio) * found.theta)
+        noisy = sum(groups.total((1 + noise.ratio) * x * x) / len(probes) for x in solved)
         factor = np.clip(noisy / np.maximum(signal, 1e-12), 0.2, 5)
         strengths = np.clip(strengths * factor, LEAST, MOST)
     assert best is not None
@@ -187,6 +202,15 @@ def choose_grouping(
     log.debug("coupled bootstrap: losses %s, standard error %.4g", losses / design.total, error / design.total)
     clear = losses[0] - losses[best] > 2 * error and losses[best] > design.total * design.family.least_loss
     return choose(design, sums, noise, candidates[best if clear else 0], probes)
+
+
+def groups_of(cells: Cells) -> tuple[Groups, Groups]:
+    """The cells by the number of their query's columns, and by query."""
+    edge = np.array([-1])
+    return (
+        Groups("order", np.concatenate([edge, order_of(cells) - 1, edge]), 4),
+        Groups("query", np.concatenate([edge, cells.query_of, edge]), 2),
+    )
 
 
 def rule_of_thumb(ratio: Vector) -> Vector:

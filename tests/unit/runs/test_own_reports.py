@@ -213,3 +213,22 @@ def test_analysis_needs_labels_of_rows(alone):
         config = compose("analyze", ["dataset=all", f"data_dir={alone.data}", f"outputs_dir={alone.folder}"])
     with pytest.raises(InputError, match="Invalid dataset=all: its rows have no labels"):
         analyze(check_config(config, "analyze"))
+
+
+def test_analysis_says_which_queries_carry_what(tmp_path, monkeypatch):
+    register()
+    monkeypatch.setenv("LLP_DATA_DIR", str(tmp_path / "data"))
+    rows(3000, 3).with_columns(side=pl.Series(np.arange(3000) % 5)).write_csv(tmp_path / "rows.csv")
+    prepare_files(tmp_path / "data", tmp_path / "rows.csv", name="labelled", label="late", categorical="[month,side]")
+    words = ["dataset=labelled", "dataset.key_columns=[month,carrier,side]", "grouping_key=report"]
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        places = [f"data_dir={tmp_path}/data", f"outputs_dir={tmp_path}"]
+        config, matrix = (compose("analyze", [*words, *places, *more]) for more in ((), ["matrix=[random_64]"]))
+    found = pl.read_csv(analyze(check_config(config, "analyze")) / "queries.csv")
+    assert found["drop"].is_sorted(descending=True)
+    assert found["query"].to_list()[:2] == ["month", "carrier"]
+    assert found["drop"][1] > 0.005
+    assert found["drop"][2:].abs().max() < 2e-3  # these say what the two do not, that is nothing
+    assert len(found) == 6
+    with pytest.raises(InputError, match="Invalid grouping_key='report': expected another for a matrix"):
+        analyze(check_config(matrix, "analyze"))
