@@ -20,6 +20,7 @@ COMMANDS = {
     "export": "write a finished run's model as files that need no llp",
     "dashboard": "make or save a workspace of charts in W&B",
     "new": "write the package of a method of your own: its code, its options, its test",
+    "check": "hold a method to what every method keeps: gradients, order, resuming, no label read",
 }
 
 
@@ -53,7 +54,7 @@ def _complete(asked: str) -> None:
         program, name, *rest = [*line.split(maxsplit=2), "", ""][:3]
         if name in COMMANDS and (rest[0] or line[-1:].isspace()):
             os.environ["COMP_LINE"] = f"{program} {rest[0]}"
-            _become("train" if name == "demo" else name, ["-sc", asked])
+            _become("train" if name in ("demo", "check") else name, ["-sc", asked])
         print(*(one for one in COMMANDS if one.startswith(name)))
     elif action in ("install", "uninstall") and shell in ("bash", "zsh", "fish"):
         from importlib import import_module

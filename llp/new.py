@@ -61,6 +61,11 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from llp import LLPClassifier
+from llp.conformance.findings import findings
+
+
+def test_it_keeps_what_every_method_keeps():
+    assert [one for one in findings("NAME") if not one.kept] == []
 
 
 def test_it_learns_from_the_proportions_of_bags():
@@ -103,7 +108,7 @@ def main() -> None:
     except (InputError, OSError) as error:
         sys.exit(str(error))
     print(f"{folder}: the method is llp_{name}/method.py, its options llp_{name}/conf/method/{name}.yaml")
-    print(f"next: pip install --editable {folder}; pytest {folder}; llp train method={name}")
+    print(f"next: pip install --editable {folder}; llp check {name}; pytest {folder}; llp train method={name}")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ class LLPMethod(L.LightningModule):
         Whether training sees real labels in their own unit, and scores start where the model has them.
     sees_instance_labels, own_labels : bool
         Whether it is trained on single instances with labels; whether these are its first stage's predictions.
+    groups_bags : bool
+        Whether the loss groups the bags of a minibatch in their order, which is drawn again in every epoch.
     trains, solves : bool
         Whether steps on minibatches find the model's weights; whether `take_train_split` does, at once.
     """
@@ -67,6 +69,7 @@ class LLPMethod(L.LightningModule):
     labels_as_given: ClassVar[bool] = False
     sees_instance_labels: ClassVar[bool] = False
     own_labels: ClassVar[bool] = False
+    groups_bags: ClassVar[bool] = False
     trains: ClassVar[bool] = True
     solves: ClassVar[bool] = False
 
@@ -85,6 +88,7 @@ class LLPMethod(L.LightningModule):
         self.label_scale = 1.0  # of the unit in which training sees real labels
         self.epoch_means = EpochMeans(("train_loss", "bag_error", *self.own_means))
         self.facts: dict[str, Any] = {}  # for the record: what the method chose by itself
+        self.holds_constant = False  # a part of the loss, as pseudo-labels: the gradient is not its derivative
         self.steps_taken = 0  # since training began; part of a checkpoint
 
     @classmethod

@@ -8,7 +8,7 @@ bags of one size, a constant error of all predictions is never corrected. The be
 regularised Σ (`covariance: reference`) and, for real labels, mean residuals.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import PositiveInt
@@ -58,6 +58,8 @@ class GenBags(LLPMethod):
     `block_size` bags are combined with each other by `draws` weight vectors, of which `bag_weights` says the
     covariance; the residual is ŷ - y (`sum`), or h̄ - α (`mean`).
     """
+
+    groups_bags: ClassVar[bool] = True
 
     def __init__(
         self, *, block_size: PositiveInt, draws: PositiveInt, residual: Residual, covariance: Covariance, **shared: Any

@@ -15,7 +15,7 @@ classes a group has two bags, and where both lie on the same side of p, `approx`
 whose noisy label is then certain and teaches nothing. As in the code, a bag left without a partner is not used.
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -68,6 +68,8 @@ def forward_corrected(scores: Tensor, batch: BagBatch, *, label_mean: float, cho
 
 class LLPFC(LLPMethod):
     """Forward-corrected cross-entropy with the bags of a group as noisy labels, whose shares are `noisy_prior`."""
+
+    groups_bags: ClassVar[bool] = True
 
     def __init__(self, *, noisy_prior: NoisyPrior, **shared: Any) -> None:
         super().__init__(**shared)

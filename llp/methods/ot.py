@@ -69,6 +69,7 @@ class EROTLLP(LLPMethod):
         super().__init__(**shared)
         self.reg = reg
         self.pseudo_labels: PseudoLabels = pseudo_labels
+        self.holds_constant = pseudo_labels == "soft"
         self.solver: TransportSolver = solver
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:

@@ -89,7 +89,7 @@ def test_the_readmes_python_runs(llp, tmp_path):
 
 
 def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):
-    """`llp new`, installed and trained, and its own test."""
+    """`llp new`, installed and trained, and its own tests, which hold it to what `llp check` asks."""
     assert llp("new", "method", "my_gap").returncode == 0
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
     subprocess.run([*install, tmp_path / "plugins", tmp_path / "my_gap"], check=True, capture_output=True)
@@ -99,7 +99,7 @@ def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):
     [record] = llp.results().values()
     assert record["config"]["method"] | {"power": 1.0} == record["config"]["method"]
     tested = llp("-q", "-p", "no:cacheprovider", "my_gap", program=Path(sys.executable).parent / "pytest")
-    assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
+    assert "2 passed" in tested.stdout, tested.stdout + tested.stderr
 
 
 def test_a_version_is_one_wherever_it_is_written(wheel):

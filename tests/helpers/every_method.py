@@ -9,13 +9,10 @@ from hydra import compose, initialize_config_dir
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.config.options import find_target
-from llp.data.bags import Bags
-from llp.data.batch import BagBatch
-from llp.data.keys import RandomKey
+from llp.conformance.case import Case
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
-from llp.data.train_split import Features, TrainSplit
-from tests.helpers.composed import build_method, build_model
+from tests.helpers.composed import checked
 
 register()
 
@@ -63,33 +60,17 @@ def learning_from_bags():
 # for options whose values follow from the kind of label
 DATASETS = {"binary": ("dataset=synthetic",), "real": ("dataset=synthetic_sscl", "model=mlp")}
 
-# the train split whose statistics the methods take: proportions differ, so mean_map's system has a solution
-TRAIN = {"binary": ([40, 60, 20, 80], [4.0, 30.0, 19.0, 20.0]), "real": ([40, 60, 20, 80], [80.0, -30.0, 9.0, 100.0])}
 
-
-MINIBATCHES = 3  # of an epoch
+def case_of(name, kind, tables, overrides=(), folder=None):
+    """The method on the small table."""
+    return Case(checked(composed(name, *DATASETS[kind], *overrides)), tables[kind], folder)
 
 
 def prepare(name, kind, tables, dtype=torch.float32, overrides=()):
     """The method as it is when training begins."""
-    config, table = composed(name, *DATASETS[kind], *overrides), tables[kind]
-    sizes, label_sum = TRAIN[kind]
-    method = build_method(config, table)
-    if "first_stage" in config.method:
-        method.start_from(build_model(config, table).to(dtype))
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    bags = Bags(np.arange(offsets[-1]), offsets, np.asarray(label_sum, np.float64))
-    key = RandomKey(bag_size=50, seed=0)
-    method.take_train_split(TrainSplit(Features.of(table), bags, key, minibatches=MINIBATCHES))
-    method.on_fit_start()
-    return method.to(dtype)
+    return case_of(name, kind, tables, overrides).ready(dtype)
 
 
-def batch_of(table, sizes, label_sum, order=None):
-    """The first rows of the table as bags; `order` permutes the instances."""
-    size = torch.tensor(sizes)
-    rows = np.arange(int(size.sum())) if order is None else np.asarray(order)
-    return BagBatch(
-        torch.from_numpy(np.asarray(table.categorical[rows])), torch.from_numpy(np.asarray(table.numeric[rows])),
-        torch.repeat_interleave(torch.arange(len(sizes)), size), size, torch.tensor(label_sum, dtype=torch.float32),
-    )  # fmt: skip
+def batch_of(table, sizes, label_sum):
+    """The first rows of the table as bags."""
+    return Case(None, table, None).batch(sizes, label_sum)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from llp import demo, new, signals
+from llp import check, demo, new, signals
 from llp.__main__ import COMMANDS
 from llp.config import commands
 from tests.helpers.commands import TINY
@@ -35,7 +35,7 @@ def test_what_a_user_waits_for_takes_no_time_and_imports_no_library(name):
 
 
 def test_every_command_is_listed():
-    assert {*COMMANDS} == {*commands.COMMANDS, "demo", "new"}
+    assert {*COMMANDS} == {*commands.COMMANDS, "demo", "new", "check"}
 
 
 @pytest.mark.parametrize(("word", "near"), [("trian", "train"), ("reports", "report"), ("--fold", "train")])
@@ -58,7 +58,7 @@ def test_a_commands_answer_is_that_of_its_module(command, arguments):
     assert by_program.returncode != 0
 
 
-@pytest.mark.parametrize("module", [demo, new])
+@pytest.mark.parametrize("module", [demo, new, check])
 def test_what_takes_no_config_has_a_help_line(monkeypatch, capsys, module):
     monkeypatch.setattr(sys, "argv", ["llp", "--help"])
     monkeypatch.setattr(signals, "exit_at_once", lambda: None)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.helpers.every_method import TRAIN, batch_of, learning_from_bags, prepare
+from llp.conformance.case import TRAIN
+from tests.helpers.every_method import batch_of, learning_from_bags, prepare
 
 pytestmark = pytest.mark.run  # trains
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from llp.conformance.case import MINIBATCHES, TRAIN
 from llp.methods.mixbag import draw_mix, mixed_bag_losses
 from llp.methods.ot import entropic_loss
 from tests.helpers import formulas
-from tests.helpers.every_method import MINIBATCHES, TRAIN, batch_of, prepare
+from tests.helpers.every_method import batch_of, prepare
 
 SIZES, COUNTS = [3, 5, 2, 6, 4, 1, 3], [1.0, 2.0, 0.0, 6.0, 2.0, 1.0, 2.0]
 P = sum(TRAIN["binary"][1]) / sum(TRAIN["binary"][0])

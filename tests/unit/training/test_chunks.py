@@ -3,7 +3,6 @@
 import csv
 import inspect
 import random
-import shutil
 from collections import Counter
 
 import lightning as L
@@ -22,14 +21,12 @@ from llp.data.bags import make_bags
 from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.minibatches import gather_bags, gather_instances
 from llp.data.on_device import ResidentBags, ResidentInstances, table_on
-from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
 from llp.training.place import ONCE_AN_EPOCH, keeps_on, own_hooks
 from tests.helpers.composed import build_data, build_method, check_build, open_table
 from tests.helpers.cutting import CutOffError
-from tests.helpers.every_method import class_of
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
@@ -70,24 +67,6 @@ def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, on_h
         assert_same(host, stage_of(config, tmp_path / "device", features_on="device", deterministic=True))
     finally:
         torch.use_deterministic_algorithms(False)
-
-
-@pytest.mark.parametrize("name", [name for name in options("method") if class_of(name).trains])
-def test_no_instance_label_reaches_a_method(tiny, tmp_path, on_host, name):
-    """Labels shuffled inside the train bags leave the bags' sums, and so the weights, as they are; not a baseline's."""
-    config, (stage, method, data) = host_stage(on_host, tiny, tmp_path, name)
-    table = open_table(config)
-    shutil.copytree(table.folder, tmp_path / "shuffled")
-    label = np.load(tmp_path / "shuffled" / "label.npy")
-    before = label.copy()
-    bags, rng = data.train_bags, np.random.default_rng(0)
-    for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
-        label[bags.rows[start:stop]] = rng.permutation(label[bags.rows[start:stop]])
-    assert (label != before).mean() > 0.1
-    np.save(tmp_path / "shuffled" / "label.npy", label)
-    other_stage, other, _ = stage_of(config, tmp_path / "second", InstanceTable.open(tmp_path / "shuffled"))
-    assert same_weights(method.model, other.model) == class_of(name).learns_from_bags()
-    assert (stage.measures == other_stage.measures) == class_of(name).learns_from_bags()
 
 
 @pytest.mark.parametrize(("first", "then"), [("host", "device"), ("device", "host"), ("device", "device")])
