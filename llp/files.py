@@ -192,15 +192,15 @@ def folder_name(name: str) -> str:
     >>> folder_name("C3_C11"), folder_name("../a/b"), folder_name("%")
     ('C3_C11', '%2E.%2Fa%2Fb', '%25')
     """
-    safe = re.sub(r"[/\\%\x00-\x1f\x7f\ud800-\udfff]|^\.|^$", _escaped, name)
+
+    def escaped(match: re.Match[str]) -> str:
+        return "%" + "%".join(f"{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
+
+    safe = re.sub(r"[/\\%\x00-\x1f\x7f\ud800-\udfff]|^\.|^$", escaped, name)
     if len(safe.encode()) <= NAME_BYTES:
         return safe
     digest = hashlib.sha256(safe.encode()).hexdigest()[:12]
     return safe.encode()[: NAME_BYTES - 13].decode(errors="ignore") + "~" + digest
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return "%" + "%".join(f"{byte:02X}" for byte in match[0].encode(errors="surrogatepass"))
 
 
 SMALL_FILE = 2 * 2**20  # bytes; records, configurations and counters are kilobytes

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.analysis.counting import CodeColumn, GroupCounts, count_groups, read_column
+from llp.analysis.counting import GroupCounts, count_groups, read_column
 from llp.analysis.hardness import Measures, hardness
 from llp.analysis.separation import Distances, separation_measures
-from llp.data.bags import Bags
 from llp.data.keys import FeatureKey, FixedKey, GroupingKey, RandomKey
 from llp.data.table import InstanceTable
 from llp.files import folder_name, read_small, write_atomically
@@ -61,14 +60,16 @@ class Measurer:
         columns = {name: read_column(self.table, name) for name in {name for key in keys for name in key.columns}}
 
         def measures(key: FeatureKey) -> Measures:
-            return self._stored("counting", key, {}, lambda: self._count([columns[name] for name in key.columns], key))
+            def measure() -> Measures:
+                of_key = [columns[name] for name in key.columns]
+                counts = count_groups(of_key, self.label, self.table.label_kind, smallest=key.low_thresh)
+                limits = {"low_thresh": key.low_thresh, "high_thresh": key.high_thresh}
+                return hardness(counts, self.table.label_kind, **limits)
+
+            return self._stored("counting", key, {}, measure)
 
         with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(measures, keys)
-
-    def _count(self, columns: Sequence[CodeColumn], key: FeatureKey) -> Measures:
-        counts = count_groups(columns, self.label, self.table.label_kind, smallest=key.low_thresh)
-        return hardness(counts, self.table.label_kind, low_thresh=key.low_thresh, high_thresh=key.high_thresh)
 
     def bag_all(self, keys: Sequence[GroupingKey], distances: Distances) -> Iterator[Measures]:
         """Measures of each key that need its bags, in order; with counting ones for all but feature bags."""
@@ -79,13 +80,11 @@ class Measurer:
 
     def _bag(self, key: GroupingKey, distances: Distances, pool: Executor) -> Measures:
         bags = key.all_bags(self.table)
-        return {**self._counting_of(key, bags), **separation_measures(distances.separations(bags, pool))}
-
-    def _counting_of(self, key: GroupingKey, bags: Bags) -> Measures:
+        separations = separation_measures(distances.separations(bags, pool))
         if isinstance(key, FeatureKey):  # counted without building the bags
-            return {}
+            return separations
         counts = GroupCounts(self.table.n_rows, len(bags), bags.sizes, bags.label_sum)
-        return hardness(counts, self.table.label_kind, low_thresh=None, high_thresh=None)
+        return {**hardness(counts, self.table.label_kind, low_thresh=None, high_thresh=None), **separations}
 
     def _stored(
         self, stage: str, key: GroupingKey, options: dict[str, Any], measure: Callable[[], Measures]

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import lightning as L
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bag_order import BagOrder, in_table
@@ -32,12 +31,6 @@ EVALUATION_ROWS = 4096  # instances of an evaluation batch: large enough to be q
 EVALUATION_ROWS_ON_GPU = 2**18
 PER_CHUNK = 8  # minibatches of one step of Lightning: few enough that a signal is answered within seconds
 PER_CHUNK_ON_GPU = 64
-
-
-def _each_row(bags: Bags, label: NDArray[np.float32]) -> Bags:
-    """Every row of some bags as a bag of its own."""
-    rows = np.unique(bags.rows)
-    return make_bags(rows, np.arange(len(rows) + 1), label)
 
 
 def _as_it_is(batch: Any) -> Any:
@@ -102,8 +95,9 @@ class LLPDataModule(L.LightningDataModule):
         # each cell of a report shares rows with cells of each query; of a sample's report none can be held out either
         report = train.cells is not None and (self.bags_overlap or train.counts is not None)
         cells = train
-        if report and batching.instance_labels:
-            train = in_rows = _each_row(train, self.source.label)
+        if report and batching.instance_labels:  # every row is a bag of its own
+            rows = np.unique(train.rows)
+            train = in_rows = make_bags(rows, np.arange(len(rows) + 1), self.source.label)
             self.bags_overlap = False
         kept, held = split_bags(in_rows, 0.0 if report and train is cells else held_out.share, batching.seed)
         self.train_bags, self.held_out_bags = train.select(kept), train.select(held)

@@ -80,7 +80,8 @@ class TableWriter:
         n_numeric = len(columns) - len(self._names)
         try:
             with naming(folder):
-                self._check_free(4 * rows * (len(columns) + 1))  # 32 bits a value and label
+                if 4 * rows * (len(columns) + 1) > shutil.disk_usage(self._temporary).free:  # 32 bits a value and label
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # before any room is taken from others
                 self._categorical = create_array(
                     self._temporary / "categorical.npy", np.int32, (rows, len(self._names))
                 )
@@ -94,11 +95,6 @@ class TableWriter:
         self._written = 0
         self._least = np.full(len(self._names), np.iinfo(np.int32).max, np.int32)  # code of each column
         self._largest = np.full(len(self._names), -1, np.int32)
-
-    def _check_free(self, size: int) -> None:
-        """Refuse a table that is larger than what is free before any of it is taken from others."""
-        if size > shutil.disk_usage(self._temporary).free:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def __enter__(self) -> Self:
         return self

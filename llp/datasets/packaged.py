@@ -48,7 +48,9 @@ def prepare(
     raw = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(raw).hexdigest() != sha256:
         raise InputError(f"{path} is missing or of another version of {package}: expected sha256 {sha256}.")
-    frame = _pickled(raw) if file.endswith(".pkl.compress") else _csv(raw, header, missing)
+    of_csv: dict[str, Any] = {"has_header": not header, "new_columns": header, "null_values": missing}
+    pickled = file.endswith(".pkl.compress")
+    frame = _pickled(raw) if pickled else pl.read_csv(raw, infer_schema_length=None, **of_csv)
     frame = frame.with_columns(pl.col(pl.String).str.strip_chars().replace(dict.fromkeys(missing or ())))
     labels, inputs = _select(frame, [label]), _select(frame, [*categories, *binned])
     rows = labels.select(pl.first().is_not_null().arg_true()).to_series().to_numpy()
@@ -64,11 +66,6 @@ def prepare(
     )
     source = {"package": package, "file": file, "sha256": sha256}
     write_frame(folder, made_by, inputs[rows], labels[rows].to_series().cast(pl.Float32).to_numpy(), columns, source)
-
-
-def _csv(raw: bytes, header: list[str] | None, missing: list[str] | None) -> pl.DataFrame:
-    """A CSV file, also a compressed one."""
-    return pl.read_csv(raw, has_header=not header, new_columns=header, null_values=missing, infer_schema_length=None)
 
 
 def _select(frame: pl.DataFrame, expressions: list[str]) -> pl.DataFrame:

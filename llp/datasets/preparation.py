@@ -37,8 +37,14 @@ def prepare_table(
     folder = table_folder(data_dir, dataset.table)
     lock = data_dir / f".{folder.name}.lock"
     if not force and folder.exists():
-        _tidy(folder, lock)
-        _open(folder, dataset)
+        if unfinished(folder):  # what a process left beside the table, unless one is at work on it
+            with suppress(Timeout, OSError), lock_of(lock).acquire(timeout=0):
+                remove_unfinished(folder)
+        try:
+            InstanceTable.open(folder, dataset.prepare.node)
+        except InputError:
+            check_preparation(dataset)  # an option that is wrong comes before a table that is another one
+            raise
         if raw is not None:
             log.warning("%s is there already and stays as it is; force=true prepares it again", folder)
         return folder
@@ -65,22 +71,6 @@ def prepare_table(
     return folder
 
 
-def _open(folder: Path, dataset: DatasetConfig) -> None:
-    """Hold a table against what is asked for; an option that is wrong comes before a table that is another one."""
-    try:
-        InstanceTable.open(folder, dataset.prepare.node)
-    except InputError:
-        check_preparation(dataset)
-        raise
-
-
-def _tidy(folder: Path, lock: Path) -> None:
-    """Remove what a process left beside a table that is in place, unless one is at work on it."""
-    if unfinished(folder):
-        with suppress(Timeout, OSError), lock_of(lock).acquire(timeout=0):
-            remove_unfinished(folder)
-
-
 def _inputs(dataset: DatasetConfig, folder: Path, raw: str | list[str] | None, errors: str) -> dict[str, Any]:
     """What the dataset's function is given beside its options."""
     if dataset.embedded or dataset.prepare.target == MADE_BY:  # own files are among its options
@@ -95,14 +85,9 @@ def _inputs(dataset: DatasetConfig, folder: Path, raw: str | list[str] | None, e
 def not_prepared(dataset: DatasetConfig, folder: Path) -> str:
     """The message for a table that is missing and needs raw files: the command, and where the files are had."""
     source = " ".join(str(dataset.source).split())
-    words = [f"dataset={dataset.name}", "raw=PATH", f"data_dir={folder.parent}", *_searchpath()]
+    given = HydraConfig.get().overrides.hydra if HydraConfig.initialized() else []  # own YAML files are found by these
+    searchpath = [word for word in given if word.startswith("hydra.searchpath=")]
+    words = [f"dataset={dataset.name}", "raw=PATH", f"data_dir={folder.parent}", *searchpath]
     return f"{folder} is not prepared. Get the raw file ({source}), then run: python -m llp.prepare " + " ".join(
         map(shlex.quote, words)
     )
-
-
-def _searchpath() -> list[str]:
-    """The option by which the command under way found YAML files of the user's own, as another one needs it too."""
-    if not HydraConfig.initialized():
-        return []
-    return [word for word in HydraConfig.get().overrides.hydra if word.startswith("hydra.searchpath=")]

@@ -65,10 +65,6 @@ class CellGLM(LLPMethod):
         **shared: Any,
     ) -> None:
         super().__init__(**shared)
-        if not isinstance(self.model, CellWeights):
-            raise InputError(
-                f"Invalid model={type(self.model).__name__}: method=cell_glm has its own, model=cell_weights"
-            )
         self.columns, self.queries, self.least_count, self.penalty = columns, queries, least_count, penalty
 
     def check_columns(self, names: list[str]) -> None:

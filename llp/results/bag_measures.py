@@ -1,6 +1,7 @@
 """The measures of bag datasets that an analysis has left, and scores set against them."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -45,7 +46,7 @@ def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFram
     return chosen.join(measures, on="grouping_key", maintain_order="left")
 
 
-def trends(joined: pl.DataFrame) -> pl.DataFrame:
+def trends(joined: pl.DataFrame) -> list[dict[str, Any]]:
     """Trend of each method on four or more bag datasets with each measure of hardness, and what stands apart.
 
     Theil's and Sen's line over the datasets' ranks; apart (`above`, `below`): more than `FAR` robust deviations off it.
@@ -75,6 +76,4 @@ def trends(joined: pl.DataFrame) -> pl.DataFrame:
                     "below": sorted(names[off < -far]) if far else [],
                 }
             )
-    schema = {"measure": pl.String, "column": pl.String, "spearman": pl.Float64, "slope": pl.Float64}
-    lists = {"above": pl.List(pl.String), "below": pl.List(pl.String)}
-    return pl.DataFrame(rows, schema={**schema, "intercept": pl.Float64, **lists})
+    return rows

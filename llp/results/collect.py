@@ -128,7 +128,10 @@ def collect_records(records: Iterable[tuple[RunRecord, Path]]) -> Collected:
         known = rows.setdefault((config, record.fold, record.seed), row)
         if known is not row:
             problems.append(f"{folder}/result.json is the same run as {known['folder']}/result.json")
-    return Collected(_frame(list(rows.values())), [dict(one) for one in numbers], problems=problems)
+    measures = sorted({name for row in rows.values() for name in row if name.startswith("measures.")})
+    schema = {name: dtype for name, (dtype, _) in RUN_COLUMNS.items()} | dict.fromkeys(measures, pl.Float64)
+    frame = pl.DataFrame(list(rows.values()), schema={**schema, "config": pl.Int64, "folder": pl.String})
+    return Collected(frame, [dict(one) for one in numbers], problems=problems)
 
 
 def fingerprint(outputs_dir: Path) -> int:
@@ -151,12 +154,6 @@ def _folders(outputs_dir: Path, problems: list[str]) -> Iterator[tuple[Path, set
     for folder, below, files in os.walk(outputs_dir, onerror=unreadable):
         below[:] = sorted(name for name in below if name not in _NOT_RUNS)
         yield Path(folder), set(files)
-
-
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    measures = sorted({name for row in rows for name in row if name.startswith("measures.")})
-    schema = {name: dtype for name, (dtype, _) in RUN_COLUMNS.items()} | dict.fromkeys(measures, pl.Float64)
-    return pl.DataFrame(rows, schema={**schema, "config": pl.Int64, "folder": pl.String})
 
 
 def _leaves(node: Any, path: str) -> Iterator[tuple[str, str]]:

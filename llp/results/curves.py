@@ -28,10 +28,7 @@ def read_columns(folder: Path, names: Sequence[str]) -> dict[str, list[float]]:
     try:
         with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-            return {name: [_finite(float(row.get(name) or math.nan)) for row in rows] for name in names}
+            found = {name: [float(row.get(name) or math.nan) for row in rows] for name in names}
+            return {name: [one if math.isfinite(one) else math.nan for one in own] for name, own in found.items()}
     except (OSError, ValueError, csv.Error):
         return {name: [] for name in names}
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else math.nan

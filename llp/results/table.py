@@ -101,7 +101,8 @@ def as_markdown(text: str) -> str:
 def to_latex(table: Table) -> str:
     """Write a table for LaTeX with booktabs, the best of a row in bold; a long one as a longtable."""
     header = " & ".join(map(_latex, table.columns)) + r" \\"
-    body = "\n".join(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows)
+    texts = ([rf"\textbf{{{_latex(one.text)}}}" if one.best else _latex(one.text) for one in row] for row in table.rows)
+    body = "\n".join(" & ".join(row) + r" \\" for row in texts)
     align = "l" + "r" * (len(table.columns) - 1)
     notes = "".join(f"% {' '.join(note.split())}\n" for note in table.notes)
     if len(table.rows) > _LONG:
@@ -113,10 +114,6 @@ def to_latex(table: Table) -> str:
         f"{notes}\\begin{{table}}\n\\centering\n\\caption{{{_latex(table.title)}}}\n\\begin{{tabular}}{{{align}}}\n"
         f"\\toprule\n{header}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
     )
-
-
-def _latex_cell(cell: Cell) -> str:
-    return rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text)
 
 
 def _latex(text: str) -> str:

@@ -130,6 +130,7 @@ class Parts:
             table = with_soft_labels(table, rows, teacher, f"of the first stage of {self.run.folder}")
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
         most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
+        unit_of = partial(LabelUnit.of, most=most) if standardises else None
         bag_order = self._bag_order(fold_bags, instance_labels=instance_labels)
         protocol, trainer = config.protocol, config.trainer
         share = 0.0 if all_bags else protocol.held_out
@@ -137,7 +138,6 @@ class Parts:
         batching = Batching(
             trainer.bags_per_batch, trainer.instances_per_batch, instance_labels, config.draw_seed, config.num_workers
         )
-        unit_of = partial(LabelUnit.of, most=most) if standardises else None
         return LLPDataModule(
             table, key, fold_bags, held_out, batching, noise=noise, unit_of=unit_of, bag_order=bag_order
         )
@@ -218,10 +218,9 @@ class Parts:
         config, table = self.config, self.table
         config.grouping_key.check_table(table)
         method.check_columns(table.categorical_names)
-        if config.model.name == "cell_weights" and not method.solves:
-            raise invalid(
-                "model", "cell_weights", f"another for {config.method.name}, as only cell_glm solves for it", "mlp"
-            )
+        if (config.model.name == "cell_weights") != (config.method.name == "cell_glm"):
+            only = "method=cell_glm has its own, model=cell_weights, which no other method has"
+            raise InputError(f"Invalid model={config.model.name}: {only}")
         fits = method.trains and table.label_kind == "binary" and config.protocol.start == "labels"
         if config.method.recalibrate and not fits:
             expected = "false where nothing is trained, of real labels and with protocol.start=authors"
@@ -248,13 +247,8 @@ class Parts:
 
         own = own_hooks(type(method))
         if own and self.config.hardware.features_on == "device":
-            raise invalid(
-                "hardware.features_on",
-                "device",
-                f"auto or host, as {type(method).__name__} has its own {', '.join(own)}: Lightning calls that for a "
-                "minibatch, not for a chunk of them",
-                "host",
-            )
+            why = f"{type(method).__name__} has its own {', '.join(own)}: Lightning calls that for a minibatch"
+            raise invalid("hardware.features_on", "device", f"auto or host, as {why}, not for a chunk of them", "host")
         try:
             optimizer = method.configure_optimizers()
         except ValueError as error:  # how torch's optimizers refuse a value

@@ -33,6 +33,7 @@ def run_record(
     method = stage.method
     key, chosen = config.grouping_key, stage.chosen
     flipped = data.noise is not None and data.noise.flips
+    on_gpu = stage.device.type == "cuda"
     name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
     return RunRecord(
         dataset=config.dataset.name,
@@ -70,7 +71,7 @@ def run_record(
         n_test_instances=len(data.test_rows),
         instance_labels=method.sees_instance_labels and not (method.own_labels or flipped),
         versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONS}},
-        device=_device_name(stage.device),
+        device=torch.cuda.get_device_name(stage.device) if on_gpu else platform.processor() or platform.machine(),
         git_commit=_git_commit(),
         attempt=attempt.number,
         started=attempt.started,
@@ -88,12 +89,6 @@ def _stage_record(method: str, stage: StageResult) -> StageRecord:
         seconds=stage.seconds,
         instances_per_second=sum(rates) / len(rates) if rates else None,
     )
-
-
-def _device_name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return platform.processor() or platform.machine()
 
 
 def _version(package: str) -> str | None:

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -24,12 +24,9 @@ from llp.files import read_small, write_atomically
 SCHEMA: Final = 2
 
 
-def _defined(value: Any) -> Any:
-    return None if isinstance(value, float) and not abs(value) <= _LARGEST else value
-
-
 _LARGEST = 1e100  # errors of float32 predictions stay below 1e77; sums of squares of larger ones are not finite
-MeasuredValue = Annotated[float | None, BeforeValidator(_defined)]
+_DEFINED = BeforeValidator(lambda value: None if isinstance(value, float) and not abs(value) <= _LARGEST else value)
+MeasuredValue = Annotated[float | None, _DEFINED]
 """A measured value; None, in JSON null, where it is undefined, not finite or beyond what can be summed."""
 
 NaturalNumber = Annotated[int, Field(ge=0, lt=2**63)]

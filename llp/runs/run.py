@@ -101,11 +101,12 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     _tell(run, method, data, select_by)
     if config.noise is not None:
         log.info("%s: %s", describe(run), CAVEAT)
-    with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracker:
+    with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracked:
 
         def on_row(row: "Row") -> None:
             log.info("%s: %s", describe(run), _row_line(row))
-            tracker.log_epoch(row)
+            if tracked is not None:
+                tracked.log(row, step=int(row["epoch"]))
 
         again = (
             partial(parts.start, first, refit=True) if data.holds_out and refits(config.protocol, data.key) else None
@@ -127,7 +128,8 @@ def _train(parts: Parts, run: Run) -> RunRecord:
         if keep:
             _keep(attempt.work / "checkpoints", stage)
         record = run_record(parts, data, stage, select_by, earlier, attempt)
-        tracker.summarize({"measures": record.measures, "metric": record.metric.model_dump()})
+        if tracked is not None:
+            tracked.summary.update({"measures": record.measures, "metric": record.metric.model_dump()})
     attempt.finish(record, run.result_path)
     metric, value = record.metric, "undefined" if record.metric.best is None else f"{record.metric.best:.4f}"
     log.info("%s: %s %s (epoch %d)", describe(run), metric.name, value, metric.best_epoch)

@@ -17,40 +17,23 @@ from llp.files import read_small, write_atomically
 from llp.runs.identity import Run
 
 if TYPE_CHECKING:  # Lightning takes seconds to import
-    from llp.training.curve import Row
+    pass
 
 TAG_LENGTH = 64  # characters; W&B refuses longer ones
 
 log = logging.getLogger(__name__)
 
 
-class Tracker:
-    """Receives a run's epochs and its summary."""
-
-    def __init__(self, run: Any | None) -> None:
-        self._run = run
-
-    def log_epoch(self, row: "Row") -> None:
-        """Log the curves' next point."""
-        if self._run is not None:
-            self._run.log(row, step=int(row["epoch"]))
-
-    def summarize(self, values: dict[str, Any]) -> None:
-        """Set the run's summary values."""
-        if self._run is not None:
-            self._run.summary.update(values)
-
-
 @contextmanager
 def track(
     logger: CSVLogger | WandBLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]
-) -> Iterator[Tracker]:
+) -> Iterator[Any | None]:
     """Follow one run; with `logger=csv` nothing is sent. `metric`: its name, and which end is the summary's.
 
     The id names the attempt and has digits of the folder's own, as W&B takes no run twice, also none that was removed.
     """
     if isinstance(logger, CSVLogger):
-        yield Tracker(None)
+        yield None
         return
     name, better = metric
     cell, of_cell = run.point[:3], [f"fold={run.point.fold}", f"seed={run.point.seed}"]
@@ -68,7 +51,7 @@ def track(
         tracked.define_metric("epoch", hidden=True)
         tracked.define_metric("*", step_metric="epoch")
         tracked.define_metric(f"test_{name}", step_metric="epoch", summary=better)
-        yield Tracker(tracked)
+        yield tracked
 
 
 @contextmanager

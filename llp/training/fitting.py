@@ -92,16 +92,9 @@ def fit(trainer: L.Trainer, method: LLPMethod, data: LLPDataModule) -> None:
     try:
         with signals.deferred():
             trainer.fit(method, datamodule=data, ckpt_path=written.path if resumes else None, weights_only=True)
-    except SystemExit as end:
-        number = _answered(end)
-        if number is None:
+    except SystemExit as end:  # Lightning's answer to a signal, where no command listens to these
+        stopped, by_key = isinstance(end, SIGTERMException), isinstance(end.__context__, KeyboardInterrupt)
+        if not (stopped or by_key):
             raise
-        raise signals.Stopped(number) from None
+        raise signals.Stopped(signal.SIGTERM if stopped else signal.SIGINT) from None
     method.to(device)  # the trainer took it back to the CPU
-
-
-def _answered(end: SystemExit) -> int | None:
-    """The signal that Lightning answered by ending the process, where no command listens to signals."""
-    if isinstance(end, SIGTERMException):
-        return signal.SIGTERM
-    return signal.SIGINT if isinstance(end.__context__, KeyboardInterrupt) else None

@@ -27,7 +27,8 @@ def read_head(name: str, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int,
         match = ATTRIBUTE.match(stripped)
         if match is None:
             raise InputError(f"{name}, line {number}: {stripped!r} is no attribute of ARFF (@attribute NAME TYPE)")
-        names.append(_unquoted(match[1]))
+        name = match[1]
+        names.append(re.sub(r"\\(.)", r"\1", name[1:-1]) if name[0] in "'\"" else name)
     data = text[found.end() :]
     if data.lstrip().startswith(b"{"):
         raise InputError(f"{name} is a sparse ARFF file: write it as a dense one, or as Parquet")
@@ -37,9 +38,3 @@ def read_head(name: str, pieces: Iterator[bytes]) -> tuple[tuple[str, ...], int,
 def quote_of(data: bytes) -> str:
     """The quotes that the data use: ARFF allows both kinds."""
     return '"' if b'"' in data and b"'" not in data else "'"
-
-
-def _unquoted(name: str) -> str:
-    if name[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", name[1:-1])
-    return name

@@ -21,12 +21,8 @@ def _as_text(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | float) else value
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) or value is None else [value]
-
-
 Text = Annotated[str, BeforeValidator(_as_text)]
-Names = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+Names = Annotated[tuple[Text, ...], BeforeValidator(lambda x: x if isinstance(x, list | tuple) or x is None else [x])]
 
 
 def _text_encoding(name: str) -> str:

@@ -121,17 +121,14 @@ def _cut(name: str, pieces: Iterator[bytes], quote: str | None) -> Iterator[byte
         if end:
             yield text[:end]
         elif size > BLOCK_BYTES + RECORD_BYTES:
-            raise InputError(f"{name} {_too_long(text, quote)}")
+            what = f"holds a line of more than {RECORD_BYTES // 2**20} MiB: it is no text of lines."
+            if b"\n" in text:
+                what = f"holds a field that opens with {quote} and is never closed; write quote=none if there are none"
+            raise InputError(f"{name} {what}")
         held, size = [text[end:]], len(text) - end
         wanted = BLOCK_BYTES if end else min(2 * size, BLOCK_BYTES + RECORD_BYTES + 1)
     if last := b"".join(held):
         yield last
-
-
-def _too_long(text: bytes, quote: str | None) -> str:
-    if b"\n" in text:
-        return f"holds a field that opens with {quote} and is never closed; write quote=none if the file has no quotes"
-    return f"holds a line of more than {RECORD_BYTES // 2**20} MiB: it is no text of lines."
 
 
 def inside_quotes(text: bytes, quote: str | None) -> NDArray[np.bool_] | None:

@@ -58,14 +58,13 @@ def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
 
 
 def _read(file: BinaryIO, on_read: Callable[[bytes], None]) -> Iterator[bytes]:
-    while piece := _piece(file):
+    while True:
+        with naming(Path(file.name)):
+            piece = file.read(READ_BYTES)
+        if not piece:
+            return
         on_read(piece)
         yield piece
-
-
-def _piece(file: BinaryIO) -> bytes:
-    with naming(Path(file.name)):
-        return file.read(READ_BYTES)
 
 
 def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Content]:

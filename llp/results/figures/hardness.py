@@ -26,7 +26,7 @@ def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame | None)
     place = {key: i for i, key in enumerate(keys["grouping_key"])}
     figure = new_figure(min(max(7.0, 0.2 * len(place) + 3), 16.0), 5.4)
     axes = figure.subplots()
-    trend = {row["column"]: row for row in trends(joined).filter(pl.col("measure") == measure).to_dicts()}
+    trend = {row["column"]: row for row in trends(joined) if row["measure"] == measure}
     for method, look in looks_of(joined).items():
         own = joined.filter(pl.col("column") == method)
         x = np.array([place[key] for key in own["grouping_key"]])

@@ -64,7 +64,7 @@ def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table 
     if analysis is None:
         return None
     found = trends(against_hardness(cells, analysis))
-    if not len(found):
+    if not found:
         return None
     better, worse = ("above", "below") if cells["mode"][0] == "max" else ("below", "above")
     rows = [
@@ -74,7 +74,7 @@ def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table 
             Cell(", ".join(row[better]) or MISSING),
             Cell(", ".join(row[worse]) or MISSING),
         ]
-        for row in found.iter_rows(named=True)
+        for row in found
     ]
     columns = ["measure, method", "Spearman", "better than the trend", "worse than the trend"]
     notes = [

@@ -226,8 +226,8 @@ def test_trends_find_the_dataset_that_stands_apart(tmp_path):
             value = 0.7 - 0.01 * i + 0.001 * (i % 3) + (0.1 if (i, method) == (7, "dsq") else 0.0)
             write_folds(tmp_path, [value] * 2, grouping_key=key, method=method)
     analysis = write_analysis(tmp_path, keys=keys)
-    found = trends(against_hardness(contents_of(tmp_path).cells, analysis)).filter(pl.col("measure") == "mean_bag_size")
-    by_method = {row["column"]: row for row in found.to_dicts()}
+    found = trends(against_hardness(contents_of(tmp_path).cells, analysis))
+    by_method = {row["column"]: row for row in found if row["measure"] == "mean_bag_size"}
     assert by_method["dsq"]["above"] == ["a_7"]
     assert by_method["dllp_bce"]["above"] == by_method["dllp_bce"]["below"] == []
     assert by_method["dllp_bce"]["spearman"] == pytest.approx(-1.0)
