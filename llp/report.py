@@ -16,9 +16,10 @@ from rich.markup import escape
 
 from llp.config.commands import ReportConfig
 from llp.config.hydra_main import command_of
+from llp.datasets.published import BENCHMARKS
 from llp.errors import InputError
 from llp.files import writing_in
-from llp.results import contents, published
+from llp.results import contents
 from llp.results.chosen import datasets_of, filtered, of_experiment
 from llp.results.collect import Collected, collect, fingerprint
 from llp.results.output import ReportFiles, write_files
@@ -59,10 +60,10 @@ def report(config: ReportConfig, console: Console | None = None) -> ReportFiles:
     outputs_dir = config.outputs_dir
     _check_known("tables", config.tables, contents.TABLES)
     _check_known("figures", config.figures, contents.FIGURES)
-    if not outputs_dir.is_dir() and not (config.dataset and set(config.dataset) <= set(published.DATASETS)):
+    if not outputs_dir.is_dir() and not (config.dataset and set(config.dataset) <= set(BENCHMARKS)):
         raise InputError(
             f"Invalid outputs_dir={outputs_dir}: no such folder; train some runs: {_TRAIN}; or see the "
-            f"published numbers alone: dataset=[{','.join(published.DATASETS)}]"
+            f"published numbers alone: dataset=[{','.join(BENCHMARKS)}]"
         )
     collected = of_experiment(collect(outputs_dir), config.experiment)
     datasets, left_out = datasets_of(outputs_dir, collected, config.dataset)

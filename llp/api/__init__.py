@@ -3,7 +3,7 @@
 from llp.api.estimators import LLPClassifier, LLPRegressor
 from llp.api.scorers import bag_log_loss_scorer, bag_mse_scorer, unbiased_risk_scorer
 from llp.api.splitters import BagKFold, BagShuffleSplit
-from llp.metrics.bag_level import bag_log_loss, bag_mse
+from llp.metrics.evaluation import bag_log_loss, bag_mse
 
 __all__ = [
     "BagKFold",

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from llp.api.bags import BagLabels, bag_labels
 from llp.errors import InputError
-from llp.metrics.bag_level import bag_log_loss, bag_mse
+from llp.metrics.evaluation import bag_log_loss, bag_mse
 from llp.ops.bce import CLIP
 from llp.ops.debiasing import surrogate_label
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from llp.datasets.published import BENCHMARKS
 from llp.errors import InputError, choice
-from llp.results import published
 from llp.results.collect import Collected
 
 MOST_UNSTARTED = 50
@@ -21,8 +21,8 @@ def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | 
         unstarted = sorted(there - started)
         left = unstarted[MOST_UNSTARTED:]
         said = f"{len(left)} more datasets that grids ask for and of which no run was started; dataset=NAME shows one"
-        return sorted({*started, *unstarted[:MOST_UNSTARTED]} or published.DATASETS), [said] if left else []
-    known = sorted(there | {*published.DATASETS})
+        return sorted({*started, *unstarted[:MOST_UNSTARTED]} or BENCHMARKS), [said] if left else []
+    known = sorted(there | {*BENCHMARKS})
     _refuse_unknown("dataset", asked, known)
     return [name for name in known if name in asked], []
 

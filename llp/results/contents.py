@@ -8,7 +8,7 @@ import polars as pl
 
 from llp.analysis import figures as analysis_figures
 from llp.analysis.matrix import matrix_figure
-from llp.results import published
+from llp.datasets.published import BENCHMARKS
 from llp.results.figures import bags, comparison, curves, hardness
 from llp.results.figures import scores as score_figures
 from llp.results.table import Table
@@ -51,7 +51,7 @@ def _ranges_of(metric: str) -> ScoreTable:
 
 
 def _published(table: Callable[[Dataset], Table | None]) -> DatasetTable:
-    return lambda part: table(part) if part.name in published.DATASETS else None
+    return lambda part: table(part) if part.name in BENCHMARKS else None
 
 
 def _of_keys(title: str, shown: bag_datasets.Shown, *notes: str) -> DatasetTable:

@@ -15,8 +15,7 @@ from llp import signals
 from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
-from llp.metrics.bag_level import bag_measures
-from llp.metrics.evaluation import all_measures, constant_measures, main_metric, weighted_measures
+from llp.metrics.evaluation import all_measures, bag_measures, constant_measures, main_metric, weighted_measures
 from llp.metrics.held_out import HeldOutBags, criteria
 from llp.metrics.on_device import epoch_measures
 from llp.ops.finite import all_finite

@@ -1,4 +1,4 @@
-"""The benchmark's published numbers beside ours, like for like.
+"""The numbers of LLP-Bench (arXiv 2310.10096) and its authors' code beside ours, like for like.
 
 AUC is that over 200 thresholds, in percent, never the exact one; MSE of SSCL is in the space of
 `dataset.transform=log2_squared`. Only runs of protocol `paper` in the experiment's own settings take part.
@@ -9,17 +9,24 @@ from typing import Any
 
 import polars as pl
 
-from llp.results import published
+from llp.datasets.published import BENCHMARKS, FOLDER
 from llp.results.bag_measures import HARDNESS
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.bag_datasets import LARGE_BAG_SKEW, SKEW
 
+CTR, SSCL = "criteo_ctr", "criteo_sscl"
+SOURCE = "LLP-Bench (arXiv 2310.10096)"
 _MEASURE_TITLES = HARDNESS | {name: title for name, (title, _) in SKEW.items()}
+
+
+def _of(dataset: str, name: str) -> pl.DataFrame:
+    """Published numbers of a dataset, AUC in percent, with our names of methods."""
+    return pl.read_csv(FOLDER / name).filter(pl.col("dataset") == dataset).drop("dataset", "source", strict=False)
 
 
 def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:
     """Choose our cells of a dataset that compare, with `mean` and `std` in the published unit."""
-    measure, scale = {published.CTR: ("auc_200_thresholds", 100.0), published.SSCL: ("mse", 1.0)}[dataset]
+    measure, scale = {CTR: ("auc_200_thresholds", 100.0), SSCL: ("mse", 1.0)}[dataset]
     if f"measures.{measure}" not in cells.columns:
         return cells.clear()
     chosen = cells.filter(
@@ -41,7 +48,7 @@ def random_bags(cells: pl.DataFrame, dataset: str) -> Table:
         for cell in comparable(cells, dataset).filter(pl.col("bag_kind") == "random").iter_rows(named=True)
     }
     rows = []
-    for method, size, mean, std in published.random_bags(dataset).iter_rows():
+    for method, size, mean, std in _of(dataset, "llpbench_random_bags.csv").iter_rows():
         own = ours.get((method, size))
         rows.append([Cell(method), Cell(str(size), value=size), _mean(mean, std), *_beside(mean, own)])
     columns = ["method", "bag size", "published", "ours", "difference"]
@@ -52,7 +59,7 @@ def ranges(cells: pl.DataFrame, dataset: str) -> Table:
     """Published and our ranges of each method over the feature bag datasets, and the differences."""
     own = comparable(cells, dataset).filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
     rows = []
-    for method, least, largest in published.ranges(dataset).iter_rows():
+    for method, least, largest in _of(dataset, "llpbench_ranges.csv").iter_rows():
         ordered = own.filter(pl.col("method") == method).sort("mean").to_dicts()
         row = [Cell(method)]
         for value, end in ((least, ordered[:1]), (largest, ordered[-1:])):
@@ -65,7 +72,11 @@ def ranges(cells: pl.DataFrame, dataset: str) -> Table:
 
 def bag_measures(analysis: pl.DataFrame | None, dataset: str) -> Table:
     """Published and our measures of the benchmark's bag datasets."""
-    table = published.bag_measures(dataset)
+    names = {f"pct_eps_{epsilon}": f"percent_in_large_skewed_{epsilon}" for epsilon in ("0.1", "0.05")}
+    names["std_label_prop"] = "std_label_proportion"
+    key = (pl.col("col1") + "_" + pl.col("col2")).alias("grouping_key")
+    table = pl.read_csv(FOLDER / BENCHMARKS[dataset]).select(key, pl.exclude("col1", "col2", "source"))
+    table = table.rename(names, strict=False)
     measures = [name for name in table.columns if name != "grouping_key"]
     ours = {} if analysis is None else {row["grouping_key"]: row for row in analysis.iter_rows(named=True)}
     rows = []
@@ -77,25 +88,27 @@ def bag_measures(analysis: pl.DataFrame | None, dataset: str) -> Table:
             cells += [Cell.number(row[name], ".2f"), Cell.number(own, ".2f"), Cell.number(difference, "+z.2f")]
         rows.append(cells)
     titles = [f"{_MEASURE_TITLES[name]}, {which}" for name in measures for which in ("published", "ours", "difference")]
-    notes = [f"Published: {published.SOURCE}.", *([LARGE_BAG_SKEW] if dataset == published.CTR else [])]
+    notes = [f"Published: {SOURCE}.", *([LARGE_BAG_SKEW] if dataset == CTR else [])]
     return Table(f"{dataset}: measures of the bag datasets, published and ours", ["grouping key", *titles], rows, notes)
 
 
 def column_names(dataset: str) -> Table:
     """Names of the columns, in the tables and in the raw file, and how many values they have."""
-    rows = [
-        [Cell(name), Cell(raw), Cell.number(n_values, ",.0f")]
-        for name, raw, n_values in published.column_names(dataset).iter_rows()
-    ]
-    note = f"Names and numbers of values in the benchmark authors' code ({published.CODE})."
+    file, name, raw, size = {
+        CTR: ("ctr_multihot_offsets.csv", pl.col("column").str.replace("I", "N"), "column", "n_values_incl_zero"),
+        SSCL: ("sscl_column_map.csv", pl.col("paper_col"), "raw_name", "vocab_size_in_reference"),
+    }[dataset]
+    found = pl.read_csv(FOLDER / file).select(name=name, raw=raw, size=size).iter_rows()
+    rows = [[Cell(name), Cell(raw), Cell.number(n_values, ",.0f")] for name, raw, n_values in found]
+    note = "Names and numbers of values in the benchmark authors' code (google-research/google-research, LLP_Bench)."
     return Table(f"{dataset}: names of the columns", ["column", "in the source", "values"], rows, [note])
 
 
 def facts(dataset: str) -> Table:
     """Single numbers and names from the text."""
-    found = published.facts(dataset).iter_rows()
+    found = _of(dataset, "llpbench_facts.csv").iter_rows()
     rows = [[Cell(fact), Cell(value.replace(" ", ", ")), Cell(where)] for fact, value, where in found]
-    notes = [f"Published: {published.SOURCE}, in the part that stands under where."]
+    notes = [f"Published: {SOURCE}, in the part that stands under where."]
     return Table(f"{dataset}: published facts", ["fact", "published", "where"], rows, notes)
 
 
@@ -113,7 +126,7 @@ def _beside(value: float, own: dict[str, Any] | None) -> list[Cell]:
 
 def _notes(dataset: str) -> list[str]:
     what = {
-        published.CTR: "AUC over 200 thresholds in percent, of both",
-        published.SSCL: "MSE in squared-log units of the price, of both",
+        CTR: "AUC over 200 thresholds in percent, of both",
+        SSCL: "MSE in squared-log units of the price, of both",
     }[dataset]
-    return [f"Published: {published.SOURCE}. {what}; ours: mean ± sample std, protocol paper."]
+    return [f"Published: {SOURCE}. {what}; ours: mean ± sample std, protocol paper."]

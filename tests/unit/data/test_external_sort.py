@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llp.data.external_sort import write_in_order
+from llp.data.bag_order import write_in_order
 
 pytestmark = pytest.mark.run  # sorts for seconds
 

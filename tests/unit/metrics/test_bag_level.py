@@ -8,7 +8,7 @@ import torch
 
 from llp.api.bags import BagLabels
 from llp.api.scorers import bag_log_loss_scorer
-from llp.metrics.bag_level import bag_measures
+from llp.metrics.evaluation import bag_measures
 from llp.ops.bce import CLIP
 from llp.training.evaluation import predict_bags
 from tests.helpers.every_method import batch_of, prepare

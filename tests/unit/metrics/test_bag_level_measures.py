@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from llp.metrics.bag_level import bag_log_loss, bag_measures
+from llp.metrics.evaluation import bag_log_loss, bag_measures
 
 SIZE = np.array([10.0, 4.0, 20.0, 5.0])
 LABEL = np.array([3.0, 4.0, 0.0, 2.0])
