@@ -15,10 +15,7 @@ from llp.ops.poisson_binomial import log_count_probability
 
 
 def count_loss(scores: Tensor, batch: BagBatch) -> Tensor:
-    """Mean over the bags of -log P(Σ Y_i = y_B): a scalar from raw scores z (n,).
-
-    A noisy sum is taken as the nearest count that the bag can have.
-    """
+    """Mean over the bags of -log P(Σ Y_i = y_B), a noisy sum taken as the nearest count: a scalar from z (n,)."""
     count = batch.label_sum.round().clamp(min=0).minimum(batch.size)
     return -log_count_probability(scores, batch.segment, batch.size, count).mean()
 

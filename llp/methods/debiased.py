@@ -45,11 +45,7 @@ def debiased(losses: Tensor, batch: BagBatch, *, label_mean: float, centre: Tens
 
 
 class Debiased(LLPMethod):
-    """Debiased cross-entropy.
-
-    A bag's losses are centred by the mean loss over the other bags, or over all bags of the minibatch (`centre`). With
-    `absolute` the absolute value of the minibatch's estimate is the loss.
-    """
+    """Debiased cross-entropy, centred by the other bags or the minibatch (`centre`); `absolute`: of the estimate."""
 
     def __init__(self, *, centre: Centre, absolute: bool, **shared: Any) -> None:
         super().__init__(**shared)

@@ -40,11 +40,7 @@ def residual(prediction: Tensor, batch: BagBatch, *, target: Target) -> Tensor:
 
 
 class DLLP(LLPMethod):
-    """Cross-entropy, squared or absolute error between a bag's label proportion and its mean prediction.
-
-    `target` compares α with h̄ (`proportion`), or y with ŷ (`sum`, which `bce` cannot). `bce` is for binary labels
-    alone; `reduction` is over the bags of the minibatch.
-    """
+    """Cross-entropy, squared or absolute error of α and h̄ (`target` proportion), or y and ŷ (`sum`, not `bce`)."""
 
     def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
         super().__init__(**shared)

@@ -32,10 +32,9 @@ def drawn_instances(uniform: Tensor, size: Tensor) -> Tensor:
 
 
 class EasyLLP(LLPMethod):
-    """Cross-entropy with surrogate instance labels, summed over the bags.
+    """Cross-entropy with surrogate labels, summed over the bags: the mean over a bag, or one instance (`single`).
 
-    Of a bag the mean over all instances counts, or one that is drawn (`single`). Inside the logarithms predictions are
-    clamped to [clip, 1 - clip], with no gradient outside; None: not.
+    Predictions are clamped to [clip, 1 - clip] inside the logarithms, with no gradient outside; None: not.
     """
 
     def __init__(

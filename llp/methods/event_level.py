@@ -25,12 +25,7 @@ from llp.ops.segment import mean_over_instances, to_instances
 class EventLevel(LLPMethod):
     """(1 - ρ) · mean over bags of loss(α, h̄) + ρ · mean over instances of loss(α of their bag, h).
 
-    The loss is the cross-entropy of binary labels, the squared error of real ones.
-
-    Parameters
-    ----------
-    rho : float
-        The instances' share ρ, in [0, 1]; 0 is `dllp_bce`, or `dllp_mse` of real labels.
+    Cross-entropy, or squared error of real labels; with `rho` 0 it is `dllp_bce` or `dllp_mse`.
     """
 
     def __init__(self, *, rho: Share, **shared: Any) -> None:

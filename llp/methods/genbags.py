@@ -53,11 +53,7 @@ def genbags_loss(residual: Tensor, weights: Tensor, block: Tensor, n_blocks: int
 
 
 class GenBags(LLPMethod):
-    """Squared error of random combinations of bags.
-
-    `block_size` bags are combined with each other by `draws` weight vectors, of which `bag_weights` says the
-    covariance; the residual is ŷ - y (`sum`), or h̄ - α (`mean`).
-    """
+    """Squared error of `draws` random combinations of `block_size` bags; residuals are ŷ - y (`sum`) or h̄ - α."""
 
     groups_bags: ClassVar[bool] = True
 

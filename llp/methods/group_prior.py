@@ -1,7 +1,6 @@
 """The floor line: predict a test instance by the label proportion of the train bag with its key value.
 
-No training, no model. An instance whose key value has no train bag gets the pooled label mean p; random and
-fixed-size bags say nothing about a single instance, so there every instance gets p (AUC 0.5 by definition).
+Without training or model; where a key value has no train bag, and for random or fixed-size bags, by the pooled mean.
 """
 
 from typing import Any, ClassVar

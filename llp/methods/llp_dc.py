@@ -35,10 +35,7 @@ def confident(scores: Tensor, label: Tensor, *, threshold: float) -> Tensor:
 
 
 class LLPDC(LLPMethod):
-    """`dllp_bce` + weight × the cross-entropy of confident instances to the labels of the y highest scores.
-
-    A pseudo-label counts whose probability is at least `threshold`.
-    """
+    """`dllp_bce` + weight × cross-entropy to labels of the y highest scores, of probability `threshold` or more."""
 
     own_means: ClassVar[tuple[str, ...]] = ("confident",)
 

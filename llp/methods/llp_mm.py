@@ -58,10 +58,7 @@ def subset_laws(scores: Tensor, batch: BagBatch, *, max_order: int) -> list[Tens
 
 
 def subset_cross_entropy(scores: Tensor, batch: BagBatch, *, max_order: int, smoothing: float) -> Tensor:
-    """Cross-entropy of the two laws, mean over the orders that a bag has and over the bags: a scalar.
-
-    A noisy sum is taken as the nearest count that the bag can have: no other one has a law.
-    """
+    """Cross-entropy of the two laws, mean over a bag's orders and the bags; noisy sums as nearest counts."""
     size = batch.size.double()
     count = batch.label_sum.double().round().clamp(min=0).minimum(size)
     total, n_orders = torch.zeros_like(size), torch.zeros_like(size)

@@ -53,8 +53,7 @@ def ramp(steps: Tensor, *, ramp_steps: float) -> Tensor:
 class LLPVAT(LLPMethod):
     """`dllp_bce` and a penalty on what a small adversarial change of the first hidden layer does to a prediction.
 
-    `radius` is the length of the change, in root mean square lengths of that layer. The penalty has its full `weight`
-    after `ramp_epochs`, counted in steps; 0 has it from the start.
+    `radius`: its length in root mean square ones; the penalty's full `weight` comes after `ramp_epochs` of steps.
     """
 
     steps: Tensor

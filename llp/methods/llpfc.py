@@ -30,10 +30,7 @@ LEAST_SHARE = 1e-6  # of a noisy label; at 0 its probability would be 0 and the 
 
 
 def noisy_priors(proportion: Tensor, *, label_mean: float, choice: NoisyPrior) -> Tensor:
-    """λ (G, 2): the share of each noisy label in G groups, from the two bags' label proportions (G, 2).
-
-    `uniform`: 1/2 each. `approx`: such that λ₀ α₀ + λ₁ α₁ is as near to p as it can be.
-    """
+    """λ (G, 2) from α (G, 2): 1/2 each (`uniform`), or such that λ₀ α₀ + λ₁ α₁ is near p (`approx`)."""
     half = torch.full_like(proportion[:, 0], 0.5)
     first, second = proportion.unbind(dim=1)
     difference = first - second
@@ -43,10 +40,7 @@ def noisy_priors(proportion: Tensor, *, label_mean: float, choice: NoisyPrior) -
 
 
 def transition_matrices(proportion: Tensor, prior: Tensor) -> Tensor:
-    """T (G, 2, 2), T[g, c, m] = P(noisy label m | label c), from α and λ (G, 2); each row sums to 1.
-
-    A label that neither bag holds says nothing: its row is λ.
-    """
+    """T (G, 2, 2), T[g, c, m] = P(m | c), from α and λ (G, 2); the row of a label in neither bag is λ."""
     by_label = torch.stack([1 - proportion, proportion], dim=1)  # (G, label, noisy label)
     joint = prior[:, None] * by_label
     total = joint.sum(dim=2, keepdim=True)

@@ -49,10 +49,7 @@ def bag_coefficients(proportion: NDArray[np.float64], label_mean: float) -> NDAr
 
 
 def mean_operator(features: Features, bags: Bags, coefficients: NDArray[np.float64]) -> MeanOperator:
-    """Σ_B c_B times the bag's mean multi-hot (and numeric) vector: a weighted bincount per column.
-
-    The memory map is read once, in row order; 2 million rows of 39 columns take a second or two.
-    """
+    """Σ_B c_B times the bag's mean multi-hot (and numeric) vector, in one pass over the memory map."""
     weight = np.zeros(features.n_rows)  # of each row: what its bag gives to one of its instances
     weight[bags.rows] = np.repeat(coefficients / bags.sizes, bags.sizes)
     sums = [np.zeros(size) for size in features.vocab_sizes]

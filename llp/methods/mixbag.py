@@ -66,10 +66,9 @@ def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:
 def expectation_and_band(
     own: Tensor, partner: Tensor, n_own: Tensor, n_partner: Tensor, *, tail: float, band: Band
 ) -> tuple[Tensor, Tensor]:
-    """Expected label proportion of mixed bags and half-width of its confidence band: (M,) each.
+    """Expected label proportion of mixed bags and half-width of its band of tails `tail`: (M,) each.
 
-    `tail` is the probability on each side of the band. The weight of the first bag's deviation is its share of the
-    mixed bag (`weighted`) or the normal quantile (`authors_code`); the band `none` has no width.
+    The first bag's deviation weighs its share (`weighted`) or the normal quantile (`authors_code`); `none`: no width.
     """
     quantile = NormalDist().inv_cdf(1 - tail)
     share = n_own / (n_own + n_partner)
@@ -83,10 +82,7 @@ def expectation_and_band(
 
 
 def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, band: Band) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of each mixed bag (M,), and whether it lies inside its band (M,).
-
-    Inside the band the mean prediction counts as the expectation: that cross-entropy carries no gradient.
-    """
+    """Cross-entropy of each mixed bag (M,), without gradient inside its band, and whether it is there (M,)."""
     alpha = batch.label_proportion.clamp(0, 1)  # of a noisy sum it may lie outside, where no band is
     expected, width = expectation_and_band(alpha, alpha[mix.partner], mix.n_own, mix.n_partner, tail=tail, band=band)
     taken, size = scores[mix.taken], mix.n_own + mix.n_partner
@@ -98,11 +94,7 @@ def mixed_bag_losses(scores: Tensor, batch: BagBatch, mix: Mix, *, tail: float, 
 
 
 class MixBag(LLPMethod):
-    """`dllp_bce` on bags, each of which is, with `probability`, replaced by a mixed one that has a confidence band.
-
-    On each side of the band lies the probability `tail`: 0.005 makes it a 99 % band. Of `band` see
-    `expectation_and_band`.
-    """
+    """`dllp_bce` on bags, each with `probability` replaced by a mixed one with a band of tails `tail`."""
 
     own_means: ClassVar[tuple[str, ...]] = ("inside_band",)
 

@@ -41,10 +41,7 @@ def entropic_loss(
 
 
 class OTLLP(LLPMethod):
-    """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags.
-
-    The transport problem is solved by `llp.ops.transport`, or by `llp.ops.transport_pot`.
-    """
+    """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags."""
 
     def __init__(self, *, solver: TransportSolver, **shared: Any) -> None:
         super().__init__(**shared)
@@ -57,11 +54,7 @@ class OTLLP(LLPMethod):
 
 
 class EROTLLP(LLPMethod):
-    """Cross-entropy to labels of the entropic transport problem, averaged over the bags; solved as by `OTLLP`.
-
-    `reg` is the weight of the entropy. Pseudo-labels are the plan's as they are (`soft`), or 1 where these are above
-    0.5.
-    """
+    """Cross-entropy to entropic labels (weight `reg`, `soft` or cut at 0.5), averaged over the bags."""
 
     def __init__(
         self, *, reg: PositiveFloat, pseudo_labels: PseudoLabels, solver: TransportSolver, **shared: Any

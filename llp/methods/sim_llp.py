@@ -41,11 +41,7 @@ def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
 
 
 class SimLLP(LLPMethod):
-    """Similarity loss on sampled instances of the minibatch plus λ (`bag_weight`) times `dllp_mse`.
-
-    `pair_instances` are drawn without replacement, or all where there are fewer. `squash` is done to the predictions
-    before they are compared; of `weighting` see `pair_weights`.
-    """
+    """Similarity loss on `pair_instances` drawn of the minibatch plus λ (`bag_weight`) times `dllp_mse`."""
 
     def __init__(
         self,

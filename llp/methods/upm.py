@@ -35,10 +35,7 @@ def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
 
 
 class UPM(LLPMethod):
-    """Unbiased square loss, centred by the other bags of the minibatch.
-
-    With `detach` δ is a constant without gradient.
-    """
+    """Unbiased square loss, centred by the minibatch's other bags; with `detach` δ has no gradient."""
 
     def __init__(self, *, detach: bool, **shared: Any) -> None:
         super().__init__(**shared)

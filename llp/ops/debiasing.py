@@ -25,9 +25,8 @@ def debiased_estimates(
 ) -> Tensor:
     """Σ_c (α_c - p_c) (Σ_i ℓ_c(x_i) - k Ê[ℓ_c]) + Σ_c p_c Ê[ℓ_c] of each bag: (M,).
 
-    Applebaum et al., arXiv 2509.15145 (2025), eq. 28, for the classes c = 0 and 1. `loss_sum` (M, 2) is Σ_i ℓ_c, the
-    losses that the bag's instances have with either label; `centre` (M, 2) or (2,) is the first Ê[ℓ], `mean_loss` (2,)
-    the second.
+    Applebaum et al., arXiv 2509.15145 (2025), eq. 28. `loss_sum` (M, 2) is Σ_i ℓ_c, `centre` the first Ê[ℓ],
+    `mean_loss` (2,) the second.
     """
     positive = label_sum / size
     proportion = torch.stack([1 - positive, positive], dim=1)

@@ -30,11 +30,7 @@ BISECTIONS = 30  # leave 2e-5 of a bracket of 2e4; a standard deviation of the c
 
 
 def mean_shift(z: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tensor:
-    """Find s (M,) with Σ sigmoid(z_i + s) near `count` (M,); z (n,) float64.
-
-    Bisection, since the identity above holds for every s: it only has to be near enough for e^-DECAY to be an
-    error of the order of the probability's rounding.
-    """
+    """Find s (M,) with Σ sigmoid(z_i + s) near `count` (M,), as the identity needs; z (n,) float64."""
     target = torch.logit(count.clamp(min=0.5).minimum(size - 0.5) / size)
     low = target - segment_max(z, segment, len(size))
     high = target + segment_max(-z, segment, len(size))
@@ -46,10 +42,7 @@ def mean_shift(z: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tenso
 
 
 def central_law(q: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
-    """P(S = count) (M,) of a count that is the mean of S, and P(Y_i = 1 | S = count) (n,) of each label given it.
-
-    `q` (n,) float64 sums to `count` (M,), float64 integers, over each bag. NaN for an instance that belongs to no bag.
-    """
+    """P(S = count) (M,) of a count that is the mean of S, and P(Y_i = 1 | S = count) (n,), NaN without bag."""
     n_bags, spread = len(size), q * (1 - q)
     reach = DECAY / 3 + torch.sqrt((DECAY / 3) ** 2 + 2 * DECAY * segment_sum(spread, segment, n_bags))
     period = 2 * torch.ceil(reach / 2) + 1  # odd: at t = π a factor with q = 1/2 would be 0
@@ -97,9 +90,6 @@ class _LogCountProbability(torch.autograd.Function):
 
 
 def log_count_probability(scores: Tensor, segment: Tensor, size: Tensor, count: Tensor) -> Tensor:
-    """Log-probability of each bag's count of positives: (M,), differentiable once in the raw scores z (n,).
-
-    `count` (M,) holds integers in 0..k. Computed in float64, returned in the scores' type.
-    """
+    """Log-probability of each bag's count (M,), in float64, differentiable once in raw scores z (n,)."""
     value: Tensor = _LogCountProbability.apply(scores, segment, size, count)  # type: ignore[no-untyped-call]
     return value

@@ -1,9 +1,4 @@
-"""The labels of `llp.ops.transport` by the solvers of POT, Python Optimal Transport: general, bag by bag on the CPU.
-
-Two classes have the closed forms there, which are exact and 20 to 150 times as fast. These take the problems to
-a solver that knows nothing of them: to check the closed forms, and as a start for other costs or more classes.
-Shapes are those of `llp.ops.transport`.
-"""
+"""The labels of `llp.ops.transport` by the solvers of POT, bag by bag on the CPU: to check the closed forms."""
 
 from collections.abc import Callable
 
