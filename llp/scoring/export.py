@@ -1,4 +1,4 @@
-"""A finished run as files that score without this package: a program of torch.export, and the preprocessing as JSON.
+"""A finished run as files that score without this package: a torch.export program, its preprocessing, a model card.
 
 TorchScript is no longer developed, and ONNX needs two further packages; torch.export comes with torch.
 """
@@ -19,6 +19,9 @@ from llp.files import remove_killed, write_atomically
 from llp.methods.base import LLPMethod
 from llp.models.cell_weights import CellWeights
 from llp.models.label_start import begun
+from llp.runs.record import RunRecord
+from llp.scoring.card import FILE as CARD
+from llp.scoring.card import card
 from llp.scoring.cell_weights import FILE as WEIGHTS
 from llp.scoring.cell_weights import weights_table
 from llp.scoring.trained import TrainedRuns
@@ -42,7 +45,7 @@ class Scorer(nn.Module):
 
 
 def export(runs: TrainedRuns, out: Path) -> float:
-    """Write a run's program and its preprocessing into a folder, and score rows of the table with what was written.
+    """Write a run's program, preprocessing and model card into a folder, and score rows of the table with the program.
 
     Gives the greatest difference of a score to the run's own, over up to `CHECKED_ROWS` rows spread over the table, and
     refuses one above `TOLERANCE`.
@@ -57,7 +60,7 @@ def export(runs: TrainedRuns, out: Path) -> float:
         program = torch.export.export(scorer, example, dynamic_shapes={"categorical": {0: n}, "numeric": {0: n}})
     packed = io.BytesIO()  # on a full disk torch's own writer ends the process
     torch.export.save(program, packed)
-    for name in (MODEL, PREPROCESSING, WEIGHTS):
+    for name in (MODEL, PREPROCESSING, WEIGHTS, CARD):
         remove_killed(out / name)
     write_atomically(out / MODEL, lambda path: path.write_bytes(packed.getbuffer()))
     if isinstance(method.model, CellWeights):
@@ -65,6 +68,8 @@ def export(runs: TrainedRuns, out: Path) -> float:
         write_atomically(out / WEIGHTS, weights.write_csv)
     text = json.dumps(preprocessing(table), indent=1)
     write_atomically(out / PREPROCESSING, lambda path: path.write_text(text))
+    record = RunRecord.read(runs.folders[0] / "result.json")
+    write_atomically(out / CARD, lambda path: path.write_text(card(record, table), encoding="utf-8"))
     with torch.no_grad():
         written = torch.export.load(out / MODEL).module()(categorical, numeric)
         difference = float((written - scorer(categorical, numeric)).abs().max())

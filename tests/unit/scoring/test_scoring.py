@@ -24,6 +24,7 @@ from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.export import main as export_command
 from llp.models.label_start import begun
+from llp.runs.record import RunRecord
 from llp.scoring import rows as rows_module
 from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
@@ -384,6 +385,31 @@ def test_exported_model_and_preprocessing_score_as_the_run_does(home, new, model
         scores = program(torch.tensor(codes, dtype=torch.int32), torch.tensor(numbers, dtype=torch.float32))
     expected = home.scores([folder], [home.folder / "new1.parquet"])["log_odds"]
     np.testing.assert_allclose(scores.numpy(), expected, atol=1e-6, rtol=1e-6)
+
+
+def test_export_has_a_card_of_the_runs_record(home):
+    """Every number that it tells is the record's."""
+    noisy = ["noise=laplace", "noise.epsilon=2", "protocol=holdout"]
+    for words, said in (
+        ([], "No noise is known"),
+        (noisy, r"`laplace` noise of scale 0.5, which promises ε = 2 for all"),
+    ):
+        folder = home.run("method=upm", *words, seed=len(words))
+        runs, out = TrainedRuns.open([str(folder)], home.data), home.folder / "carded"
+        export(runs, out)
+        told, record = (out / "README.md").read_text(), RunRecord.read(folder / "result.json")
+        assert told.startswith("# upm on mine\n")
+        assert re.search(said, told)
+        for name in ("auc", "log_loss"):
+            value, constant = (f"{record.measures[one]:.4g}" for one in (name, f"constant_{name}"))
+            assert f"| {name} | {value} | {constant} |" in told
+        train, test = record.n_train_instances, record.n_test_instances
+        assert f"{train:,} train and {test:,} test instances (fold 0, seed {len(words)})" in told
+        assert f"`random_64` (random), {record.n_train_bags:,} bags of {train / record.n_train_bags:,.1f}" in told
+        assert (f", {record.n_held_out_bags:,} held out" in told) == bool(words)
+        assert f"epoch {record.metric.best_epoch} was picked by `{record.metric.picked_by}`" in told
+        assert ("the measures are optimistic" in told) == (not words)
+        assert "None" not in told
 
 
 def test_preprocessing_of_a_table_that_was_not_made_from_own_files_codes_its_raw_values(tmp_path):
