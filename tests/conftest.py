@@ -1,16 +1,26 @@
 """Composed configs of a tiny grid, and commands run outside the checkout."""
 
+import gc
 import signal
+from functools import partial
 
+import hypothesis
 import pytest
-from hydra import compose, initialize_config_dir
 
 from llp import signals
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
-from tests.helpers.commands import TINY, Command
+from tests.helpers.commands import Command
+from tests.helpers.composed import tiny_config
 
 FOLDERS = ("tests/end_to_end/", "tests/unit/api/", "tests/unit/runs/", "tests/unit/scoring/", "tests/unit/training/")
+
+hypothesis.settings.register_profile("tests", max_examples=40, deadline=None)
+hypothesis.settings.load_profile("tests")
+
+
+def pytest_collection_finish():
+    """Leave what the imports have made out of each collection of garbage: it stays."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items):
@@ -39,14 +49,7 @@ def data_dir(tmp_path_factory):
 @pytest.fixture
 def tiny(tmp_path, data_dir):
     """Compose the tiny config with overrides; each test has its own outputs."""
-    register()
-
-    def composed(*overrides):
-        places = [f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'outputs'}"]
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            return compose("train", [*TINY, *places, *overrides])
-
-    return composed
+    return partial(tiny_config, data_dir, tmp_path / "outputs")
 
 
 @pytest.fixture

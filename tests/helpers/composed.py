@@ -22,6 +22,14 @@ from llp.runs import build, run
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
 from llp.training import selection
+from tests.helpers.commands import TINY
+
+
+def tiny_config(data_dir: Path, outputs_dir: Path, *overrides: str) -> DictConfig:
+    """The config of a tiny run whose table and outputs are in these folders."""
+    register()
+    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        return compose("train", [*TINY, f"data_dir={data_dir}", f"outputs_dir={outputs_dir}", *overrides])
 
 
 @cache

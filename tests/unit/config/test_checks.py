@@ -1,5 +1,6 @@
 """Configs that cannot run: one line that says what was given, what is expected and how to write it."""
 
+import itertools
 import json
 import re
 
@@ -30,7 +31,7 @@ def refused(run):
 
 
 @pytest.mark.parametrize(("overrides", "message"), VALUES, ids=[overrides for overrides, _ in VALUES])
-def test_wrong_value(tiny, overrides, message):
+def test_wrong_value(overrides, message):
     assert refused(lambda: check_config(composed("train", overrides.split()))).startswith(message)
 
 
@@ -67,7 +68,6 @@ def test_group_that_is_removed_with_something_behind_it_is_refused(override):
 NOTHING = "${nothing.there}"
 
 
-@pytest.mark.parametrize("command", ["train", "predict"])
 @pytest.mark.parametrize(
     "change",
     [
@@ -84,63 +84,39 @@ NOTHING = "${nothing.there}"
         {"dataset": {"label": ["a"], "labels": {"a": 1}}, "data_dir": NOTHING},
     ],
 )
-def test_reference_to_nothing_is_refused_wherever_it_stands(command, change):
-    config = composed(command, ["run=x", "files=y"] if command == "predict" else [])
+def test_reference_to_nothing_is_refused_wherever_it_stands(change):
+    config = composed("train", [])
     OmegaConf.set_struct(config, False)
     for name, value in change.items():
         config[name] = value
-    assert refused(lambda: check_config(config, command))
+    assert refused(lambda: check_config(config))
 
 
 UNKNOWN = {  # the command and its overrides: the nearest right name
     "train trainer.max_epoch=3": "trainer.max_epochs=4",
-    "train +trainer.max_epoch=3": "trainer.max_epochs=4",
     "train +trainer.bag_per_batch=3": "trainer.bags_per_batch=8",
     "train +trainer.precision=16": "trainer.",
-    "train +trainer.gradient_clip_val=1.0": "trainer.",
     "train trainer.accelerator=cpu": "hardware.accelerator=cpu",
-    "train hardware.feature_on=host": "hardware.features_on=auto",
-    "train +hardware.determinist=true": "hardware.deterministic=false",
-    "train +protocol.foo=1": "protocol.",
     "train protocol.hold_out=0.1": "protocol.held_out=0.0",
-    "train +dataset.foo=1": "dataset.",
-    "train +dataset.row=1": "dataset.rows=2000",
     "train dataset.vocab_fractions=1": "dataset.vocab_fraction=0.0001",
-    "train dataset.prepare.signals=1": "dataset.prepare.signal=1.5",
     "train +dataset.prepare.rates=1": "dataset.prepare.rate=0.25",
     "train grouping_key.bagsize=5": "grouping_key.bag_size=64",
-    "train +grouping_key.size=5": "grouping_key.bag_size=64",
     "train grouping_key=C1_C2 grouping_key.bag_size=5": "grouping_key.",
-    "train method.los=mse": "method.loss=bce",
-    "train +method.reductions=sum": "method.reduction=mean",
     "train method=sim_llp +method.first_stage.los=mse": "method.first_stage.loss=mse",
     "train model.hiden=[8]": "model.hidden=[128,64]",
-    "train +model.dropout=0.5": "model.hidden=[128,64]",
-    "train optimizer.rl=0.1": "optimizer.lr=0.001",
     "train +optimizer.beta=[0.9,0.99]": "optimizer.betas=[0.9,0.999]",
     "train logger=wandb logger.projects=x": "logger.project=llp-bench",
-    "train +logger.tag=x": "logger.name=csv",
     "train +nonsense=3": "",
-    "train sed=3": "seed=0",
     "train ++flod=3": "fold=0",
     "train modle=mlp": "model=mlp",
     "train method=dllp_bc": "method=dllp_bce",
-    "train dataset=flight": "dataset=flights",
     "train key_size=2": "python -m llp.analyze key_size=2",
-    "train +raw=x": "python -m llp.prepare raw=x",
     "prepare +error=skip": "errors=stop",
     "prepare fold=1": "python -m llp.train fold=1",
-    "prepare dataset.lable=delay": "dataset.label=late",
     "analyze +treads=4": "threads=2",
-    "analyze bag_size=[64]": "bag_sizes=[64,128,256,512]",
-    "analyze thread=1": "threads=2",
-    "predict runs=x": "run=VALUE",
     "predict run=x +data_dirs=x": "data_dir=data",
     "export run=x files=y": "python -m llp.predict files=y",
-    "export run=x +outs=y": "out=export",
-    "report +methods=x": "method=null",
     "report datasets=x": "dataset=null",
-    "report key_size=2": "python -m llp.analyze key_size=2",
 }
 
 
@@ -195,9 +171,13 @@ def test_wrong_value_of_an_analysis(override, message):
     assert refused(lambda: check_config(composed("analyze", [override]), "analyze")).startswith(message)
 
 
-@pytest.mark.parametrize("dataset", sorted({*options("dataset")} - {"files"}))
-@pytest.mark.parametrize("command", ["train", "prepare", "analyze"])
-def test_every_dataset_goes_with_every_command(command, dataset):
+DATASETS = sorted({*options("dataset")} - {"files"})
+
+
+@pytest.mark.parametrize(
+    ("dataset", "command"), zip(DATASETS, itertools.cycle(["train", "prepare", "analyze"]), strict=False)
+)
+def test_every_dataset_goes_with_the_commands(command, dataset):
     overrides = [f"dataset={dataset}", *(["method=dllp_mse"] if command == "train" else [])]
     check_config(composed(command, overrides), command)
 
@@ -384,16 +364,19 @@ def test_target_that_is_no_function_is_refused(tiny):
         assert message == f"Invalid method._target_='{path}': expected {expected}"
 
 
-@pytest.mark.parametrize("option", ["method._target_", "dataset.prepare._target_", "+hydra.callbacks.x._target_"])
-@pytest.mark.parametrize("path", ["payload.Model", "torch.load", "hydra.utils.instantiate"])
+@pytest.mark.parametrize(
+    ("option", "path"),
+    [
+        ("method._target_", "payload.Model"),
+        ("dataset.prepare._target_", "torch.load"),
+        ("+hydra.callbacks.x._target_", "hydra.utils.instantiate"),
+    ],
+)
 def test_target_of_a_command_line_outside_the_search_path_is_not_even_imported(tmp_path, monkeypatch, option, path):
     (tmp_path / "payload.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    for command, words in (
-        ("train", [f"{option}={path}"]),
-        ("train", [f"{option.rpartition('.')[0]}={{_target_:{path}}}"]),
-    ):
-        message = refused(lambda command=command, words=words: composed(command, words))
+    for word in (f"{option}={path}", f"{option.rpartition('.')[0]}={{_target_:{path}}}"):
+        message = refused(lambda word=word: composed("train", [word]))
         assert message.startswith(f"Invalid {option.lstrip('+')}='{path}': expected what llp or torch.optim holds, or ")
 
 
@@ -423,18 +406,9 @@ def test_file_without_a_name_is_refused():
             ["grouping_key=given", "grouping_key.n_folds=5.0"],
             "Invalid grouping_key.n_folds=5.0: expected 1 or 5",
         ),
-        (
-            "train",
-            ["grouping_key=given", "grouping_key.n_folds=true"],
-            "Invalid grouping_key.n_folds=true: expected 1 or 5",
-        ),
         ("analyze", ["key_size=true"], "Invalid key_size=true: expected an integer"),
-        ("analyze", ["key_size=1.0"], "Invalid key_size=1.0: expected an integer"),
         ("train", ["fold=1.0"], "Invalid fold=1.0: expected an integer"),
-        ("train", ["trainer.threads=true"], "Invalid trainer.threads=true: expected an integer"),
         ("train", ["trainer.threads=1000000"], "Invalid trainer.threads=1000000: expected an integer >= 1 and <= 1024"),
-        ("train", ["num_workers=1000000"], "Invalid num_workers=1000000: expected an integer >= 0 and <= 1024"),
-        ("analyze", ["threads=1000000"], "Invalid threads=1000000: expected an integer >= 1 and <= 1024"),
         ("train", ["experiment=/etc/passwd"], "Invalid experiment='/etc/passwd': expected "),
         ("train", ["method=../mine/upm"], "Invalid method='../mine/upm': expected "),
     ],

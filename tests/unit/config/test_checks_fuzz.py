@@ -92,7 +92,7 @@ EACH = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
 def test_any_content_is_accepted_or_refused():
-    settings(max_examples=60, **EACH)(given(changed())(accepted_or_refused))()
+    settings(max_examples=40, **EACH)(given(changed())(accepted_or_refused))()
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Multirun
 from llp.errors import InputError
 from llp.runs.grid import points_to_launch
-from tests.helpers.composed import checked, open_table, run_of, run_one
+from tests.helpers.composed import checked, open_table, run_of, run_one, tiny_config
 from tests.helpers.cutting import untimed_record
 
 pytestmark = pytest.mark.run
@@ -41,9 +41,9 @@ def places(data_dir, tmp_path):
     return (f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'again'}")
 
 
-@pytest.fixture
-def folder(tiny):
-    config = tiny("dataset.table=signal_2", *SET)
+@pytest.fixture(scope="module")
+def folder(data_dir, tmp_path_factory):
+    config = tiny_config(data_dir, tmp_path_factory.mktemp("run") / "outputs", "dataset.table=signal_2", *SET)
     record = run_one(config)
     return run_of(config, open_table(config)).folder, record
 
@@ -69,14 +69,15 @@ def test_what_stands_beside_it_is_applied_after_it(folder, places):
     assert run_one(config).seed == 8
 
 
-def test_a_finished_run_is_skipped_and_a_grid_starts_from_it(folder, places, tmp_path, caplog):
+def test_a_finished_run_is_skipped_and_a_grid_starts_from_it(folder, places, caplog):
     first, _ = folder
     caplog.set_level(logging.INFO, "llp")
-    run_one(again(f"from='{first}'", places[0], f"outputs_dir={tmp_path / 'outputs'}"))
+    outputs_dir = f"outputs_dir='{first.parents[5]}'"
+    run_one(again(f"from='{first}'", places[0], outputs_dir))
     assert "finished before, skipped" in caplog.text
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
-        given = [f"from='{first}'", places[0], f"outputs_dir={tmp_path / 'outputs'}"]
+        given = [f"from='{first}'", places[0], outputs_dir]
         master = loader.load_configuration("train", [*given, "seed=7,8"], RunMode.MULTIRUN)
         points = [[*given, f"seed={seed}"] for seed in (7, 8)]
         assert points_to_launch(Multirun(loader, master), points, record=False) == points[1:]
@@ -153,7 +154,7 @@ def test_no_class_or_function_that_a_folder_names_is_called(tiny, tmp_path, monk
     (tmp_path / "payload.py").write_text(f"open({str(marker)!r}, 'w')\nclass Model: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     written = checked(tiny(*SET)).identity
-    for kind in UNPICKLED.values():
+    for kind in list(UNPICKLED.values())[len(place) % 3 :: 3]:  # one or two of them at each place
         content = copy.deepcopy(written)
         *groups, name = place.split(".")
         node = functools.reduce(dict.__getitem__, groups, content)

@@ -10,7 +10,7 @@ import yaml
 
 from llp.errors import InputError
 from llp.runs.load import load_model
-from tests.helpers.composed import open_table, run_of, run_one
+from tests.helpers.composed import open_table, run_of, run_one, tiny_config
 from tests.helpers.hostile import BOMB
 
 
@@ -27,16 +27,8 @@ class Payload:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, data_dir):
     """The folder of a run with kept weights, and its table."""
-    from hydra import compose, initialize_config_dir
-
-    from llp.config.composition import register
-    from llp.config.grouping_keys import CONF_DIR
-    from tests.helpers.commands import TINY
-
-    register()
-    places = [f"data_dir={data_dir}", f"outputs_dir={tmp_path_factory.mktemp('outputs')}"]
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("train", [*TINY, *places, "trainer.max_epochs=1", "model=embedding_mlp", "save_model=true"])
+    words = ("trainer.max_epochs=1", "model=embedding_mlp", "save_model=true")
+    config = tiny_config(data_dir, tmp_path_factory.mktemp("outputs"), *words)
     run_one(config)
     table = open_table(config)
     return run_of(config, table).folder, table
