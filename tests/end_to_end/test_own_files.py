@@ -17,7 +17,7 @@ NAMES = (
     "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
     "capital-loss,hours-per-week,native-country,income"
 )
-SHORT = ("trainer.max_epochs=2", "hardware.accelerator=cpu")
+SHORT = ("trainer.max_epochs=1", "hardware.accelerator=cpu")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,9 @@ def test_prepare_shows_the_kinds(mine):
 def test_every_command_takes_the_name(mine, command):
     base = ("dataset=mine", "method=dllp_bce", *SHORT)
     trains = (("llp.train", [*base, f"grouping_key={key}", "fold=0"]) for key in ("shop_town", "random_64"))
-    answers = command.each([*trains, ("llp.analyze", ["dataset=mine", "low_thresh=10"])])
+    answers = command.each(
+        [*trains, ("llp.analyze", ["dataset=mine", "low_thresh=10", "key_size=1", "bag_sizes=[64]"])]
+    )
     assert [answer.returncode for _, answer in answers] == [0, 0, 0], [answer.stderr for _, answer in answers]
     records = [record for record in command.results().values() if record["dataset"] == "mine"]
     assert {record["grouping_key"] for record in records} == {"shop_town", "random_64"}

@@ -25,10 +25,6 @@ class Huber(LLPMethod):
         mean = segment_mean(self.predict(scores), batch.segment, batch.size)
         return torch.nn.functional.huber_loss(mean, batch.label_proportion, delta=self.delta)
 
-
-class Breaks(Huber):
-    def bag_loss(self, scores, batch):
-        raise RuntimeError("it breaks")
 '''
 TOYS = """
 import numpy as np
@@ -72,7 +68,7 @@ name: huber
 labels: [binary, real]
 delta: 0.1
 """
-BASE = ["dataset=toys", "trainer.max_epochs=2", "hardware.accelerator=cpu"]
+BASE = ["dataset=toys", "trainer.max_epochs=1", "hardware.accelerator=cpu"]
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +83,6 @@ def lab(tmp_path_factory):
         "conf/__init__.py": "",
         "conf/dataset/toys.yaml": DATASET,
         "conf/method/huber.yaml": METHOD,
-        "conf/method/breaks.yaml": METHOD.replace("Huber", "Breaks").replace("huber", "breaks"),
     }
     for name, text in files.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
@@ -101,10 +96,7 @@ def lab(tmp_path_factory):
         "underscore": [
             *BASE, pkg, "method=huber", "grouping_key=feature", "grouping_key.columns=[town,home_town]",
         ],
-        "grid": ["-m", *BASE, pkg, "method=breaks,dllp_bce", "grouping_key=shop_town,fixed_shop_64", "fold=0"],
-        "unknown column": [*BASE, pkg, "method=huber", "grouping_key=shop_city"],
         "wrong label": [*BASE, pkg, "dataset.table=other", "dataset.wrong_label=true"],
-        "no such target": [*BASE, pkg, "method=huber", "method._target_=mylab.methods.Hubert"],
     }  # fmt: skip
     return command, dict(zip(jobs, command.many(*jobs.values()), strict=True))
 
@@ -117,37 +109,9 @@ def test_own_method_on_own_dataset(lab):
     assert points == {("toys", "shop_town"), ("toys", "random_64"), ("toys", "town_home_town")}
 
 
-def test_job_that_fails_in_a_grid_is_told_and_the_others_go_on(lab):
-    command, answers = lab
-    answer = answers["grid"]
-    assert answer.returncode == 1
-    assert answer.stdout.count("failed: RuntimeError: it breaks in Breaks.bag_loss") == 2
-    done = {(r["method"], r["grouping_key"]) for r in command.results().values() if r["method"] != "huber"}
-    assert done == {("dllp_bce", "shop_town"), ("dllp_bce", "fixed_shop_64")}
-    errors = [path for path in command.outputs_dir.rglob("error.json") if "breaks" in path.parts]
-    assert all("it breaks" in path.read_text() for path in errors)
-    assert len(errors) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "unknown column",
-            r"^Invalid grouping_key='shop_city': expected key columns of dataset toys, which has no city but shop, "
-            r"town, home_town, such as grouping_key=shop_town, or .*=feature grouping_key.columns=\[shop,town\]$",
-        ),
-        ("wrong label", r"^row 3 \(from 0\) has the label 2.0: a label is 0 or 1\.$"),
-    ],
-)
-def test_mistakes_in_own_names_and_labels(lab, name, message):
-    assert_refused(lab[1][name], message)
-
-
-def test_class_that_does_not_exist_is_named(lab):
-    answer = lab[1]["no such target"]
-    assert answer.returncode == 1
-    assert "mylab.methods.Hubert" in answer.stderr
+def test_a_wrong_label_is_named_and_leaves_no_table(lab):
+    assert_refused(lab[1]["wrong label"], r"^row 3 \(from 0\) has the label 2.0: a label is 0 or 1\.$")
+    assert not (lab[0].cwd / "data" / "other").exists()
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +132,6 @@ def test_a_plug_in_is_found_without_a_search_path(lab, installed):
     jobs = {
         "train": ["method=huber", *quick],
         "again": ["from=", "seed=1", "hardware.accelerator=cpu"],
-        "grid": ["-m", "method=huber,dllp_bce", *quick],
         "help": ["--help"],
         "unknown": ["method=hubert"],
     }
@@ -178,11 +141,9 @@ def test_a_plug_in_is_found_without_a_search_path(lab, installed):
     hashes = {one["config_hash"] for one in lab[0].results().values() if one["method"] == "huber"}
     assert record["config_hash"] in hashes  # the run that hydra.searchpath names
     jobs["again"][0] = f"from={(installed.outputs_dir / path).parent}"
-    again, grid, shown, unknown = installed.many(*list(jobs.values())[1:])
-    assert (again.returncode, grid.returncode) == (0, 0), again.stderr + grid.stderr
-    assert {(one["method"], one["seed"]) for one in installed.results().values()} == {
-        *(("huber", 0), ("huber", 1), ("dllp_bce", 0)),
-    }
+    again, shown, unknown = installed.many(*list(jobs.values())[1:])
+    assert again.returncode == 0, again.stderr
+    assert {(one["method"], one["seed"]) for one in installed.results().values()} == {("huber", 0), ("huber", 1)}
     assert re.search(r"^ *method .*\bhuber\b", shown.stdout, re.M)
     assert_refused(unknown, r"^Invalid method='hubert': expected .*\bhuber\b.*, such as method=huber$")
     [prepared] = installed.many(["dataset=toys", "force=true"], module="llp.prepare")
@@ -206,12 +167,7 @@ def test_a_plug_in_that_cannot_be_used_is_named(installed, tmp_path, entry, mess
     (tmp_path / "thief" / "__init__.py").touch()
     (tmp_path / "thief" / "conf" / "method" / "upm.yaml").write_text(METHOD)
     path = f"{installed.env['PYTHONPATH']}:{tmp_path}"
-    for module in ("llp.train", "llp.prepare"):
-        refused = installed(module=module, PYTHONPATH=path)
-        assert_refused(
-            refused, rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be imported"
-        )
-
-
-def test_wrong_labels_leave_no_table(lab):
-    assert not (lab[0].cwd / "data" / "other").exists()
+    [refused] = installed.many([], PYTHONPATH=path)
+    assert_refused(
+        refused, rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be imported"
+    )

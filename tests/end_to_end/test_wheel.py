@@ -10,7 +10,6 @@ import pytest
 from llp import __version__
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
-from tests.helpers.pages import blocks_of
 
 CHECKOUT = CONF_DIR.parent
 
@@ -77,15 +76,6 @@ def test_the_demo_ends_with_its_page(llp, tmp_path):
     page = (tmp_path / "shown" / "report" / "index.html").read_text()
     assert "random_256" in page
     assert "dllp_bce" in page
-
-
-def test_the_readmes_python_runs(llp, tmp_path):
-    blocks = [block for block in blocks_of("README.md") if block.language == "python"]
-    assert blocks
-    for block in blocks:
-        (tmp_path / "block.py").write_text(block.text)
-        done = llp(program=tmp_path / "block.py")
-        assert done.returncode == 0, done.stderr
 
 
 def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):

@@ -100,27 +100,26 @@ from llp.files import write_atomically
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # as a disk that is full
 path = Path(sys.argv[1])
 path.write_text("before")
-write = {
-    "torch": lambda temporary: torch.save(torch.zeros(1_000_000), temporary),
-    "polars": pl.DataFrame({"a": range(1_000_000)}).write_parquet,
-    "text": lambda temporary: temporary.write_text("x" * 1_000_000),
-    "own": lambda temporary: 1 / 0,
-}[sys.argv[2]]
-try:
-    write_atomically(path, write)
-except OSError as error:
-    print(error)
-except ZeroDivisionError:
-    print("own")
+for write in (
+    lambda temporary: torch.save(torch.zeros(1_000_000), temporary),
+    pl.DataFrame({"a": range(1_000_000)}).write_parquet,
+    lambda temporary: temporary.write_text("x" * 1_000_000),
+    lambda temporary: 1 / 0,
+):
+    try:
+        write_atomically(path, write)
+    except OSError as error:
+        print(error)
+    except ZeroDivisionError:
+        print("own")
 """
 
 
-@pytest.mark.parametrize("how", ["torch", "polars", "text", "own"])
-def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path, how):
+def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path):
     path = tmp_path / "best.pt"
-    done = subprocess.run([sys.executable, "-c", FULL, path, how], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True)
     assert done.stderr == ""
-    assert done.stdout == ("own\n" if how == "own" else f"[Errno 27] File too large: '{path}'\n")
+    assert done.stdout == 3 * f"[Errno 27] File too large: '{path}'\n" + "own\n"
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -173,7 +172,7 @@ with files.locked(Path(sys.argv[1]), "busy"):
 """
 
 
-@pytest.mark.run
+@pytest.mark.stops
 @pytest.mark.parametrize(("kind", "machine"), [("flock", "here"), ("lease", "here"), ("lease", "elsewhere")])
 def test_lock_of_a_killed_process_is_free_again(tmp_path, monkeypatch, kind, machine):
     monkeypatch.setenv("LLP_LOCKS", kind)
