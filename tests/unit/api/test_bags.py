@@ -78,7 +78,7 @@ def or_error(work):
         return error
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(given_bags(), st.integers(0, 2**31))
 def test_every_form_of_proportions_and_sizes_gives_the_same_bags_or_one_error(case, seed):
     ids, form_of_bags, form = case

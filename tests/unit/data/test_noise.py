@@ -98,7 +98,7 @@ def test_losses_of_privacy_that_are_seen_in_draws_are_as_promised(noise, neighbo
     """Two tables that are neighbours, rows in two bags: log p/q of many reports exceeds ε as seldom as δ allows."""
     noise = replace(noise, epsilon=1.0, delta=noise.delta and 0.05, neighbours=neighbours, bags_of_a_row=2)
     change = np.array([1.0, 1.0, 0.0, 0.0]) if neighbours == "label" else np.array([1.0, 1.0, -1.0, -1.0])
-    draws = np.stack([noise.draw(4, fold) for fold in range(20_000)])
+    draws = np.stack([noise.draw(4, fold) for fold in range(5_000)])
     law = stats.laplace(scale=noise.scale) if noise is not GAUSSIAN and noise.mechanism == "laplace" else None
     law = law or stats.norm(scale=noise.scale)
     loss = (law.logpdf(draws) - law.logpdf(draws + change)).sum(1)
@@ -180,7 +180,7 @@ def test_gradients_that_are_linear_in_the_sums_stay_unbiased(name, tables):
         return float(point.grad @ direction)
 
     noise = Noise("laplace", epsilon=1.0, delta=0.0, sensitivity=1.0, seed=3)
-    found = np.array([slope(np.add(SUMS, noise.draw(len(SUMS), draw))) for draw in range(1500)])
+    found = np.array([slope(np.add(SUMS, noise.draw(len(SUMS), draw))) for draw in range(500)])
     error = found.std(ddof=1) / math.sqrt(len(found))
     assert 0 < error < 0.2 * found.std()
     assert abs(found.mean() - slope(SUMS)) < 3 * error

@@ -1,11 +1,9 @@
 """Raw files to tables: every way of giving them, and every way in which they can be wrong."""
 
-import gzip
 import shutil
 
 import numpy as np
 import pytest
-import zstandard
 
 from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
@@ -13,6 +11,7 @@ from llp.datasets import criteo_ctr, criteo_sscl, scoring_model
 from llp.datasets.published import compare, published_sizes
 from llp.datasets.reading import stage, texts, unpack
 from llp.errors import InputError
+from tests.helpers.tables import same_content
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -66,44 +65,11 @@ def replaced(i, value):
     return lambda fields: [*fields[: i - 1], value, *fields[i:]]
 
 
-def same(one, other):
-    np.testing.assert_array_equal(one.categorical, other.categorical)
-    np.testing.assert_array_equal(one.numeric, other.numeric)
-    np.testing.assert_array_equal(one.label, other.label)
-    assert one.vocab_sizes == other.vocab_sizes
-
-
 def test_numbers_come_back_as_the_bins_they_were_made_from(prepared, train):
     table = prepared(train)
     sizes = scoring_model.scaled(published_sizes("ctr"), CTR["vocab_fraction"])
     made = scoring_model.make_features(scoring_model.make_model(sizes, n_numeric=0, seed=0), 0, 0)[0][:ROWS, :13]
     np.testing.assert_array_equal(table.categorical[:, :13], made - made.min(axis=0))
-
-
-def test_every_shape_of_a_file_gives_the_same_table(prepared, train, tmp_path):
-    plain = prepared(train, name="plain")
-    content = train.read_bytes()
-    half = content.index(b"\n", len(content) // 2) + 1
-    lines = content.decode().splitlines()
-    shapes = {
-        "train.txt.gz": gzip.compress(content[:half]) + gzip.compress(content[half:]),  # two members
-        "train.txt.zst": zstandard.compress(content),
-        "windows.txt": content.replace(b"\n", b"\r\n"),
-        "no_last_line_feed.txt": content[:-1],
-        "train.csv": content.replace(b"\t", b","),
-        "header.csv": ",".join(["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))]).encode()
-        + b"\n"
-        + content.replace(b"\t", b","),
-        "label_last.csv": "\n".join(
-            [
-                "\t".join([*(f"N{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)), "Label"]),
-                *("\t".join([*line.split("\t")[1:], line.split("\t")[0]]) for line in lines),
-            ]
-        ).encode(),
-    }
-    for name, shape in shapes.items():
-        (tmp_path / name).write_bytes(shape)
-        same(prepared(tmp_path / name), plain)
 
 
 def test_several_files_are_one_dataset(prepared, train, tmp_path):
@@ -113,9 +79,9 @@ def test_several_files_are_one_dataset(prepared, train, tmp_path):
     folder.mkdir()
     for i in range(3):
         (folder / f"part{i}.txt").write_bytes(b"".join(lines[1000 * i : 1000 * (i + 1)]))
-    same(prepared(folder), whole)
-    same(prepared(folder / "part*.txt"), whole)
-    same(prepared(folder / "part0.txt", folder / "part1.txt", folder / "part2.txt"), whole)
+    same_content(prepared(folder), whole)
+    same_content(prepared(folder / "part*.txt"), whole)
+    same_content(prepared(folder / "part0.txt", folder / "part1.txt", folder / "part2.txt"), whole)
     assert prepared(folder).schema.source["files"] == ["part0.txt", "part1.txt", "part2.txt"]
 
 
@@ -123,9 +89,9 @@ def test_blocks_and_threads_do_not_change_a_code(prepared, train, monkeypatch):
     whole = prepared(train, name="whole")
     monkeypatch.setattr(texts, "BLOCK_BYTES", 50_000)
     monkeypatch.setattr(unpack, "READ_BYTES", 7_001)
-    same(prepared(train), whole)
+    same_content(prepared(train), whole)
     monkeypatch.setattr(stage, "cores", lambda: 1)
-    same(prepared(train), whole)
+    same_content(prepared(train), whole)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +129,7 @@ def test_skip_leaves_out_the_bad_lines_and_counts_them(prepared, altered, train,
     kept = [line for i, line in enumerate(train.read_text().splitlines(), start=1) if i not in (7, 8, 2999)]
     (tmp_path / "kept.txt").write_text("\n".join(kept) + "\n")
     skipped = prepared(path, errors="skip", name="skipped")
-    same(skipped, prepared(tmp_path / "kept.txt"))
+    same_content(skipped, prepared(tmp_path / "kept.txt"))
     assert skipped.schema.facts["lines_left_out"] == 3
     assert "3 line(s) left out" in caplog.text
     assert "line 2999, column 3 (N2)" in caplog.text
@@ -176,29 +142,6 @@ def test_a_file_without_any_good_line_is_refused(prepared, altered, tmp_path):
         InputError, match=r"expected lines of criteo_ctr, but all are wrong, such as: .*line 1, column 1 \(label\)"
     ):
         prepared(tmp_path / "bad.txt", errors="skip")
-
-
-@pytest.mark.parametrize("name", ["empty.txt", "empty.txt.gz"])
-def test_an_empty_file_is_refused(prepared, tmp_path, name):
-    (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith("gz") else b"")
-    with pytest.raises(InputError, match=rf"{name} is empty"):
-        prepared(tmp_path / name)
-
-
-@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
-def test_a_cut_off_file_is_refused(prepared, train, tmp_path, compress):
-    content = compress(train.read_bytes())
-    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match="cut is cut off: the compressed data ends too early"):
-        prepared(tmp_path / "cut")
-
-
-def test_a_damaged_file_is_refused(prepared, train, tmp_path):
-    content = bytearray(gzip.compress(train.read_bytes()))
-    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
-    (tmp_path / "damaged.gz").write_bytes(content)
-    with pytest.raises(InputError, match=r"damaged\.gz is (damaged|cut off)"):
-        prepared(tmp_path / "damaged.gz")
 
 
 def test_sscl_given_as_ctr_and_the_other_way_round(prepared, sscl, train, tmp_path):
@@ -217,11 +160,6 @@ def test_text_that_is_not_utf8_is_named(sscl, tmp_path):
     (tmp_path / "bytes.txt").write_bytes(b"\n".join(lines))
     with pytest.raises(InputError, match=r"line 42, column 23 \(user_id\): .* is not text in UTF-8"):
         sscl_table(tmp_path / "x", tmp_path / "bytes.txt")
-
-
-def test_a_missing_file_is_refused(prepared, tmp_path):
-    with pytest.raises(InputError, match=r"raw=.*nothing\*: no such file"):
-        prepared(tmp_path / "nothing*")
 
 
 def sscl_table(folder, raw, transform="none"):

@@ -124,7 +124,7 @@ def test_any_bytes_are_read_or_refused(name, monkeypatch):
     monkeypatch.setattr(texts, "BLOCK_BYTES", 600)
     monkeypatch.setattr(unpack, "READ_BYTES", 250)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(files(name))
     def fuzz(file):
         check(name, *file)

@@ -42,9 +42,3 @@ def test_twenty_thousand_records(command, tmp_path):
     seconds, memory = measured_report(command, tmp_path, 20_000)
     assert seconds < 60
     assert memory < 2e9
-
-
-def test_a_small_report_is_made_in_seconds(command, tmp_path):
-    seconds, memory = measured_report(command, tmp_path, 450, "figures=critical_difference")
-    assert seconds < 20
-    assert memory < 5e8

@@ -15,10 +15,7 @@ from tests.helpers.cutting import untimed_curves, untimed_record
 HOLDOUT = ("protocol=holdout", "protocol.held_out=0.3")
 FEATURE = ("grouping_key=C1_C2", "grouping_key.low_thresh=2", *HOLDOUT)
 POINTS = {
-    "paper": ("method=dllp_bce",),
     "paper, gathered by workers": ("method=dllp_bce", "hardware.features_on=host", "num_workers=2"),
-    "a first stage": ("method=ot_llp",),
-    "holdout, refitted": ("method=easy_llp", *FEATURE, "protocol.refit=true"),
     "a first stage, refitted": ("method=ot_llp", *FEATURE, "protocol.refit=true"),
     "test rows in the curve": (
         "method=genbags",
@@ -28,7 +25,6 @@ POINTS = {
     ),
     "noise": ("method=dllp_bce", "noise=laplace", *HOLDOUT),
     "sums over the table": ("method=mean_map", *HOLDOUT),
-    "the bags' values": ("method=group_prior", "grouping_key=C1_C2", "grouping_key.low_thresh=2"),
     "real labels": ("dataset=synthetic_sscl", "method=dllp_mse"),
     "single instances": ("method=instance_bce",),
 }

@@ -3,7 +3,6 @@
 import json
 import shutil
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -70,39 +69,19 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
     assert written == []
 
 
-def test_runs_in_threads_are_told_apart(tiny, tmp_path, wandb_offline):
-    configs = [tiny("logger=wandb", f"fold={fold}", "trainer.max_epochs=3") for fold in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        records = {f"{record.config_hash}-1": record for record in pool.map(run_one, configs)}
-    runs = {told["run"]["run_id"].rsplit("-", 1)[0]: told for told in runs_in(tmp_path)}
-    assert runs.keys() == records.keys()
-    for name, told in runs.items():
-        assert told["exit"].get("exit_code", 0) == 0
-        assert len(told["history"]) == 3
-        assert told["summary"]["metric"]["best"] == pytest.approx(records[name].metric.best)
-
-
-def test_run_whose_folder_was_removed_is_another_one_for_wandb(tiny, tmp_path, wandb_offline):
-    seen = set()
+def test_run_whose_folder_was_removed_is_another_one_for_wandb_and_a_long_name_a_shortened_tag(
+    tiny, tmp_path, wandb_offline
+):
+    seen, config = set(), tiny("logger=wandb", "method=group_prior")
+    config.dataset.name = "d" * 100
     for _ in range(2):
-        run_one(tiny("logger=wandb", "method=group_prior"))
-        seen |= {told["run"]["run_id"] for told in runs_in(tmp_path)}
+        run_one(config)
+        [told] = runs_in(tmp_path)
+        assert told["run"]["tags"][0] == "d" * 64
+        assert told["exit"].get("exit_code", 0) == 0
+        seen.add(told["run"]["run_id"])
         shutil.rmtree(tmp_path / "outputs")
     assert len(seen) == 2
-
-
-def test_names_longer_than_a_tag_may_be_are_shortened(tiny, tmp_path, wandb_offline):
-    config = tiny("logger=wandb", "method=group_prior")
-    config.dataset.name = "d" * 100
-    run_one(config)
-    [told] = runs_in(tmp_path)
-    assert told["run"]["tags"][0] == "d" * 64
-    assert told["exit"].get("exit_code", 0) == 0
-
-
-def test_nothing_is_tracked_with_the_csv_logger(tiny, tmp_path, wandb_offline):
-    run_one(tiny("trainer.max_epochs=1"))
-    assert list(tmp_path.rglob("*wandb*")) == []
 
 
 @pytest.fixture
