@@ -25,18 +25,21 @@ from llp.training import selection
 from tests.helpers.commands import TINY
 
 
-def tiny_config(data_dir: Path, outputs_dir: Path, *overrides: str) -> DictConfig:
-    """The config of a tiny run whose table and outputs are in these folders."""
+def composition(command: str, *overrides: str, **options: Any) -> DictConfig:
+    """A command's config as Hydra composes it."""
     register()
     with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", [*TINY, f"data_dir={data_dir}", f"outputs_dir={outputs_dir}", *overrides])
+        return compose(command, [*overrides], **options)
+
+
+def tiny_config(data_dir: Path, outputs_dir: Path, *overrides: str) -> DictConfig:
+    """The config of a tiny run whose table and outputs are in these folders."""
+    return composition("train", *TINY, f"data_dir={data_dir}", f"outputs_dir={outputs_dir}", *overrides)
 
 
 @cache
 def _report_config() -> ReportConfig:
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return checks.check_config(compose("report"), ReportConfig)
+    return checks.check_config(composition("report"), ReportConfig)
 
 
 def report(outputs_dir: Path, console: Console | None = None, **asked: Any) -> ReportFiles:

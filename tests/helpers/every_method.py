@@ -4,15 +4,14 @@ import functools
 
 import numpy as np
 import torch
-from hydra import compose, initialize_config_dir
 
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options, read_option
+from llp.config.grouping_keys import options, read_option
 from llp.config.options import find_target
 from llp.conformance.case import Case
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
-from tests.helpers.composed import checked
+from tests.helpers.composed import checked, composition
 
 register()
 
@@ -43,8 +42,7 @@ TRAINED = [name for name in options("method") if class_of(name).trains]
 
 @functools.cache
 def composed(name, *overrides):
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", [f"method={name}", *overrides])
+    return composition("train", f"method={name}", *overrides)
 
 
 def learning_from_bags():

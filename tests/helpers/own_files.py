@@ -1,16 +1,21 @@
-"""Own files prepared as the command does it, without a process."""
+"""Own files prepared, trained on and scored as the commands do it, without a process."""
 
-from hydra import compose, initialize_config_dir
+import polars as pl
+import pytest
 from omegaconf import OmegaConf
 
 from llp.config.checks import check_config
 from llp.config.commands import PrepareConfig
-from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets.files.options import Coding, Roles
+from llp.datasets.files.recipe import Recipe
 from llp.datasets.preparation import prepare_table
 from llp.datasets.reading.options import Reading
+from llp.scoring.predict import write_scores
+from llp.scoring.rows import FilesRows, TableRows
+from llp.scoring.trained import TrainedRuns
+from tests.helpers.composed import composition, run_of, run_one
 
 
 def prepare_files(data_dir, files, *options, name="mine", **given):
@@ -21,9 +26,7 @@ def prepare_files(data_dir, files, *options, name="mine", **given):
 
 def prepare(data_dir, *options):
     """Prepare `dataset=files` with options as on the command line; returns the table."""
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("prepare", ["dataset=files", *options])
+    config = composition("prepare", "dataset=files", *options)
     return InstanceTable.open(prepare_table(check_config(config, PrepareConfig).dataset, data_dir))
 
 
@@ -38,3 +41,45 @@ def default_options(**given):
     defaults = OmegaConf.to_container(OmegaConf.load(CONF_DIR / "dataset" / "files.yaml"), resolve=False) | given
     groups = {"reading": Reading, "roles": Roles, "coding": Coding}
     return {group: {name: defaults[name] for name in kind.model_fields} for group, kind in groups.items()}
+
+
+class Home:
+    """A folder with own files, the tables that are prepared from them, and the runs on these."""
+
+    def __init__(self, folder):
+        self.folder, self.data = folder, folder / "data"
+
+    @classmethod
+    def of(cls, tmp_path_factory):
+        """A home for a module's tests: what a fixture yields from."""
+        with pytest.MonkeyPatch.context() as patch:
+            home = cls(tmp_path_factory.mktemp("home"))
+            patch.setenv("LLP_DATA_DIR", str(home.data))
+            yield home
+
+    def prepare(self, files, *options, name="mine", **given):
+        return prepare_files(self.data, self.folder / files, *options, name=name, **given)
+
+    def config(self, dataset, *words, command="train"):
+        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
+        return composition(command, f"dataset={dataset}", *places, *words)
+
+    def train(self, dataset, *words):
+        """The record of a run and its folder."""
+        config = self.config(dataset, *words)
+        return run_one(config), run_of(config).folder
+
+    def runs(self, *folders):
+        return TrainedRuns.open([*map(str, folders)], self.data)
+
+    def scores(self, folders, files=None, out="scores.parquet"):
+        """The scores of files, or of the table of the runs."""
+        runs = self.runs(*folders)
+        source = TableRows(runs.table, lambda n: None)
+        if files is not None:
+            source = FilesRows([*map(str, files)], Recipe.load(runs.table.folder), lambda n: None)
+        written = write_scores(runs, source, self.folder / out)
+        read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}[out.split(".")[1]]
+        frame = read(self.folder / out)
+        assert written.rows == frame.height
+        return frame

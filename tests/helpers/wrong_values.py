@@ -1,13 +1,13 @@
 """Wrong values of options, and how each is refused: in the tests of the checks."""
 
-from hydra import compose, initialize, initialize_config_dir
+from hydra import compose, initialize
 
 import llp.report
 import llp.status  # noqa: F401  # registers its config, as llp.report does
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.config.hydra_main import store
 from tests.helpers.commands import TINY
+from tests.helpers.composed import composition
 
 # what is written after the options of a tiny run of llp.train: how the line begins that refuses it
 VALUES = [
@@ -93,5 +93,4 @@ def composed(command, overrides):
         named = {override.split("=")[0] for override in overrides}
         base = [one for one in TINY if one.split("=")[0] not in named]
         overrides = [*(one for one in base if "dataset" not in named or not one.startswith("dataset.")), *overrides]
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose(command, overrides)
+    return composition(command, *overrides)

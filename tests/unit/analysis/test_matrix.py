@@ -5,20 +5,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hydra import compose, initialize_config_dir
 
 from llp.analysis.matrix import evenly_spaced, measure_matrix, read_matrices, remove_matrices_of_other_tables
 from llp.analysis.separation import Distances, from_matrix
 from llp.analysis.space import multi_hot_space
 from llp.analyze import analyze, matrix_keys
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.bags import Bags
 from llp.data.keys import RandomKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from tests.helpers.commands import TINY
-from tests.helpers.composed import check_config
+from tests.helpers.composed import check_config, composition
 
 pytestmark = pytest.mark.run  # measures for seconds
 
@@ -29,12 +26,10 @@ METRICS = ("sqeuclidean", "cityblock")  # the same of vectors of zeros and ones
 
 @pytest.fixture(scope="module")
 def composed(tmp_path_factory, data_dir):
-    register()
     places = [f"data_dir={data_dir}", f"outputs_dir={tmp_path_factory.mktemp('outputs')}"]
 
     def compose_with(*overrides):
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            return check_config(compose("analyze", [*TINY[:3], *SMALL, *places, *overrides]), "analyze")
+        return check_config(composition("analyze", *TINY[:3], *SMALL, *places, *overrides), "analyze")
 
     return compose_with
 

@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from hydra import compose, initialize_config_dir
 from rich.console import Console
 
 from llp.analysis.counting import GroupCounts
@@ -14,15 +13,13 @@ from llp.analysis.separation import Distances, squared_euclidean
 from llp.analysis.space import multi_hot_space
 from llp.analysis.vector_blocks import Scaled, moments, sum_of_moments
 from llp.analyze import add_clusters, check_metric, make_space
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import Column, InstanceTable
 from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from llp.results.table import show
 from llp.results.tables.bag_datasets import overview
 from tests.helpers.commands import TINY
-from tests.helpers.composed import check_config, open_table, run_of, run_one
+from tests.helpers.composed import check_config, composition, open_table, run_of, run_one
 from tests.helpers.tables import make_table
 
 N = 900
@@ -202,12 +199,10 @@ def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
 
 
 def test_name_of_a_dataset_stays_in_the_outputs_folder(tmp_path, data_dir):
-    register()
     outputs = tmp_path / "a" / "b" / "outputs"
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        options = ["key_size=1", "bag_sizes=[64]", "space=none", "dataset.name=../../../x", "grouping_key=C1_C2"]
-        tiny = [one for one in TINY if one.startswith("dataset")]
-        config = compose("analyze", [*tiny, *options, f"data_dir={data_dir}", f"outputs_dir={outputs}"])
+    options = ["key_size=1", "bag_sizes=[64]", "space=none", "dataset.name=../../../x", "grouping_key=C1_C2"]
+    tiny = [one for one in TINY if one.startswith("dataset")]
+    config = composition("analyze", *tiny, *options, f"data_dir={data_dir}", f"outputs_dir={outputs}")
     with pytest.raises(InputError, match=r"Invalid dataset.name='../../../x': expected a name that a folder can have"):
         check_config(config, "analyze")
     assert list(tmp_path.iterdir()) == []

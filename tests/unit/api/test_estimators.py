@@ -41,7 +41,7 @@ from llp.datasets.files.recipe import Recipe
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
 from llp.scoring.trained import TrainedRuns
-from tests.helpers.composed import run_of, run_one
+from tests.helpers.composed import composition, run_of, run_one
 from tests.helpers.own_files import prepare_files
 
 QUICK = {"max_epochs": 2, "learning_rate": 0.01}
@@ -99,16 +99,9 @@ def test_same_seed_gives_the_scores_of_the_commands(tmp_path, monkeypatch, frame
     pairs.group_by("bag").agg(label_mean=pl.col("bought").mean()).write_csv(tmp_path / "bags.csv")
     given = {"bag_column": "bag", "bags": f"'{tmp_path / 'bags.csv'}'", "overlap": str(overlap).lower()}
     prepare_files(tmp_path / "data", tmp_path / "rows.csv", **given)
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose(
-            "train",
-            [
-                "dataset=mine", "grouping_key.n_folds=1", "protocol=holdout", "fold=0", "save_model=true",
-                f"method={method}", "trainer.max_epochs=3", f"seed={seed}", f"data_dir={tmp_path / 'data'}",
-                f"outputs_dir={tmp_path / 'outputs'}",
-            ],
-        )  # fmt: skip
+    places = [f"data_dir={tmp_path / 'data'}", f"outputs_dir={tmp_path / 'outputs'}"]
+    words = ["dataset=mine", "grouping_key.n_folds=1", "protocol=holdout", "fold=0", "save_model=true"]
+    config = composition("train", *words, f"method={method}", "trainer.max_epochs=3", f"seed={seed}", *places)
     run_one(config)
     (folder,) = {path.parent for path in (tmp_path / "outputs").rglob("best.pt")}
     runs = TrainedRuns.open([str(folder.parent)], tmp_path / "data")

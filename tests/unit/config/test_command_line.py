@@ -4,7 +4,7 @@ import functools
 import sys
 
 import pytest
-from hydra import compose, initialize, initialize_config_dir
+from hydra import initialize, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
@@ -16,6 +16,7 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.hydra_main import store
 from llp.errors import InputError
+from tests.helpers.composed import composition
 
 
 @pytest.mark.parametrize(
@@ -97,9 +98,8 @@ def test_every_command_but_train_has_no_grid():
 
 @pytest.mark.parametrize(("experiment", "told"), [("demo", "grouping_key, method and the folds"), (None, "")])
 def test_an_experiment_without_its_grid_is_told(caplog, experiment, told):
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        overrides = [f"experiment={experiment}"] if experiment else []
-        config = compose("train", ["hydra.mode=RUN", *overrides], return_hydra_config=True)
+    overrides = [f"experiment={experiment}"] if experiment else []
+    config = composition("train", "hydra.mode=RUN", *overrides, return_hydra_config=True)
     HydraConfig.instance().set_config(config)
     train._say_what_is_not_swept()
     assert ("not the experiment's grid" in caplog.text) == bool(told)

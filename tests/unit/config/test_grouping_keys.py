@@ -1,19 +1,17 @@
 """Grouping keys by name."""
 
 import pytest
-from hydra import compose, initialize_config_dir
 from hydra.core.object_type import ObjectType
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import (
-    CONF_DIR,
     GroupingKeySource,
     grouping_key_node,
     read_columns,
 )
 from llp.config.points import _probe
 from llp.data.keys import KINDS, GroupingKey, read_name
-from tests.helpers.composed import grouping_key
+from tests.helpers.composed import composition, grouping_key
 
 
 @pytest.mark.parametrize(
@@ -81,10 +79,9 @@ def test_thresholds_of_a_named_key_can_be_set(tiny):
     ("dataset", "name"), [("flights", "month_dest"), ("synthetic", "C1_C23"), ("synthetic_sscl", "C11_C16")]
 )
 def test_dataset_has_a_default_key_which_the_user_replaces_on_either_side(dataset, name):
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        chosen = ["grouping_key=random_64", f"dataset={dataset}"]
-        assert grouping_key(compose("train", chosen[1:])).name == name
-        assert {grouping_key(compose("train", order)).name for order in (chosen, chosen[::-1])} == {"random_64"}
+    chosen = ["grouping_key=random_64", f"dataset={dataset}"]
+    assert grouping_key(composition("train", chosen[1])).name == name
+    assert {grouping_key(composition("train", *order)).name for order in (chosen, chosen[::-1])} == {"random_64"}
 
 
 def test_completion_lists_the_keys_of_the_shipped_datasets():

@@ -3,27 +3,18 @@
 import numpy as np
 import polars as pl
 import pytest
-from hydra import compose, initialize_config_dir
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from llp.analyze import analyze
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.config.own_datasets import literal
 from llp.data.table import read_schema
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
-from tests.helpers.composed import check_config, run_of, run_one
+from tests.helpers.composed import check_config, composition, run_of, run_one
 
 NAMES = ["${oc.env:HOME}", "${x}", "???", r"a\${b}\\"]
-
-
-def composed(command, *overrides):
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose(command, [*overrides])
 
 
 @given(st.text(st.sampled_from("\\${}?:x'\"")) | st.text())
@@ -41,7 +32,7 @@ def mine(tmp_path, monkeypatch):
     texts = [*NAMES, "x"]
     frame = {name: rng.choice(texts, 300) for name in NAMES}
     pl.DataFrame({**frame, "y": rng.integers(0, 2, 300)}).write_csv(tmp_path / "${y}.csv")
-    config = composed("prepare", "dataset=files", "name=mine", rf"files='{tmp_path}/\${{y}}.csv'", "label=y")
+    config = composition("prepare", "dataset=files", "name=mine", rf"files='{tmp_path}/\${{y}}.csv'", "label=y")
     prepare_table(check_config(config, "prepare").dataset, tmp_path / "data")
     return tmp_path
 
@@ -50,14 +41,14 @@ def test_columns_of_any_name_train_again_and_are_analyzed(mine):
     places = (f"data_dir={mine}/data", f"outputs_dir={mine}/outputs")
     short = ("trainer.max_epochs=1", "hardware.accelerator=cpu", "save_model=true")
     key = ("grouping_key=feature", r'grouping_key.columns=["\${x}"]', "grouping_key.low_thresh=1")
-    config = composed("train", "dataset=mine", *key, *short, *places)
+    config = composition("train", "dataset=mine", *key, *short, *places)
     assert OmegaConf.to_container(config.dataset.key_columns, resolve=True) == NAMES
     record = run_one(config)
     assert record.config["grouping_key"]["columns"] == ["${x}"]
     folder = run_of(config).folder
-    again = composed("train", f"from='{folder}'", *places)
+    again = composition("train", f"from='{folder}'", *places)
     assert run_of(again).folder == folder
-    analysis = analyze(check_config(composed("analyze", "dataset=mine", "low_thresh=1", *places), "analyze"))
+    analysis = analyze(check_config(composition("analyze", "dataset=mine", "low_thresh=1", *places), "analyze"))
     frame = pl.read_parquet(analysis / "analysis.parquet")
     assert {*NAMES} <= {*frame["grouping_key"]}
 
@@ -67,12 +58,12 @@ def test_a_table_that_something_else_has_made_calls_nothing(mine):
     made_by = read_schema(path.parent).made_by["_target_"]
     path.write_text(path.read_text().replace(made_by, "os.system"))
     with pytest.raises(InputError, match=r"data/mine names 'os\.system' as what made it, not llp\.datasets\.files"):
-        composed("prepare", "dataset=mine", "force=true", f"data_dir={mine}/data")
+        composition("prepare", "dataset=mine", "force=true", f"data_dir={mine}/data")
 
 
 def test_own_files_are_prepared_again_from_where_they_are(mine):
     place = mine / "data"
-    dataset = check_config(composed("prepare", "dataset=mine"), "prepare").dataset
+    dataset = check_config(composition("prepare", "dataset=mine"), "prepare").dataset
     raw = mine / "${y}.csv"
     raw.write_text("\n".join(raw.read_text().splitlines()[:101]))
     assert read_schema(place / "mine").rows == 300

@@ -8,16 +8,15 @@ import re
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
+from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
-from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Multirun
 from llp.errors import InputError
 from llp.runs.grid import points_to_launch
-from tests.helpers.composed import checked, open_table, run_of, run_one, tiny_config
+from tests.helpers.composed import checked, composition, open_table, run_of, run_one, tiny_config
 from tests.helpers.cutting import untimed_record
 
 pytestmark = pytest.mark.run
@@ -30,10 +29,7 @@ SET = (
 )  # fmt: skip
 
 
-def again(*overrides):
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", [*overrides])
+again = functools.partial(composition, "train")
 
 
 @pytest.fixture

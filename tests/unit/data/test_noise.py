@@ -7,11 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from scipy import integrate, stats
 
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.bags import Bags
 from llp.data.keys.report import ReportKey
 from llp.data.noise import Noise, Promise, check_sensitivity, noise_of, with_flips, with_noise
@@ -20,7 +17,7 @@ from llp.errors import InputError
 from llp.runs.build import Parts
 from llp.runs.record import RunRecord
 from tests.helpers.commands import TINY
-from tests.helpers.composed import check_config, check_input, open_table, run_of, run_one
+from tests.helpers.composed import check_config, check_input, composition, open_table, run_of, run_one
 from tests.helpers.every_method import batch_of, prepare
 from tests.helpers.tables import make_table
 
@@ -308,9 +305,7 @@ def test_each_design_of_a_budget_is_a_run(tmp_path, data_dir, design):
     words += ["experiment=budget", f"design={design}", "dataset.key_columns=[C8,C16,C17]", "method.penalty=rule"]
     words += ["noise.epsilon=3", f"data_dir={data_dir}", f"outputs_dir={tmp_path}"]
     words += ["grouping_key=C8"] * (design == "feature_bags")
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        record = run_one(compose("train", words))
+    record = run_one(composition("train", *words))
     assert record.noise.epsilon == 3
     assert len(record.facts["queries"]) == {"singles": 3, "triple": 7, "feature_bags": 1}.get(design, 6)
     assert {*record.facts["queries"]} <= {"C8", "C16", "C17", "C8_C16", "C8_C17", "C16_C17", "C8_C16_C17"}

@@ -16,17 +16,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
 from sklearn.metrics import roc_auc_score
 
-from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, named_key
 from llp.data.table import InstanceTable
 from llp.datasets.installed import package_folder
 from llp.datasets.packaged import prepare
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
-from tests.helpers.composed import checked
+from tests.helpers.composed import checked, composition
 
 PAGE = CONF_DIR.parent / "docs" / "tables.md"
 MARK = "<!-- made from conf/dataset -->\n"
@@ -45,10 +43,8 @@ PACKAGED = [name for name in SHEETS if YAML[name]["prepare"]["_target_"] == "llp
 
 
 def config_of(name):
-    register()
     method = "dllp_mse" if YAML[name]["label_kind"] == "real" else "dllp_bce"
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return checked(compose("train", [f"dataset={name}", f"method={method}"]))
+    return checked(composition("train", f"dataset={name}", f"method={method}"))
 
 
 def table_of(name, folder):

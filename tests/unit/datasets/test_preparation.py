@@ -8,18 +8,16 @@ import time
 import numpy as np
 import pytest
 from filelock import FileLock
-from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 
 from benchmarks import raw_synthetic
 from llp import prepare
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
 from llp.datasets import staging
 from llp.datasets.preparation import not_prepared
 from llp.errors import InputError, written
+from tests.helpers.composed import composition
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -208,11 +206,9 @@ def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeyp
 
 
 def test_command_that_prepares_finds_the_users_own_yaml_files(tmp_path):
-    register()
     (tmp_path / "conf").mkdir()
     word = f"hydra.searchpath=[file://{tmp_path}/conf]"
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        HydraConfig.instance().set_config(compose("train", [word], return_hydra_config=True))
+    HydraConfig.instance().set_config(composition("train", word, return_hydra_config=True))
     try:
         told = not_prepared(of(RAW | {"name": "mine", "source": "a shop"}), tmp_path / "data" / "mine")
     finally:

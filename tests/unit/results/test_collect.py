@@ -6,25 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra import compose, initialize_config_dir
 
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
 from llp.runs.book import RunState
 from llp.runs.record import SCHEMA
-from tests.helpers.composed import run_one
+from tests.helpers.composed import composition, run_one
 from tests.helpers.hostile import BOMB
 from tests.helpers.records import record, run_folder, stage, write_run
 
 
 def test_reads_what_a_run_writes(tmp_path: Path) -> None:
-    register()
     overrides = ["dataset=synthetic", "dataset.rows=3000", "dataset.vocab_fraction=0.001", "method=group_prior"]
     overrides += ["grouping_key=random_64", f"data_dir={tmp_path}/data", f"outputs_dir={tmp_path}/outputs"]
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        written = run_one(compose("train", overrides))
+    written = run_one(composition("train", *overrides))
     collected = collect(tmp_path / "outputs")
     assert (collected.left, collected.problems) == ([], [])
     row = collected.runs.row(0, named=True)

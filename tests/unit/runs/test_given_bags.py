@@ -3,10 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from hydra import compose, initialize_config_dir
 
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.grouping_keys import options
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.results.collect import collect
@@ -16,7 +14,7 @@ from llp.results.variants import name_variants
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
 from tests.helpers.composed import run_one
-from tests.helpers.own_files import prepare_files
+from tests.helpers.own_files import Home
 
 SHORT = ("trainer.max_epochs=3", "hardware.accelerator=cpu", "protocol=holdout", "fold=0")
 
@@ -34,11 +32,11 @@ def rows(n, seed):
     )
 
 
-class Home:
+class BagHome(Home):
     """One dataset with labels of rows, and the same with labels of bags alone, beside one of noisy sums."""
 
     def __init__(self, folder):
-        self.folder, self.data = folder, folder / "data"
+        super().__init__(folder)
         train, test = rows(1200, 0), rows(500, 1).drop("campaign")
         train.write_csv(folder / "labelled.csv")
         train.drop("bought").write_csv(folder / "unlabelled.csv")
@@ -47,31 +45,23 @@ class Home:
         bags.write_csv(folder / "bags.csv")
         noise = np.random.default_rng(0).laplace(scale=8, size=bags.height)
         bags.with_columns(label_sum=pl.col("label_sum") + noise).write_csv(folder / "noisy.csv")
-        tested = {"label": "bought", "test_files": f"'{folder}/test.csv'", "bag_column": "campaign"}
-        aggregates = {"bag_column": "campaign", "label_kind": "binary"}
-        prepare_files(self.data, folder / "labelled.csv", name="labelled", **tested)
-        prepare_files(self.data, folder / "unlabelled.csv", name="aggregates", bags=f"'{folder}/bags.csv'", **tested)
-        prepare_files(self.data, folder / "unlabelled.csv", name="alone", bags=f"'{folder}/bags.csv'", **aggregates)
         several = pl.col("campaign") + pl.when(pl.col("price") > 1).then(pl.lit("|dear")).otherwise(pl.lit(""))
         train.with_columns(campaign=several).write_csv(folder / "several.csv")
-        prepare_files(self.data, folder / "several.csv", "overlap=true", name="several", **tested)
-        noisy = {"bags": f"'{folder}/noisy.csv'", "epsilon": "0.125", **aggregates}
-        prepare_files(self.data, folder / "unlabelled.csv", name="noisy", **noisy)
+        tested = {"label": "bought", "test_files": f"'{folder}/test.csv'", "bag_column": "campaign"}
+        aggregates = {"bag_column": "campaign", "label_kind": "binary"}
+        self.prepare("labelled.csv", name="labelled", **tested)
+        self.prepare("unlabelled.csv", name="aggregates", bags=f"'{folder}/bags.csv'", **tested)
+        self.prepare("unlabelled.csv", name="alone", bags=f"'{folder}/bags.csv'", **aggregates)
+        self.prepare("several.csv", "overlap=true", name="several", **tested)
+        self.prepare("unlabelled.csv", name="noisy", bags=f"'{folder}/noisy.csv'", epsilon="0.125", **aggregates)
 
     def run(self, dataset, *words):
-        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            config = compose("train", [f"dataset={dataset}", *SHORT, *places, *words])
-        return run_one(config)
+        return run_one(self.config(dataset, *SHORT, *words))
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    register()
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LLP_DATA_DIR", str(folder / "data"))
-        yield Home(folder)
+    yield from BagHome.of(tmp_path_factory)
 
 
 @pytest.mark.parametrize("method", ["dllp_bce", "upm"])

@@ -11,13 +11,12 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from hydra import compose, initialize_config_dir
 
 from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.grouping_keys import options
 from llp.runs.identity import Run
+from tests.helpers.composed import composition
 
 PINS = Path(__file__).with_name("identities.json")
 CONFIGS = [
@@ -54,10 +53,7 @@ TABLE = SimpleNamespace(fingerprint="0123456789abcdef", folder=Path(FOLDER.name)
 
 
 def hash_of(words):
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("train", words.split())
-    config = check_config(config, TrainConfig)
+    config = check_config(composition("train", *words.split()), TrainConfig)
     return Run.of(config.identity, TABLE, config.outputs_dir).hash
 
 

@@ -3,20 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
-from hydra import compose, initialize_config_dir
 
 from llp import LLPClassifier
 from llp.analyze import analyze
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
-from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.scoring.export import export
-from llp.scoring.predict import write_scores
-from llp.scoring.rows import FilesRows
-from llp.scoring.trained import TrainedRuns
-from tests.helpers.composed import check_config, run_of, run_one
-from tests.helpers.own_files import prepare_files
+from tests.helpers.composed import check_config, run_one
+from tests.helpers.own_files import Home, prepare_files
 
 QUERIES = (("month",), ("carrier",), ("month", "carrier"))
 
@@ -39,68 +32,53 @@ def cells(query, frame=TRAIN):
     )
 
 
-class Home:
+class ReportHome(Home):
     def __init__(self, folder):
-        self.folder, self.data = folder, folder / "data"
+        super().__init__(folder)
         TRAIN.drop("late").write_csv(folder / "rows.csv")
         TEST.write_csv(folder / "test.csv")
         for query in QUERIES:
             cells(query).write_csv(folder / f"{'_'.join(query)}.csv")
 
-    def prepare(self, *options, name, **given):
+    def prepare(self, *options, files="rows.csv", **given):
         reports = ",".join(f"'{self.folder}/{'_'.join(query)}.csv'" for query in QUERIES)
         tested = {"label": "late", "test_files": f"'{self.folder}/test.csv'"} | given
-        files = self.folder / "rows.csv"
-        return prepare_files(self.data, files, f"reports=[{reports}]", *options, name=name, **tested)
+        return super().prepare(files, f"reports=[{reports}]", *options, **tested)
 
-    def config(self, dataset, *words):
-        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            return compose("train", [f"dataset={dataset}", "method=cell_glm", "save_model=true", *places, *words])
-
-    def train(self, dataset, *words):
-        config = self.config(dataset, *words)
-        return run_one(config), TrainedRuns.open([str(run_of(config).folder)], self.data)
+    def config(self, dataset, *words, command="train"):
+        given = ["method=cell_glm", "save_model=true"] if command == "train" else []
+        return super().config(dataset, *given, *words, command=command)
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    register()
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LLP_DATA_DIR", str(folder / "data"))
-        home = Home(folder)
+    for home in ReportHome.of(tmp_path_factory):
         home.prepare(name="exact")
         yield home
 
 
-def scores(home, runs, file, out="scores.csv"):
-    write_scores(runs, FilesRows([str(file)], Recipe.load(runs.table.folder), lambda n: None), home.folder / out)
-    return pl.read_csv(home.folder / out)
-
-
 def test_files_and_the_estimator_score_alike_and_new_rows_need_no_label(home):
-    _, runs = home.train("exact", "method.penalty=2")
+    _, run = home.train("exact", "method.penalty=2")
     new = TEST.drop("late").with_columns(carrier=pl.col("carrier").replace("B6", "ZZ"))
     new.write_csv(home.folder / "new.csv")
-    found = scores(home, runs, home.folder / "new.csv")["probability"]
+    found = home.scores([run], [home.folder / "new.csv"])["probability"]
     fitted = LLPClassifier("cell_glm", overrides=["method.penalty=2"])
     fitted.fit(TRAIN.drop("late"), reports={query: cells(query) for query in QUERIES})
     np.testing.assert_allclose(found, fitted.predict_proba(new)[:, 1], atol=1e-5)
     assert found.max() - found.min() > 0.3
 
 
-def test_labels_of_rows_are_known_nowhere(home, tmp_path):
-    record, runs = home.train("exact", "method.penalty=2")
-    assert np.isnan(runs.table.label[: len(TRAIN)]).all()
+def test_labels_of_rows_are_known_nowhere(home):
+    record, run = home.train("exact", "method.penalty=2")
+    assert np.isnan(home.runs(run).table.label[: len(TRAIN)]).all()
     assert (record.n_train_instances, record.metric.name) == (900, "auc")
     assert record.metric.best > 0.65
 
 
 def test_export_has_a_table_of_weights_that_gives_the_scores(home):
     home.prepare("noise_sd=2", name="noisy")
-    _, runs = home.train("noisy", "method.penalty=2")
-    assert export(runs, home.folder / "export") <= 1e-6
+    _, run = home.train("noisy", "method.penalty=2")
+    assert export(home.runs(run), home.folder / "export") <= 1e-6
     weights = pl.read_csv(home.folder / "export" / "weights.csv")
     assert weights.columns == ["query", "values", "weight", "sum", "noise_sd"]
     by_name = dict(weights.select("values", "weight").iter_rows())
@@ -108,7 +86,7 @@ def test_export_has_a_table_of_weights_that_gives_the_scores(home):
         by_name["intercept"] + by_name[f"month={m}"] + by_name[f"carrier={c}"] + by_name[f"month={m} carrier={c}"]
         for m, c in TEST.select("month", "carrier").iter_rows()
     ]
-    np.testing.assert_allclose(scores(home, runs, home.folder / "test.csv")["log_odds"], expected, atol=1e-5)
+    np.testing.assert_allclose(home.scores([run], [home.folder / "test.csv"])["log_odds"], expected, atol=1e-5)
     stated = dict(weights.filter(pl.col("query") == "month").select("values", "sum").iter_rows())
     assert stated == {f"month={m}": s for m, s, _ in cells(("month",)).iter_rows()}
     assert weights["noise_sd"].to_list() == [None] + [2.0] * (len(weights) - 1)
@@ -155,10 +133,10 @@ def test_sample_of_a_reports_rows_scores_nearly_as_all_of_them_do(home, labelled
     rows(200, 8).write_csv(home.folder / "labelled.csv")
     given = {"labelled": f"'{home.folder}/labelled.csv'"} if labelled else {}
     home.prepare("rows=unknown", name=f"sample_{labelled}", **given)
-    record, runs = home.train(f"sample_{labelled}")
+    record, run = home.train(f"sample_{labelled}")
     best = LLPClassifier("cell_glm").fit(everything.drop("late"), reports={q: cells(q, everything) for q in QUERIES})
     expected = best.predict_proba(TEST.drop("late"))[:, 1]
-    found = scores(home, runs, home.folder / "test.csv")["probability"].to_numpy()
+    found = home.scores([run], [home.folder / "test.csv"])["probability"].to_numpy()
     assert np.abs(found - expected).mean() < 0.03
     assert record.measures["log_loss"] < record.measures["constant_log_loss"] - 0.02
     assert record.facts["report_rows"] == pytest.approx(20_000, rel=0.01)
@@ -183,15 +161,10 @@ def test_labels_alone_of_a_report_that_says_little_move_the_scores(home):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """Tables without a labelled row: of all rows, and of 300 of them."""
-    register()
-    home = Home(tmp_path_factory.mktemp("alone"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LLP_DATA_DIR", str(home.data))
+    for home in ReportHome.of(tmp_path_factory):
         home.prepare(name="all", label="null", test_files="null")
-        part = home.folder / "part.csv"
-        TRAIN.drop("late").sample(300, seed=1).write_csv(part)
-        reports = ",".join(f"'{home.folder}/{'_'.join(query)}.csv'" for query in QUERIES)
-        prepare_files(home.data, part, f"reports=[{reports}]", "rows=unknown", name="part")
+        TRAIN.drop("late").sample(300, seed=1).write_csv(home.folder / "part.csv")
+        home.prepare("rows=unknown", files="part.csv", name="part", label="null", test_files="null")
         yield home
 
 
@@ -209,21 +182,18 @@ def test_what_learns_from_bags_is_refused_on_a_sample(alone):
 
 
 def test_analysis_needs_labels_of_rows(alone):
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("analyze", ["dataset=all", f"data_dir={alone.data}", f"outputs_dir={alone.folder}"])
     with pytest.raises(InputError, match="Invalid dataset=all: its rows have no labels"):
-        analyze(check_config(config, "analyze"))
+        analyze(check_config(alone.config("all", command="analyze"), "analyze"))
 
 
-def test_analysis_says_which_queries_carry_what(tmp_path, monkeypatch):
-    register()
-    monkeypatch.setenv("LLP_DATA_DIR", str(tmp_path / "data"))
-    rows(3000, 3).with_columns(side=pl.Series(np.arange(3000) % 5)).write_csv(tmp_path / "rows.csv")
-    prepare_files(tmp_path / "data", tmp_path / "rows.csv", name="labelled", label="late", categorical="[month,side]")
-    words = ["dataset=labelled", "dataset.key_columns=[month,carrier,side]", "grouping_key=report"]
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        places = [f"data_dir={tmp_path}/data", f"outputs_dir={tmp_path}"]
-        config, matrix = (compose("analyze", [*words, *places, *more]) for more in ((), ["matrix=[random_64]"]))
+def test_analysis_says_which_queries_carry_what(alone):
+    rows(3000, 3).with_columns(side=pl.Series(np.arange(3000) % 5)).write_csv(alone.folder / "sides.csv")
+    files = (alone.data, alone.folder / "sides.csv")
+    prepare_files(*files, name="labelled", label="late", categorical="[month,side]")
+    words = ["dataset.key_columns=[month,carrier,side]", "grouping_key=report"]
+    config, matrix = (
+        alone.config("labelled", *words, *more, command="analyze") for more in ((), ["matrix=[random_64]"])
+    )
     found = pl.read_csv(analyze(check_config(config, "analyze")) / "queries.csv")
     assert found["drop"].is_sorted(descending=True)
     assert found["query"].to_list()[:2] == ["month", "carrier"]

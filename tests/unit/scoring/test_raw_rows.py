@@ -9,12 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 import zstandard
-from hydra import compose, initialize_config_dir
 
 from benchmarks import raw_synthetic
 from llp import predict
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.preparation import prepare_table
@@ -24,7 +21,7 @@ from llp.scoring.predict import write_scores
 from llp.scoring.raw_rows import RawRows, raw_coder
 from llp.scoring.rows import TableRows
 from llp.scoring.trained import TrainedRuns
-from tests.helpers.composed import checked, run_one
+from tests.helpers.composed import checked, composition, run_one
 from tests.helpers.tables import make_table
 
 LABEL = {"criteo_ctr": 1, "criteo_sscl": 2}  # so many leading columns tell the label
@@ -55,9 +52,7 @@ class Scored:
         method = "dllp_bce" if dataset == "criteo_ctr" else "dllp_mse"
         words = ["grouping_key=random_64", f"method={method}", "model=mlp", "trainer.max_epochs=1", "save_model=true"]
         places = [f"data_dir={folder / 'data'}", f"outputs_dir={folder / 'outputs'}"]
-        register()
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            config = compose("train", [f"dataset={dataset}", *words, *places])
+        config = composition("train", f"dataset={dataset}", *words, *places)
         prepare_table(checked(config).dataset, folder / "data", str(self.raw))
         run_one(config)
         (self.run,) = (path.parent for path in (folder / "outputs").rglob("result.json"))

@@ -12,12 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from scipy.special import expit
 
 from benchmarks import raw_synthetic
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr
 from llp.datasets.files.recipe import Recipe
@@ -28,11 +25,8 @@ from llp.runs.record import RunRecord
 from llp.scoring import rows as rows_module
 from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
-from llp.scoring.predict import write_scores
-from llp.scoring.rows import FilesRows, TableRows
-from llp.scoring.trained import TrainedRuns, find_runs
-from tests.helpers.composed import run_one
-from tests.helpers.own_files import prepare_files
+from llp.scoring.trained import find_runs
+from tests.helpers.own_files import Home, prepare_files
 
 N = 700
 MODELS = ("mlp", "linear", "embedding_mlp", "autoint")
@@ -53,47 +47,25 @@ def rows(n=N, seed=0):
     )
 
 
-class Home:
+class ScoringHome(Home):
     """Tables of own files, and runs on them."""
 
     def __init__(self, folder):
-        self.folder, self.data = folder, folder / "data"
+        super().__init__(folder)
         self.frame = rows()
         self.frame.write_csv(folder / "mine.csv")
         options = {"id_column": "who", "date_parts": "[month,weekday]", "rare_threshold": 5}
-        prepare_files(self.data, folder / "mine.csv", label="bought", ignore="[spent]", **options)
-        prepare_files(self.data, folder / "mine.csv", name="spent", label="spent", ignore="[bought]", **options)
+        self.prepare("mine.csv", label="bought", ignore="[spent]", **options)
+        self.prepare("mine.csv", name="spent", label="spent", ignore="[bought]", **options)
 
     def run(self, *words, dataset="mine", seed=0):
         base = ["grouping_key=random_64", "trainer.max_epochs=2", "save_model=true", f"seed={seed}"]
-        places = [f"data_dir={self.data}", f"outputs_dir={self.folder / 'outputs'}"]
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            config = compose("train", [f"dataset={dataset}", *base, *places, *words])
-        run_one(config)
-        made = (self.folder / "outputs" / dataset).rglob("result.json")
-        return max(made, key=lambda path: path.stat().st_mtime).parent
-
-    def scores(self, folders, files=None, out="scores.parquet"):
-        """The scores of files, or of the table of the runs."""
-        runs = TrainedRuns.open([*map(str, folders)], self.data)
-        source = TableRows(runs.table, lambda n: None)
-        if files is not None:
-            source = FilesRows([*map(str, files)], Recipe.load(runs.table.folder), lambda n: None)
-        written = write_scores(runs, source, self.folder / out)
-        frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "arrow": pl.read_ipc}[out.split(".")[1]](
-            self.folder / out
-        )
-        assert written.rows == frame.height
-        return frame
+        return self.train(dataset, *base, *words)[1]
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    register()
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LLP_DATA_DIR", str(folder / "data"))
-        yield Home(folder)
+    yield from ScoringHome.of(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +87,7 @@ def test_rows_of_the_files_that_were_trained_on_score_as_those_of_the_table(home
     assert of_files.equals(of_table)
     assert of_table.columns == ["who", "probability", "log_odds"]
     assert of_table["who"].to_list() == home.frame["who"].to_list()
-    runs = TrainedRuns.open([str(run)], home.data)
+    runs = home.runs(run)
     method, table = runs.methods[0], runs.table
     with torch.no_grad():
         expected = method(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
@@ -130,13 +102,11 @@ def test_rows_beyond_one_part_and_one_block_are_scored_as_each_alone(home, score
     monkeypatch.setattr(rows_module, "BLOCK_ROWS", 130)
     frame = rows(1000, seed=8)
     frame.write_parquet(home.folder / "long.parquet", row_group_size=150)
-    prepare_files(
-        home.data, home.folder / "long.parquet", name="long", label="bought", id_column="who", ignore="[spent]"
-    )
+    home.prepare("long.parquet", name="long", label="bought", id_column="who", ignore="[spent]")
     folder = home.run(dataset="long")
     found = home.scores([folder], None if scored == "table" else [home.folder / "long.parquet"])
     assert found["who"].to_list() == frame["who"].to_list()
-    runs = TrainedRuns.open([str(folder)], home.data)
+    runs = home.runs(folder)
     with torch.no_grad():
         expected = runs.methods[0](torch.tensor(runs.table.categorical), torch.tensor(runs.table.numeric)).numpy()
     assert len(np.unique(expected)) > 900
@@ -186,7 +156,7 @@ def test_predictions_of_a_real_label_are_in_its_unit(home):
 def test_mean_map_scores_as_its_evaluation_does(home):
     """Its log-odds are twice the model's score."""
     folder = home.run("method=mean_map", "model=linear", "grouping_key=shop", "grouping_key.low_thresh=2")
-    runs = TrainedRuns.open([str(folder)], home.data)
+    runs = home.runs(folder)
     method, table = runs.methods[0], runs.table
     with torch.no_grad():
         scores = method.model(torch.tensor(table.categorical), torch.tensor(table.numeric))
@@ -197,7 +167,7 @@ def test_mean_map_scores_as_its_evaluation_does(home):
 def test_file_without_header_and_without_the_label(home):
     frame = home.frame.select("shop", "price", "bought")
     frame.write_csv(home.folder / "bare.csv", include_header=False)
-    prepare_files(home.data, home.folder / "bare.csv", name="bare", label="bought", columns="[shop,price,bought]")
+    home.prepare("bare.csv", name="bare", label="bought", columns="[shop,price,bought]")
     folder = home.run(dataset="bare")
     frame.drop("bought").write_csv(home.folder / "bare_new.csv", include_header=False)
     with_label, without = (home.scores([folder], [home.folder / name]) for name in ("bare.csv", "bare_new.csv"))
@@ -299,10 +269,8 @@ def test_files_of_another_form_than_in_training_score_alike(home, caplog):
     )
     for name, write in FORMS.items():
         write(frame, home.folder / name)
-    prepare_files(
-        home.data, home.folder / "same.csv", name="forms", label="bought", ignore="[spent]", id_column="who",
-        categorical="[agent,day]", rare_threshold=0,
-    )  # fmt: skip
+    given = {"label": "bought", "ignore": "[spent]", "id_column": "who", "categorical": "[agent,day]"}
+    home.prepare("same.csv", name="forms", rare_threshold=0, **given)
     folder = home.run(dataset="forms")
     expected = home.scores([folder])
     caplog.set_level("INFO", logger="llp")
@@ -313,11 +281,6 @@ def test_files_of_another_form_than_in_training_score_alike(home, caplog):
 
 def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, caplog):
     caplog.set_level("INFO", logger="llp")
-    source = FilesRows(
-        [str(home.folder / "mine.csv")],
-        Recipe.load(TrainedRuns.open([str(run)], home.data).table.folder),
-        print,
-    )
     frame = rows(200, seed=6).with_columns(
         shop=pl.Series([f"shop {i % 7}" if i % 5 else "elsewhere" for i in range(200)]),
         day=pl.Series([f"2024-0{1 + i % 9}-15" for i in range(200)]),
@@ -325,8 +288,7 @@ def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, c
     for name, told in (("some", frame), ("none", frame.with_columns(shop=pl.lit("x"), price=pl.lit(None, pl.Float64)))):
         told.write_csv(home.folder / f"{name}.csv")
         caplog.clear()
-        source = FilesRows([str(home.folder / f"{name}.csv")], source._recipe, lambda n: None)
-        write_scores(TrainedRuns.open([str(run)], home.data), source, home.folder / "told.csv")
+        home.scores([run], [home.folder / f"{name}.csv"], out="told.csv")
         count, missing = (40, 5) if name == "some" else (200, 200)
         assert (
             f"of 200 row(s), values unknown to the model (never or seldom seen): shop {count} ({count / 200:.1%})"
@@ -345,13 +307,13 @@ def test_a_table_that_was_prepared_again_is_noticed(home):
     files = home.folder / "again.csv"
     rows(300, seed=7).write_csv(files)
     prepared = {"name": "again", "label": "bought", "ignore": "[spent]", "id_column": "who"}
-    prepare_files(home.data, files, **prepared)
+    home.prepare(files, **prepared)
     folder = home.run(dataset="again")
     home.scores([folder], [files])
     for change in ({"rare_threshold": 0}, {}):
         shutil.rmtree(home.data / "again")
         rows(300, seed=7 if change else 8).write_csv(files)
-        prepare_files(home.data, files, **prepared, **change)
+        home.prepare(files, **prepared, **change)
         with pytest.raises(InputError, match=r"again is not the table that .* was trained on: it was prepared again"):
             home.scores([folder], [files])
 
@@ -371,7 +333,7 @@ def test_exported_model_and_preprocessing_score_as_the_run_does(home, new, model
     """The exported files are used as their reader would: without this package's preprocessing."""
     folder = home.run(f"model={model}")
     out = home.folder / f"export_{model}"
-    assert export(TrainedRuns.open([str(folder)], home.data), out) <= 1e-6
+    assert export(home.runs(folder), out) <= 1e-6
     inputs = json.loads((out / "preprocessing.json").read_text())
     records = new[:150].rows(named=True)
     codes = [[code_of(record, one) for one in inputs["categorical"]] for record in records]

@@ -6,11 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from scipy.special import logit
 
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options, read_option
+from llp.config.grouping_keys import options, read_option
 from llp.data.bags import Bags
 from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.table import Column, InstanceTable
@@ -19,7 +17,7 @@ from llp.methods.base import RAREST
 from llp.methods.dllp import DLLP
 from llp.methods.group_prior import GroupPrior
 from llp.models.label_start import add_label_start, begun
-from tests.helpers.composed import build_method, start_of
+from tests.helpers.composed import build_method, composition, start_of
 from tests.helpers.every_method import class_of
 from tests.helpers.minibatches import make_method
 from tests.helpers.stages import stage_of
@@ -48,12 +46,10 @@ def made_table(folder, label, label_kind="real", n=2000):
 
 
 def composed(name, label_kind, *overrides):
-    register()
     dataset = {"real": "dataset=synthetic_sscl", "binary": "dataset=synthetic"}[label_kind]
     words = ("grouping_key=random_20", "trainer.max_epochs=3", "optimizer.lr=0.01", *overrides)
     model = () if name == "mean_map" else ("model=mlp",)
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        return compose("train", [dataset, f"method={name}", *model, *words])
+    return composition("train", dataset, f"method={name}", *model, *words)
 
 
 def predictions(config, folder, table):
