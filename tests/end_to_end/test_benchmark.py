@@ -43,15 +43,6 @@ def commands_of(target):
     return printed.replace("\\\n", " ").splitlines()
 
 
-def test_the_demo_is_the_programs():
-    assert commands_of("demo") == ["python -m llp demo"]
-
-
-@pytest.mark.parametrize("target", ["benchmark", "benchmark-small"])
-def test_what_trains_ends_with_the_report(target):
-    assert commands_of(target)[-1] == "python -m llp.report"  # whose last line is the page's path
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_small_benchmark_gives_every_table_and_figure(command):

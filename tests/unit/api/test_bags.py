@@ -146,10 +146,7 @@ def test_numbers_of_each_instance_where_every_instance_names_one_bag_in_a_list()
         (pd.Series([0.5, 0.5], index=["a", "c"]), "proportions lacks 1 of the bags, such as b"),
         (pd.Series([0.5, 0.4], index=["A", "B"]), "proportions lacks 2 of the bags, such as a"),
         ([0.5, 0.4, 0.3, 0.4], "proportions differs within the bag a"),
-        (
-            [0.5, 0.4, 0.1],
-            "proportions has the shape (3,), expected a number for each of the 2 bags or of the 4 instances",
-        ),
+        ([0.5, 0.4, 0.1], "proportions has the shape (3,), expected a number for each of the 2 bags or of the 4 ins"),
         (pd.DataFrame({"a": [0.1], "b": [0.2]}), "proportions has the shape (1, 2), expected a number"),
         ({"a": 0.5, "b": None}, "proportions of bag b is no finite number"),
         ({"a": 0.5, "b": pd.NA}, "proportions holds something else than a number for each bag"),

@@ -3,8 +3,6 @@
 import json
 import pickle
 import re
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -13,8 +11,6 @@ import polars as pl
 import pytest
 import scipy.sparse
 import sklearn
-import torch
-from hydra import compose, initialize_config_dir
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -35,8 +31,6 @@ from llp import (
 )
 from llp.api.bags import bag_labels
 from llp.api.scorers import unbiased_risk
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.datasets.files.recipe import Recipe
 from llp.scoring.predict import write_scores
 from llp.scoring.rows import FilesRows
@@ -302,24 +296,6 @@ def test_unbiased_risk_is_the_instances_log_loss_on_average():
         risks.append(unbiased_risk(bag_labels(2000, None, bags, sums / 8, None), h))
     error = np.std(risks) / np.sqrt(len(risks))
     assert abs(np.mean(risks) - truth) < 4 * error + 0.01  # p of the whole population is not that of the other bags
-
-
-def test_a_training_leaves_the_process_as_it_was(frame):
-    threads, state = torch.get_num_threads(), torch.get_rng_state()
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        LLPClassifier(max_epochs=1).fit(features(frame), frame["bought"])
-        assert compose("train").fold == 0  # the application that is under way goes on
-    assert torch.get_num_threads() == threads
-    assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_the_package_is_light_until_an_estimator_is_asked_for():
-    script = (
-        "import sys, llp; assert not {'torch', 'sklearn', 'polars'} & set(sys.modules); print(sorted(llp.__all__)[2])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=CONF_DIR.parent)
-    assert (done.stdout, done.stderr) == ("LLPClassifier\n", "")
 
 
 @pytest.mark.slow

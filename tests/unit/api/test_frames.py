@@ -83,20 +83,11 @@ def test_predictions_for_a_frame_and_for_an_array_are_the_same(fitted_on, monkey
         (table()[[]], "expected at least 2"),
         (pl.DataFrame(), "expected at least 2"),
         (pd.Series([1.0, 2.0]), "Expected a 2-dimensional container but got"),
-        (
-            pd.DataFrame({"a": [1, 2], "b": [0.5, -np.inf]}),
-            "row 1: column 'b' holds -inf, but a number of a table lies within",
-        ),
-        (
-            pl.DataFrame({"a": [1e300, None]}),
-            r"row 0: column 'a' holds 1e\+300, but a number of a table lies within ±3.4e\+38",
-        ),
+        (pd.DataFrame({"a": [1, 2], "b": [0.5, -np.inf]}), "row 1: column 'b' holds -inf, but a number of a table l"),
+        (pl.DataFrame({"a": [1e300, None]}), r"row 0: column 'a' holds 1e\+300, but a number of a table lies within"),
         (np.array([[1, 2], [1e39, 3]]), r"row 1: column 'x0' holds 1e\+39, but"),
         (np.array([[1, 2], [10**400, 3]], dtype=object), "row 1: column 'x0' holds inf, but"),
-        (
-            pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}),
-            "column 'b' of X holds list objects: write them as texts or numbers",
-        ),
+        (pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}), "column 'b' of X holds list objects: write them as texts or"),
         (pd.DataFrame({"a": np.array([1j, 2])}), "column 'a' of X holds complex objects"),
     ],
 )

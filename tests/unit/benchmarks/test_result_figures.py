@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.records import DOCS, files_of
 from benchmarks.result_figures import FIGURES, draw_noise, draw_study
-from benchmarks.result_grids import epochs_of, keys_of, lines_of, noise_of, study_of
+from benchmarks.result_grids import lines_of, noise_of
 from llp.data.noise import Promise
 from tests.helpers.records import record
 
@@ -74,53 +74,6 @@ def test_a_budget_is_drawn_by_what_it_is_spent_on_with_crosses_where_flips_are_p
     table = noise_of(records)
     assert "| flips: instance_bce | **0.8000** |" in table
     assert "| pairs: cell_glm | 0.6000 |" in table
-
-
-def test_their_tables_hold_the_same():
-    labelled = record(
-        "auc", 0.8, method="instance_bce", grouping_key="random_16", n_train_bags=40, config={"dataset": {"rows": 640}}
-    )
-    table = study_of([*study(), labelled])
-    assert table.splitlines()[0] == "| method | 40 of 16 | 400 of 16 | 10 of 64 |"
-    assert "| instance_bce | 0.8000 | – | – |" in table
-    assert "| dllp_bce | **0.6000 ± 0.0000** | **0.6000 ± 0.0000** | **0.6000 ± 0.0000** |" in table
-    noisy = [record("auc", auc, config={"noise": {"epsilon": epsilon}}) for auc, epsilon in ((0.6, 1.0), (0.5, 0.1))]
-    assert "| method | no noise | ε = 1 | ε = 0.1 |" in noise_of([*noisy, record("auc", 0.7)])
-    assert "| dllp_bce | **0.7000** | **0.6000** | **0.5000** |" in noise_of([*noisy, record("auc", 0.7)])
-
-
-def test_columns_are_kinds_of_bags_and_what_picked_the_epoch():
-    records = [
-        record("auc", auc, grouping_key=key, protocol=protocol, config={"protocol": {"select_by": by}})
-        for key, protocol, by, auc in (
-            ("random_64", "holdout", "upm", 0.65),
-            ("random_64", "paper", "test", 0.7),
-            ("month_dest", "paper", "test", 0.6),
-            ("random_64", "holdout", "bag_loss", 0.5),
-        )
-    ]
-    header, _, row = epochs_of(records).splitlines()[:3]
-    columns = ["month_dest, test rows", "random_64, test rows", "random_64, bag_loss", "random_64, upm"]
-    assert header == f"| method | {' | '.join(columns)} |"
-    assert row == "| dllp_bce | **0.6000** | **0.7000** | **0.5000** | **0.6500** |"
-    header, _, row = keys_of([one for one in records if one.protocol == "paper"]).splitlines()[:3]
-    assert (header, row) == ("| method | month_dest | random_64 |", "| dllp_bce | **0.6000** | **0.7000** |")
-
-
-def test_two_kinds_of_bags_are_compared_by_the_folds_that_both_have():
-    found = [
-        record("auc", auc, method=method, grouping_key=key, fold=fold, n_train_instances=80, n_test_instances=20)
-        for method, key, aucs in (
-            ("upm", "prior_64", (0.61, 0.62, 0.63)),
-            ("upm", "random_64", (0.60, 0.60, 0.60, 0.99)),
-            ("count", "prior_64", (0.6, 0.6, 0.6)),
-            ("count", "random_64", (0.6, 0.6, 0.6)),
-        )
-        for fold, auc in enumerate(aucs)
-    ]
-    _, table = keys_of(found).split("\n\n| method | prior_64 beyond random_64 |")
-    # t = 2 / √((1/3 + 1/4)) with two degrees of freedom: p = 0.1198; two methods
-    assert "\n| upm | +0.0200 | 0.24 | 2.00 |\n| count | 0.0000 | 1 | 0.00 |\n" in table.replace("+0.0000", "0.0000")
 
 
 @pytest.mark.parametrize("name", FIGURES)

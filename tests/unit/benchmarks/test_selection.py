@@ -55,11 +55,6 @@ def test_all_methods_with_every_criterion_stand_together_by_kind_of_bags(tmp_pat
     ]
 
 
-def test_no_table_without_a_test_metric_in_the_curves(tmp_path):
-    write(tmp_path, 0, {"held_out_loss": BAG_LOSS})
-    assert table_of(tmp_path) is None
-
-
 @pytest.mark.parametrize(
     ("curve", "expected"),
     [

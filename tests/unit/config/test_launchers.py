@@ -41,25 +41,10 @@ def test_every_option_has_a_model_and_a_value(name):
 @pytest.mark.parametrize(
     ("name", "option", "value", "told"),
     [
-        (
-            "launcher/submitit_slurm",
-            "points_per_job",
-            0,
-            r"^Invalid hydra.launcher.points_per_job=0: expected an integer > 0",
-        ),
+        ("launcher/submitit_slurm", "points_per_job", 0, r"^Invalid hydra.launcher.points_per_job=0: expected an in"),
         ("launcher/submitit_slurm", "mem", "much", r"^Invalid hydra.launcher.mem='much': expected memory as Slurm"),
-        (
-            "launcher/submitit_slurm",
-            "setup",
-            "module load",
-            r"^Invalid hydra.launcher.setup='module load': expected a l",
-        ),
-        (
-            "launcher/joblib",
-            "n_jobs",
-            1.5,
-            r"^Invalid hydra.launcher.n_jobs=1.5: expected an integer > 0 or an integer <= -1",
-        ),
+        ("launcher/submitit_slurm", "setup", "module load", r"^Invalid hydra.launcher.setup='module load': expected"),
+        ("launcher/joblib", "n_jobs", 1.5, r"^Invalid hydra.launcher.n_jobs=1.5: expected an integer > 0 or an inte"),
         ("launcher/joblib", "batch_size", "many", r"^Invalid hydra.launcher.batch_size='many': expected"),
         ("launcher/ray", "gpus_per_run", -1, r"^Invalid hydra.launcher.gpus_per_run=-1: expected a number >= 0"),
         ("launcher/ray", "retries", "x", r"^Invalid hydra.launcher.retries='x': expected an integer >= 0"),

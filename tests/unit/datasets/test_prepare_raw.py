@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl, scoring_model
+from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.published import compare, published_sizes
 from llp.datasets.reading import stage, texts, unpack
 from llp.errors import InputError
@@ -65,13 +65,6 @@ def replaced(i, value):
     return lambda fields: [*fields[: i - 1], value, *fields[i:]]
 
 
-def test_numbers_come_back_as_the_bins_they_were_made_from(prepared, train):
-    table = prepared(train)
-    sizes = scoring_model.scaled(published_sizes("ctr"), CTR["vocab_fraction"])
-    made = scoring_model.make_features(scoring_model.make_model(sizes, n_numeric=0, seed=0), 0, 0)[0][:ROWS, :13]
-    np.testing.assert_array_equal(table.categorical[:, :13], made - made.min(axis=0))
-
-
 def test_several_files_are_one_dataset(prepared, train, tmp_path):
     whole = prepared(train, name="whole")
     lines = train.read_bytes().splitlines(keepends=True)
@@ -116,12 +109,6 @@ def test_blocks_and_threads_do_not_change_a_code(prepared, train, monkeypatch):
 def test_a_line_that_does_not_fit_is_named(prepared, altered, change, message):
     with pytest.raises(InputError, match=message + r".*errors=skip"):
         prepared(altered(l1234=change))
-
-
-def test_a_field_too_many_and_one_too_few_do_not_cancel(prepared, altered):
-    path = altered(l10=lambda f: [*f, "1"], l20=lambda f: f[:-1])
-    with pytest.raises(InputError, match="line 10, column 41"):
-        prepared(path)
 
 
 def test_skip_leaves_out_the_bad_lines_and_counts_them(prepared, altered, train, tmp_path, caplog):
@@ -187,17 +174,6 @@ def test_sscl_transform_is_an_option(sscl, tmp_path):
     plain, transformed = sscl_table(tmp_path / "a", sscl), sscl_table(tmp_path / "b", sscl, "log2_squared")
     expected = np.where(plain.label > 2, np.log2(np.maximum(plain.label, 1)) ** 2, plain.label)
     np.testing.assert_allclose(transformed.label, expected, rtol=1e-5)
-
-
-def test_made_sscl_file_looks_like_the_real_one(sscl):
-    rows = [line.split("\t") for line in sscl.read_text().splitlines()]
-    assert {len(row) for row in rows} == {23}
-    times = [int(row[3]) for row in rows]
-    assert times == sorted(times)
-    unsold = [row for row in rows if row[0] == "0"]
-    assert {(float(row[1]), float(row[2]), float(row[5])) for row in unsold} == {(-1.0, -1.0, 0.0)}
-    assert {len(row[20].split(" ")) if row[20] else 0 for row in rows} == {0, 1, 2, 3}
-    assert all(len(value) in (2, 32) and value == value.upper() for row in rows for value in row[6:20])
 
 
 def test_published_facts_tell_the_full_file():

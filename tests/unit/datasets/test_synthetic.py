@@ -4,10 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 from sklearn.metrics import roc_auc_score
 
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
 from llp.datasets import scoring_model, synthetic
 from llp.datasets.published import published_sizes
@@ -62,29 +60,6 @@ def test_threads_do_not_change_a_value(tmp_path, monkeypatch, table):
     monkeypatch.setattr(synthetic, "cores", lambda: 1)
     single = made(tmp_path / "single", 70_000)
     np.testing.assert_array_equal(single.categorical, table.categorical[:70_000])
-
-
-def test_another_seed_is_another_dataset(tmp_path, table):
-    other = made(tmp_path / "other", 1000, seed=1)
-    assert (other.categorical != table.categorical[:1000]).mean() > 0.5
-
-
-def test_default_key_keeps_bags_with_signal(table):
-    config = OmegaConf.load(CONF_DIR / "dataset" / "synthetic.yaml")
-    (key,) = next(iter(config.defaults)).values()
-    first, second = (table.codes(column).astype(np.int64) for column in key.split("_"))
-    _, bag, size = np.unique(first * 10**6 + second, return_inverse=True, return_counts=True)
-    kept = (size >= 50) & (size <= 2500)
-    assert size[kept].sum() / table.n_rows >= 0.3
-    proportion = np.bincount(bag, table.label)[kept] / size[kept]
-    sampling = np.sqrt(0.25 * 0.75 * (1 / size[kept]).mean())
-    assert proportion.std() > 1.5 * sampling
-
-
-def test_values_have_long_tails(table):
-    _, count = np.unique(table.codes("C3"), return_counts=True)
-    assert (count == 1).sum() > 0.3 * len(count)
-    assert count.max() > 0.02 * table.n_rows
 
 
 def test_sscl_noise_is_the_best_mse(tmp_path):

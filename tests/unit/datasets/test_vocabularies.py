@@ -13,7 +13,6 @@ import pytest
 
 from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
-from llp.data.vocabulary import write_vocabulary
 from llp.datasets import criteo_ctr, criteo_sscl, flights, synthetic
 from llp.datasets.installed import package_folder
 from llp.errors import InputError
@@ -114,15 +113,6 @@ def test_flights(tmp_path):
     check(table, columns, every=11)
 
 
-def test_made_data(tmp_path):
-    options = {"rows": 500, "seed": 0, "vocab_fraction": 1e-3}
-    synthetic.prepare_sscl(folder=tmp_path / "t", made_by={}, **options, mean=1.0, signal=1.0, noise=1.0)
-    table = InstanceTable.open(tmp_path / "t")
-    for name, size in zip(table.categorical_names, table.vocab_sizes, strict=True):
-        assert table.vocabulary(name).rows() == [(str(code), code) for code in range(1, size)]
-    assert table.schema.encodings["N1"]["transform"] == "none"
-
-
 def test_a_column_without_a_vocabulary_is_told(tmp_path):
     table = make_table(tmp_path / "t", n_numeric=1)
     for name in ("a", "x0", "unknown"):
@@ -142,10 +132,3 @@ def test_a_damaged_vocabulary_is_told(tmp_path):
     pl.DataFrame({"value": [1]}).write_parquet(path)
     with pytest.raises(InputError, match=r"vocabulary/0\.parquet holds no vocabulary"):
         table.vocabulary("N1")
-
-
-def test_a_vocabulary_is_text_and_rising_codes(tmp_path):
-    write_vocabulary(tmp_path, 3, pl.Series([None, 7, 5]), ["NA"])
-    frame = pl.read_parquet(tmp_path / "vocabulary" / "3.parquet")
-    assert frame.rows() == [(None, 1), ("7", 2), ("5", 3)]
-    assert frame.schema == {"value": pl.String, "code": pl.Int32}

@@ -26,9 +26,3 @@ def test_queries_are_means_over_folds(tmp_path):
     (row,) = queries(part.cells, part.runs).rows
     shown = [cell.text for cell in row]
     assert shown == ["report", "cell_glm", "month × dest", "40", "0.900", "1.50", "30.0", "–", "0.02000"]
-
-
-def test_none_where_nothing_learnt_from_cells(tmp_path):
-    write_run(tmp_path, 0.7, fold=0)
-    part = contents_of(tmp_path)
-    assert queries(part.cells, part.runs) is None

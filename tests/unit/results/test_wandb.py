@@ -45,24 +45,6 @@ def test_the_workspace_is_what_its_own_schema_takes(spec):
     assert (spec["entity"], spec["project"], spec["displayName"]) == ("lab", "mine", "LLP methods")
 
 
-def test_it_holds_scores_and_curves_of_each_cell_parallel_coordinates_and_a_run_table(spec):
-    panels = panels_of(spec)
-    scores = [panel["config"] for panel in panels["Scores"]]
-    by = ("group", "method.value.name")  # the first is a run's group, dataset-key-method: datasets are not mixed
-    assert [(panel["metrics"], panel["groupBy"], panel["groupAgg"]) for panel in scores] == [
-        ([f"summary_metrics.measures.{metric}"], group, "mean") for metric in ("auc", "mse") for group in by
-    ]
-    curves = [panel["config"] for panel in panels["Curves"]]
-    assert {(panel["xAxis"], panel["groupBy"]) for panel in curves} == {("epoch", "group")}
-    assert [panel["metrics"] for panel in curves][:2] == [["test_auc"], ["test_mse"]]
-    [parallel] = panels["Settings"]
-    columns = [column["accessor"] for column in parallel["config"]["columns"]]
-    assert {"config:method.value.name", "summary:measures.auc"} <= set(columns)
-    [table] = spec["spec"]["section"]["runSets"]
-    assert [one["name"] for one in table["grouping"]] == ["dataset.value.name", "group"]
-    assert "config:method.value.name" in table["runFeed"]["columnOrder"]
-
-
 def test_offline_the_command_says_what_would_be_made_and_writes_the_spec(command, tmp_path):
     done = command("project=mine", "mode=offline", f"save={tmp_path}/spec.json", module="llp.dashboard")
     assert done.returncode == 0, done.stderr

@@ -20,12 +20,6 @@ def test_it_learns_what_its_first_stage_says(tiny, key, protocol):
     assert record.metric.best > 0.52
 
 
-def test_it_starts_at_the_mean_of_the_noisy_sums(tiny):
-    few = FEW.replace("method.", "method.first_stage.")
-    record = run_one(tiny("grouping_key=random_64", *SIGNAL, *DISTILLED, few, "noise=laplace", "noise.epsilon=0.3"))
-    assert record.noise.quieter is not None  # its own train sums hold the noise, not the first stage's alone
-
-
 def test_the_first_stage_is_the_run_of_cell_glm_itself(tiny):
     run_one(tiny(*REPORT, *DISTILLED[1:], "save_model=true"))
     assert run_one(tiny(*REPORT[:-1], *DISTILLED)).stages[0].reused

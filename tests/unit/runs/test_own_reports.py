@@ -68,13 +68,6 @@ def test_files_and_the_estimator_score_alike_and_new_rows_need_no_label(home):
     assert found.max() - found.min() > 0.3
 
 
-def test_labels_of_rows_are_known_nowhere(home):
-    record, run = home.train("exact", "method.penalty=2")
-    assert np.isnan(home.runs(run).table.label[: len(TRAIN)]).all()
-    assert (record.n_train_instances, record.metric.name) == (900, "auc")
-    assert record.metric.best > 0.65
-
-
 def test_export_has_a_table_of_weights_that_gives_the_scores(home):
     home.prepare("noise_sd=2", name="noisy")
     _, run = home.train("noisy", "method.penalty=2")
@@ -90,21 +83,6 @@ def test_export_has_a_table_of_weights_that_gives_the_scores(home):
     stated = dict(weights.filter(pl.col("query") == "month").select("values", "sum").iter_rows())
     assert stated == {f"month={m}": s for m, s, _ in cells(("month",)).iter_rows()}
     assert weights["noise_sd"].to_list() == [None] + [2.0] * (len(weights) - 1)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["fold=1"], "Invalid fold=1: exact has a given test split, expected fold=0"),
-        (["grouping_key=random_64"], "only the given bags of exact have labels, expected grouping_key=given"),
-        (["model=mlp"], "method=cell_glm has its own, model=cell_weights"),
-    ],
-)
-def test_what_goes_with_no_report(home, words, said):
-    with pytest.raises(InputError) as error:
-        run_one(home.config("exact", *words))
-    assert said in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_report_alone_is_measured_by_its_own_cells(home):

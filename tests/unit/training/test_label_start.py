@@ -16,7 +16,7 @@ from llp.data.table_writer import TableWriter
 from llp.methods.base import RAREST
 from llp.methods.dllp import DLLP
 from llp.methods.group_prior import GroupPrior
-from llp.models.label_start import add_label_start, begun
+from llp.models.label_start import begun
 from tests.helpers.composed import build_method, composition, start_of
 from tests.helpers.every_method import class_of
 from tests.helpers.minibatches import make_method
@@ -123,12 +123,6 @@ def test_scale_lies_between_what_like_and_random_instances_say(kind):
     assert LabelUnit.of(bags, most=0.5).scale == 0.5
 
 
-def test_bags_of_one_mean_are_left_in_their_unit():
-    bags = Bags(np.arange(20), np.array([0, 10, 20]), np.array([40.0, 40.0]))
-    assert LabelUnit.of(bags) == LabelUnit(4.0, 1.0)
-    assert AS_GIVEN.of_bags(bags) is bags
-
-
 def test_noise_widens_the_scale_up_to_half_the_labels_range_at_most(tmp_path):
     table = made_table(tmp_path / "table", lambda y: np.clip(y, -6, 6))
     noise = ("noise=laplace", "noise.epsilon=0.01", "noise.sensitivity=12")
@@ -151,17 +145,6 @@ def test_method_that_wants_labels_as_given_gets_them(tmp_path):
     assert float(begun(own.model, torch.ones(1))) == 1.0
 
 
-def test_start_goes_with_the_weights():
-    model = torch.nn.Linear(2, 1)
-    add_label_start(model)
-    model.label_start.offset.fill_(3)
-    other = torch.nn.Linear(2, 1)
-    add_label_start(other)
-    other.load_state_dict(model.state_dict())
-    assert float(begun(other, torch.zeros(1))) == 3.0
-    assert not any("label_start" in name for name, _ in model.named_parameters())
-
-
 def test_authors_start_is_what_runs_of_before_had(tmp_path):
     """A run's config of before has no `protocol.start`: its numbers come out again."""
     table = made_table(tmp_path / "table", lambda y: y)
@@ -169,3 +152,9 @@ def test_authors_start_is_what_runs_of_before_had(tmp_path):
     before = composed("dllp_mse", "real", "~protocol.start")
     first, second = (predictions(one, tmp_path, table)[0] for one in (config, before))
     np.testing.assert_array_equal(first, second)
+
+
+def test_bags_of_one_mean_are_left_in_their_unit():
+    bags = Bags(np.arange(20), np.array([0, 10, 20]), np.array([40.0, 40.0]))
+    assert LabelUnit.of(bags) == LabelUnit(4.0, 1.0)
+    assert AS_GIVEN.of_bags(bags) is bags

@@ -1,6 +1,5 @@
 """Training of a stage: the chosen epoch, the early stop, and a run that was cut off and goes on."""
 
-import csv
 import os
 import shutil
 import signal
@@ -23,11 +22,6 @@ from tests.helpers.stages import same_weights, stage_of, untimed
 from tests.helpers.tables import make_table
 
 HALF = ("protocol=holdout", "protocol.held_out=0.4")
-
-
-def read_curve(path):
-    with path.open() as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 @pytest.mark.parametrize(("mode", "best"), [("max", 3.0), ("min", 1.0)])
@@ -106,24 +100,6 @@ def test_more_looks_at_the_same_training(tiny, tmp_path):
     assert often.chosen.epoch in range(9)
 
 
-def test_looks_that_do_not_divide_the_epochs_end_before_them(tiny, tmp_path):
-    options = ("trainer.max_epochs=1", "trainer.patience=50", "trainer.bags_per_batch=3")  # 9 minibatches an epoch
-    stage, _, _ = stage_of(tiny(*options, "trainer.evaluate_every=0.7"), tmp_path)
-    assert (len(stage.chosen.rows), stage.chosen.steps) == (1, 6)
-
-
-def test_early_stopping_counts_looks(tiny, tmp_path):
-    options = ("trainer.max_epochs=60", "trainer.patience=2", "optimizer.lr=0.02", "trainer.evaluate_every=0.5")
-    stage, _, _ = stage_of(tiny(*options), tmp_path)
-    assert len(stage.chosen.rows) == stage.chosen.epoch + 3 < 120
-
-
-def test_epoch_limit_is_not_an_early_stop(tiny, tmp_path):
-    stage, _, _ = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
-    assert len(stage.chosen.rows) == 2
-    assert not stage.chosen.early_stopped
-
-
 def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_path):
     """One class in the test rows: the AUC is NaN from the first epoch on."""
     config = tiny("trainer.patience=1")
@@ -164,13 +140,6 @@ def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, 
     assert 0 <= stage.measures["auc"] <= 1
 
 
-def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
-    stage_of(tiny(), tmp_path / "a")
-    assert not (tmp_path / "a" / "resume.ckpt").exists()
-    stage_of(tiny("checkpoint_minutes=0"), tmp_path / "b")
-    assert (tmp_path / "b" / "resume.ckpt").exists()
-
-
 @pytest.mark.parametrize("name", ["dllp_bce", "instance_bce", "genbags", "group_prior"])
 def test_same_config_is_the_same_run_to_the_last_bit_for_any_number_of_workers(tiny, tmp_path, name):
     chosen = [f"method={name}", "trainer.max_epochs=2"]
@@ -198,12 +167,6 @@ def test_curve_has_what_a_dashboard_shows(tiny, tmp_path):
     assert all(
         row["instances_per_second"] * row["epoch_seconds"] >= len(data.train_bags.rows) for row in stage.chosen.rows
     )
-
-
-def test_csv_has_the_union_of_the_rows_columns(tmp_path):
-    write_csv(tmp_path / "a" / "m.csv", [{"x": 1, "y": 2}, {"x": 3, "z": 4}])
-    assert (tmp_path / "a" / "m.csv").read_text().split() == ["x,y,z", "1,2,", "3,,4"]
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["m.csv"]
 
 
 def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny):
@@ -246,11 +209,6 @@ def test_a_method_whose_steps_are_not_counted_is_told_what_to_call(tiny, tmp_pat
         stage_of(tiny(), tmp_path)
 
 
-def test_group_prior_of_random_bags_is_p_for_everyone(tiny):
-    record = run_one(tiny("method=group_prior"))
-    assert record.measures["auc"] == 0.5
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stage_that_a_signal_stops_says_which_and_goes_on_later(tiny, tmp_path, number):
     config = tiny("checkpoint_minutes=0", "trainer.max_epochs=6")
@@ -278,3 +236,22 @@ def test_share_that_leaves_no_bag_to_train_on(tiny, tmp_path):
     config = tiny("protocol=holdout", "protocol.held_out=0.99")
     with pytest.raises(InputError, match=r"Invalid protocol.held_out=0.99: .* none of the 25 train bags is left"):
         stage_of(config, tmp_path)
+
+
+def test_early_stopping_counts_looks(tiny, tmp_path):
+    options = ("trainer.max_epochs=60", "trainer.patience=2", "optimizer.lr=0.02", "trainer.evaluate_every=0.5")
+    stage, _, _ = stage_of(tiny(*options), tmp_path)
+    assert len(stage.chosen.rows) == stage.chosen.epoch + 3 < 120
+
+
+def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
+    stage_of(tiny(), tmp_path / "a")
+    assert not (tmp_path / "a" / "resume.ckpt").exists()
+    stage_of(tiny("checkpoint_minutes=0"), tmp_path / "b")
+    assert (tmp_path / "b" / "resume.ckpt").exists()
+
+
+def test_csv_has_the_union_of_the_rows_columns(tmp_path):
+    write_csv(tmp_path / "a" / "m.csv", [{"x": 1, "y": 2}, {"x": 3, "z": 4}])
+    assert (tmp_path / "a" / "m.csv").read_text().split() == ["x,y,z", "1,2,", "3,,4"]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["m.csv"]
