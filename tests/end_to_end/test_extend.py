@@ -28,7 +28,7 @@ ENUMERATE = (
 BY_NAME = (
     "tests/unit/methods/test_every_method.py", "tests/unit/training/test_chunks.py",
     "tests/unit/training/test_label_start.py", "tests/unit/api/test_estimators.py",
-    "tests/unit/results/test_findings.py", "tests/unit/test_doctests.py",
+    "tests/unit/test_doctests.py",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from llp.analysis.counting import GroupCounts
-from llp.analysis.figures import cluster_colours, draw_figures, shown_keys
+from llp.analysis.figures import draw_figures, shown_keys
 from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import Distances, squared_euclidean
@@ -18,8 +18,7 @@ from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from llp.results.table import show
 from llp.results.tables.bag_datasets import overview
-from tests.helpers.commands import TINY
-from tests.helpers.composed import check_config, composition, open_table, run_of, run_one
+from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.tables import make_table
 
 N = 900
@@ -198,16 +197,6 @@ def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
     assert {path.parent for path in written} == {store / "counting"}
 
 
-def test_name_of_a_dataset_stays_in_the_outputs_folder(tmp_path, data_dir):
-    outputs = tmp_path / "a" / "b" / "outputs"
-    options = ["key_size=1", "bag_sizes=[64]", "space=none", "dataset.name=../../../x", "grouping_key=C1_C2"]
-    tiny = [one for one in TINY if one.startswith("dataset")]
-    config = composition("analyze", *tiny, *options, f"data_dir={data_dir}", f"outputs_dir={outputs}")
-    with pytest.raises(InputError, match=r"Invalid dataset.name='../../../x': expected a name that a folder can have"):
-        check_config(config, "analyze")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_failed_key_leaves_nothing(table, tmp_path, monkeypatch):
     monkeypatch.setattr("llp.analysis.measurer.count_groups", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -266,12 +255,6 @@ def test_figures_are_drawn(rows, tmp_path, monkeypatch):
         assert all(imread(path)[..., :3].std() > 0.02 for path in paths if path.suffix == ".png")  # not blank
         assert sorted(paths) == sorted((tmp_path / name).iterdir())  # no temporary file stays
     assert draw_figures(rows.with_columns(n_bags_kept=0), tmp_path / "none", "small") == []
-
-
-def test_colours_stand_in_the_order_of_the_clusters(rows):
-    colours, legend = cluster_colours(rows, "cluster_label_variation")
-    assert list(legend) == ["very low", "low", "medium", "high"]
-    assert colours == [legend[name] for name in rows["cluster_label_variation"]]
 
 
 def test_keys_outside_the_benchmark_are_shown_where_none_is_inside(rows):

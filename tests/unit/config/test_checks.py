@@ -385,11 +385,6 @@ def test_name_that_no_file_can_have():
     assert len(message) < 700
 
 
-def test_file_without_a_name_is_refused():
-    message = refused(lambda: check_config(composed("dashboard", ["save="]), "dashboard"))
-    assert message == "Invalid save='': expected a file or null, such as save=FILE"
-
-
 @pytest.mark.parametrize(
     ("command", "words", "message"),
     [

@@ -28,30 +28,9 @@ def table(tmp_path):
     return InstanceTable.open(tmp_path / "table")
 
 
-@pytest.fixture
-def bags(table):
-    rows = np.random.default_rng(1).permutation(N)[:50]  # ten rows belong to no bag
-    offsets = np.array([0, 20, 21, 35, 50])
-    return Bags(rows, offsets, np.add.reduceat(table.label[rows].astype(float), offsets[:-1]))
-
-
 def dense(table):
     """The multi-hot and numeric matrix (N, sum of VOCAB + N_NUMERIC)."""
     return np.hstack([*(np.eye(size)[table.categorical[:, j]] for j, size in enumerate(VOCAB)), table.numeric])
-
-
-def expected_operator(table, bags):
-    x = dense(table)
-    alpha = bags.label_sum / bags.sizes
-    mean_set = np.stack([x[bags.rows[a:b]].mean(0) for a, b in zip(bags.offsets[:-1], bags.offsets[1:], strict=True)])
-    negative, positive = np.linalg.pinv(np.stack([1 - alpha, alpha], 1)) @ mean_set
-    p = bags.label_sum.sum() / len(bags.rows)
-    return p * positive - (1 - p) * negative
-
-
-def test_operator_is_the_least_squares_solution(table, bags):
-    operator = mean_operator(table, bags, bag_coefficients(bags.label_sum / bags.sizes, bags.label_mean))
-    np.testing.assert_allclose(np.concatenate(operator), expected_operator(table, bags), atol=1e-12)
 
 
 def test_operator_of_single_instances_is_the_mean_of_x_times_y(table):

@@ -45,18 +45,6 @@ def test_folder_spells_the_point(tiny, tmp_path):
     assert len(run.hash) == 8
 
 
-@pytest.mark.parametrize("name", ["../../x", "..", "/x", "a/b", ".x", "x" * 300])
-def test_no_name_leaves_the_outputs_folder(tiny, tmp_path, name):
-    config = tiny()
-    for node in (config.dataset, config.method):
-        node.name = name
-    config.grouping_key = {**config.grouping_key, "kind": "feature", "columns": [name]}
-    run = run_of(config)
-    assert len(run.folder.relative_to(tmp_path / "outputs").parts) == 6
-    assert ".." not in run.folder.parts
-    run.folder.mkdir(parents=True)
-
-
 @pytest.mark.parametrize(
     "override",
     [
