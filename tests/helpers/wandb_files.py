@@ -2,12 +2,13 @@
 
 import json
 import subprocess
-import sys
+
+from wandb.util import get_core_path
 
 
 def records(path):
-    """The records of an offline run's file, as W&B's own reader prints them."""
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", path]
+    """The records of an offline run's file, as W&B's own reader prints them: `wandb leet inspect --json`."""
+    command = [get_core_path(), "leet", "inspect", "--no-observability", "--json", "--run-file", path, path.parent]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

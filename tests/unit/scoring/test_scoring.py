@@ -357,7 +357,7 @@ def test_export_has_a_card_of_the_runs_record(home):
         (noisy, r"`laplace` noise of scale 0.5, which promises ε = 2 for all"),
     ):
         folder = home.run("method=upm", *words, seed=len(words))
-        runs, out = TrainedRuns.open([str(folder)], home.data), home.folder / "carded"
+        runs, out = home.runs(folder), home.folder / "carded"
         export(runs, out)
         told, record = (out / "README.md").read_text(), RunRecord.read(folder / "result.json")
         assert told.startswith("# upm on mine\n")

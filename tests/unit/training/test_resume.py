@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from tests.helpers.commands import FEW
 from tests.helpers.composed import run_one
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 from tests.helpers.every_method import TRAINED, composed
@@ -26,9 +27,12 @@ ALONE = [way for way in WAYS if way[1] == 0]
 def overrides(name, protocol, workers, place, checkpoints):
     dataset = [] if "binary" in composed(name).method.labels else ["dataset=synthetic_sscl"]
     protocols = ["protocol=holdout", "protocol.refit=true"] if protocol == "refit" else [f"protocol={protocol}"]
+    of_cells = "queries" in composed(name).method.get("first_stage", {})  # by themselves hundreds, which take long
+    few = [FEW.replace("method.", "method.first_stage.")] if of_cells else []
     epochs = 20 if name.startswith("dllp") else 5  # in which the others need not stop early
     return [
-        *dataset, *SMALL, f"method={name}", f"trainer.max_epochs={epochs}", *protocols, f"num_workers={workers}",
+        *dataset, *SMALL, f"method={name}", *few, f"trainer.max_epochs={epochs}", *protocols,
+        f"num_workers={workers}",
         f"hardware.features_on={place}", f"checkpoint_minutes={0 if checkpoints == 'always' else 1}",
     ]  # fmt: skip
 
