@@ -25,6 +25,7 @@ def from_notebook(text: str) -> str:
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
         language = "bash" if source.startswith("%%bash\n") else "python"
+        source = source.removeprefix("%%bash\n")
         parts.append(source if cell["cell_type"] == "markdown" else f"```{language}\n{source}\n```")
     return "\n\n".join(parts)
 
