@@ -49,6 +49,7 @@ class CheckedLoader(ConfigLoaderImpl):
     """Hydra's config loader, which says what is wrong in one line."""
 
     _composes_points = False
+    _probed: tuple[str | None, list[str], DictConfig] | None = None  # composed by Hydra to find the mode
 
     def __init__(self, config_search_path: ConfigSearchPath) -> None:
         self.config_search_path = with_names(config_search_path)
@@ -72,9 +73,19 @@ class CheckedLoader(ConfigLoaderImpl):
             for one in parse_words(given):
                 if one.is_sweep_override():
                     check_grid(config_name, str(one.input_line))
-            again, how = self._run_again(given), (run_mode, from_shell, validate_sweep_overrides)
-            load = super().load_configuration if again is None else partial(self._load_again, again)
-            config = load(config_name, given, *how)
+            probed, self._probed = self._probed, None
+            mode = f"hydra.mode={run_mode.name}"
+            if probed and (config_name, given) == (probed[0], [*probed[1], mode]):
+                self.validate_sweep_overrides_legal(parse_words(given), run_mode, from_shell)
+                config = probed[2]
+                config.hydra.mode = run_mode
+                config.hydra.overrides.hydra.append(mode)
+            else:
+                again, how = self._run_again(given), (run_mode, from_shell, validate_sweep_overrides)
+                load = super().load_configuration if again is None else partial(self._load_again, again)
+                config = load(config_name, given, *how)
+                if not (validate_sweep_overrides or "???" in config.hydra.runtime.choices.values()):
+                    self._probed = config_name, given, config
             _check_targets(parse_words(given), config)
             if config.hydra.mode == RunMode.MULTIRUN:
                 check_grid(config_name, "-m")

@@ -7,20 +7,23 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.label_sums import outside
 from llp.data.schema import reading
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BAG, BAG_ROW, BAGS = "bag.npy", "bag_row.npy", "bags.parquet"
 NO_BAG = -1
 
 
 def write_given_bags(
-    folder: Path, bag: NDArray[np.int32] | None, bags: pl.DataFrame, *, row: NDArray[np.int64] | None = None
+    folder: Path, bag: NDArray[np.int32] | None, bags: "pl.DataFrame", *, row: NDArray[np.int64] | None = None
 ) -> None:
     """Write `bags` (id, size, label_sum), `bag`, None of cells, and `row` where rows are in several or none."""
     if row is not None:
@@ -30,26 +33,23 @@ def write_given_bags(
     bags.write_parquet(folder / BAGS)
 
 
-def read_bag_ids(folder: Path) -> pl.Series:
+def read_bag_ids(folder: Path) -> "pl.Series":
     """The ids (K,), as text, of a table's given bags in the order of their numbers."""
-    return pl.read_parquet(folder / BAGS, columns=["id"], glob=False)["id"]
+    return _read(folder)["id"]
 
 
 def read_given_bags(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Row and bag of each pair of the two (M,), rows not falling, and the sum of each bag's labels (K,)."""
-    bag, label_sum = (
-        np.load(folder / BAG, mmap_mode="r"),
-        pl.read_parquet(folder / BAGS, glob=False)["label_sum"].to_numpy(),
-    )
+    bag, label_sum = np.load(folder / BAG, mmap_mode="r"), _read(folder)["label_sum"].to_numpy()
     if (folder / BAG_ROW).is_file():
         return np.load(folder / BAG_ROW), bag, label_sum
     row = np.flatnonzero(bag != NO_BAG)
     return row, bag[row], label_sum
 
 
-def read_report(folder: Path) -> pl.DataFrame | None:
+def read_report(folder: Path) -> "pl.DataFrame | None":
     """`bags.parquet`, where a table's given bags are the cells of a report."""
-    frame = pl.read_parquet(folder / BAGS, glob=False)
+    frame = _read(folder)
     return frame if "query" in frame.columns else None
 
 
@@ -72,5 +72,11 @@ def n_sums_outside(folder: Path) -> int:
     """How many of a table's given bags have a label sum that labels of 0 and 1 cannot: noise, then."""
     if not (folder / BAGS).is_file():
         return 0
-    bags = pl.read_parquet(folder / BAGS, columns=["label_sum", "size"], glob=False)
+    bags = _read(folder)
     return int(outside(bags["label_sum"].to_numpy(), bags["size"].to_numpy()).sum())
+
+
+def _read(folder: Path) -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.read_parquet(folder / BAGS, glob=False)

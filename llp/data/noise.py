@@ -19,7 +19,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtr
 
 from llp.data.bags import Bags, make_bags
 from llp.data.keys import GroupingKey
@@ -135,6 +134,7 @@ class Noise:
 
 def _analytic_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     """The least σ with Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ − εσ/Δ) ≤ δ, by bisection; Δ is the L2 sensitivity."""
+    from scipy.special import log_ndtr, ndtr  # takes longer to import than a finished run to be skipped
 
     def fits(sigma: float) -> bool:  # in units of Δ
         least = ndtr(1 / (2 * sigma) - epsilon * sigma)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from polars.exceptions import PolarsError
 from pydantic import TypeAdapter, ValidationError
 
 from llp.errors import InputError
@@ -77,7 +76,10 @@ def reading(folder: Path, name: str) -> Iterator[None]:
     try:
         with naming(path):
             yield
-    except (FileNotFoundError, EOFError, ValueError, PolarsError) as error:
+    except Exception as error:
+        of_polars = type(error).__module__ == "polars.exceptions"  # not imported for what it has not raised
+        if not (of_polars or isinstance(error, FileNotFoundError | EOFError | ValueError)):
+            raise
         raise InputError(f"{path} is damaged ({error}); remove {folder} and prepare it again.") from None
 
 

@@ -9,15 +9,17 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.schema import Column, LabelKind, Schema, read_schema, reading
 from llp.data.vocabulary import read_vocabulary
 from llp.errors import InputError
+
+if TYPE_CHECKING:  # polars takes as long to import as a finished run to be skipped
+    import polars as pl
 
 __all__ = ["Column", "InstanceTable", "LabelKind", "Schema", "read_schema"]
 
@@ -54,6 +56,13 @@ class InstanceTable:
         InputError
             The folder holds no table, a damaged one, or one made by something else.
         """
+        table = cls.of(folder, made_by)
+        table.check_files()
+        return table
+
+    @classmethod
+    def of(cls, folder: Path, made_by: Mapping[str, Any] | None = None) -> Self:
+        """What `schema.json` says of a table, for `check_files` to hold its files against; else as `open`."""
         schema = read_schema(folder)
         if made_by is not None and _given(schema.made_by) != _given(made_by):
             there, asked = _flat(schema.made_by), _flat(made_by)
@@ -64,11 +73,12 @@ class InstanceTable:
                 "(llp.prepare with these options and force=true), or give this one another place (dataset.table=NAME; "
                 "for dataset=files, name=NAME)"
             )
-        table = cls(folder, schema)
-        table._check_files()
-        return table
+        return cls(folder, schema)
 
-    def _check_files(self) -> None:
+    def check_files(self) -> None:
+        """Refuse files that are damaged, or other than `schema.json` says."""
+        import polars as pl
+
         rows, schema = self.schema.rows, self.schema
         expected = {
             "categorical.npy": ((rows, len(schema.categorical)), np.int32),
@@ -123,10 +133,12 @@ class InstanceTable:
 
     def codes(self, column: str) -> NDArray[np.int32]:
         """(N,) int32: the codes of one categorical column, contiguous."""
+        import polars as pl
+
         frame = pl.read_parquet(self.folder / "columns.parquet", columns=[column], glob=False)
         return frame[column].to_numpy()
 
-    def vocabulary(self, column: str) -> pl.DataFrame:
+    def vocabulary(self, column: str) -> "pl.DataFrame":
         """Which raw values of a categorical column have which code: columns `value` (text) and `code` (int32).
 
         A value that is not in it has code 0, as has every value seen too seldom; a null is the missing value.

@@ -9,13 +9,15 @@ missing. `number`: `missing` becomes `fill`, then with `transform` log2_squared 
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from llp.data.schema import reading
 from llp.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 VERSION = 1
 FOLDER = "vocabulary"
@@ -26,8 +28,10 @@ def encoding(kind: str, **record: Any) -> dict[str, Any]:
     return {"kind": kind, "version": VERSION, **record}
 
 
-def write_vocabulary(table: Path, place: int, values: pl.Series, missing: Sequence[str]) -> dict[str, Any]:
+def write_vocabulary(table: Path, place: int, values: "pl.Series", missing: Sequence[str]) -> dict[str, Any]:
     """Write the texts of codes 1, 2, ... of categorical column `place`; returns the column's record."""
+    import polars as pl
+
     codes = np.arange(1, len(values) + 1, dtype=np.int32)
     (table / FOLDER).mkdir(exist_ok=True)
     frame = pl.DataFrame({"value": values.cast(pl.String), "code": codes})
@@ -35,8 +39,10 @@ def write_vocabulary(table: Path, place: int, values: pl.Series, missing: Sequen
     return encoding("vocabulary", missing=list(missing))
 
 
-def read_vocabulary(table: Path, place: int) -> pl.DataFrame:
+def read_vocabulary(table: Path, place: int) -> "pl.DataFrame":
     """The values and codes of a categorical column: see `write_vocabulary`."""
+    import polars as pl
+
     path = table / FOLDER / f"{place}.parquet"
     with reading(table, f"{FOLDER}/{place}.parquet"):
         frame = pl.read_parquet(path, glob=False)

@@ -41,7 +41,7 @@ def prepare_table(
             with suppress(Timeout, OSError), lock_of(lock).acquire(timeout=0):
                 remove_unfinished(folder)
         try:
-            InstanceTable.open(folder, dataset.prepare.node)
+            InstanceTable.of(folder, dataset.prepare.node)
         except InputError:
             check_preparation(dataset)  # an option that is wrong comes before a table that is another one
             raise

@@ -6,13 +6,15 @@ import math
 import re
 import sys
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import polars as pl
-import polars.selectors as cs
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segments
 from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MISSING = "–"
 
@@ -131,9 +133,11 @@ def to_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def frame_to_csv(frame: pl.DataFrame) -> str:
+def frame_to_csv(frame: "pl.DataFrame") -> str:
     """Write a data frame as CSV whose texts a spreadsheet does not take for formulas; numbers stay as they are."""
-    texts = cs.string()
+    import polars as pl
+
+    texts = pl.selectors.string()
     safe = frame.with_columns(pl.when(texts.str.contains(_FORMULA)).then("'" + texts).otherwise(texts).name.keep())
     return safe.rename(_no_formula).write_csv()
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-import polars as pl
-
 from llp.config.command_line import parse_words
 from llp.config.grouping_keys import BAG_SIZES, readings
 from llp.config.points import Multirun
@@ -56,6 +54,8 @@ def _quoted(name: str) -> str:
 
 def kept_keys(multirun: Multirun, *, analyze: bool) -> list[str]:
     """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps."""
+    import polars as pl
+
     dataset = multirun.option("dataset.name")
     if dataset in BENCHMARKS:
         return benchmark_keys(dataset)

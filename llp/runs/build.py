@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
     """The dataset's table, prepared first if it is embedded; InputError where it is not what its YAML file says."""
-    table = InstanceTable.open(prepare_table(dataset, data_dir))
+    table = InstanceTable.of(prepare_table(dataset, data_dir))
     if table.label_kind != dataset.label_kind:
         raise InputError(
             f"dataset {dataset.name} says label_kind: {dataset.label_kind}, its table {table.folder} "
@@ -198,6 +198,7 @@ class Parts:
         """Refuse wrong input while a run has no folder; all is built for one code per column, before any work."""
         import torch
 
+        self.table.check_files()
         if self.config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():
             raise invalid("hardware.accelerator", "gpu", "auto or cpu, as torch finds no GPU on this machine", "auto")
         columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in self.table.schema.columns)

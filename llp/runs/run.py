@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 from omegaconf import OmegaConf
 
 from llp.config.commands import TrainConfig
@@ -165,6 +164,8 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: Selec
 
 def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LLPDataModule") -> None:
     """Write ids and sums of the bags that measure the run: stated, predicted, and the variance of labels drawn so."""
+    import polars as pl
+
     from llp.data.given_bags import read_bag_ids
     from llp.training.evaluation import predict_bags
 

@@ -1,9 +1,8 @@
 """Given bags: the user's own. `llp.data.given_bags` keeps them with a table."""
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
@@ -15,6 +14,9 @@ from llp.data.keys.base import MIN_ROWS, FoldBags, GroupingKey
 from llp.data.overlap import sharing
 from llp.data.table import InstanceTable
 from llp.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def _integer(value: Any) -> Any:
@@ -107,7 +109,7 @@ class GivenKey(GroupingKey):
         return table.schema.facts.get("epsilon")
 
 
-def _cells_of(table: InstanceTable, report: pl.DataFrame) -> Bags:
+def _cells_of(table: InstanceTable, report: "pl.DataFrame") -> Bags:
     """The cells of a report of all rows but those of a test split and those that are given with their labels."""
     names, listed = table.categorical_names, [tuple(query) for query in report["query"]]
     place = {query: q for q, query in enumerate(dict.fromkeys(listed))}

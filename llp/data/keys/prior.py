@@ -5,13 +5,11 @@ Fahrbach, V. Mirrokni, "PriorBoost", ICML 2024, arXiv 2402.04987); here every ba
 """
 
 import hashlib
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 
@@ -21,11 +19,7 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError, invalid
 
 SCORES = ("probability", "prediction")  # what llp.predict calls them, for binary and real labels
-_SCANS: dict[str, Callable[[Path], pl.LazyFrame]] = {
-    ".parquet": pl.scan_parquet,
-    ".arrow": pl.scan_ipc,
-    ".csv": pl.scan_csv,
-}
+_SCANS = {".parquet": "scan_parquet", ".arrow": "scan_ipc", ".csv": "scan_csv"}  # of polars
 
 
 class PriorKey(SizedKey):
@@ -93,9 +87,11 @@ def check_scores(path: Path) -> None:
 
 
 def _read_scores(path: Path) -> NDArray[np.float64]:
+    import polars as pl
+
     check_scores(path)
     try:
-        lazy = _SCANS[path.suffix](path)
+        lazy: pl.LazyFrame = getattr(pl, _SCANS[path.suffix])(path)
         name = next((one for one in SCORES if one in lazy.collect_schema()), None)
         frame = None if name is None else lazy.select(pl.col(name).cast(pl.Float64)).collect()
     except pl.exceptions.PolarsError as error:
