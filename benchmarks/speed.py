@@ -32,7 +32,7 @@ from llp.config.grouping_keys import options
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
-from llp.metrics.on_device import epoch_measures
+from llp.metrics.evaluation import epoch_measures
 from llp.metrics.ranking import exact_auc
 from llp.models.mlp import MLP
 from llp.runs.build import Parts, open_table

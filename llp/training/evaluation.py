@@ -15,9 +15,15 @@ from llp import signals
 from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
-from llp.metrics.evaluation import all_measures, bag_measures, constant_measures, main_metric, weighted_measures
+from llp.metrics.evaluation import (
+    all_measures,
+    bag_measures,
+    constant_measures,
+    epoch_measures,
+    main_metric,
+    weighted_measures,
+)
 from llp.metrics.held_out import HeldOutBags, criteria
-from llp.metrics.on_device import epoch_measures
 from llp.ops.finite import all_finite
 from llp.ops.segment import segment_sum
 
@@ -63,10 +69,10 @@ class EpochMeasures(Callback):
             if data.test_in_curve:
                 _log_measures(pl_module, *score_test_rows(pl_module, data))
             return
-        _log_measures(pl_module, finite(torch.cat(self._scores)), torch.cat(self._labels))
+        _log_measures(pl_module, finite(torch.cat(self._scores)), torch.cat(self._labels).cpu().numpy())
 
 
-def _log_measures(method: LLPMethod, scores: Tensor, labels: Tensor) -> None:
+def _log_measures(method: LLPMethod, scores: NDArray[np.float32], labels: NDArray[np.float32]) -> None:
     for name, value in epoch_measures(scores, labels, method.label_kind).items():
         method.log(f"test_{name}", value)
 
@@ -82,7 +88,7 @@ def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
     if data.test_bags is not None:
         epsilon = data.table.schema.facts.get("epsilon")
         return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags), epsilon=epsilon)
-    scores, labels = (one.cpu().numpy() for one in score_test_rows(method, data))
+    scores, labels = score_test_rows(method, data)
     measures = all_measures(scores, labels, method.label_kind)
     measures |= constant_measures(data.train_bags.label_mean, labels, method.label_kind)
     if data.source.weight is None:
@@ -110,13 +116,13 @@ def score_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[Tens
 
 
 @torch.inference_mode()
-def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[Tensor, Tensor]:
+def score_test_rows(method: LLPMethod, data: LLPDataModule) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Scores (log-odds if binary) and labels of the test rows, (n,) float32; FloatingPointError if not finite."""
     scores, labels = [], []
     for batch, raw in _scored(method, data.test_dataloader()):
-        scores.append(method.log_odds(raw).float())
-        labels.append(batch.label.to(method.device))
-    return finite(torch.cat(scores)), torch.cat(labels)
+        scores.append(method.log_odds(raw))
+        labels.append(batch.label)
+    return finite(torch.cat(scores)), torch.cat(labels).cpu().numpy()
 
 
 def _scored(method: LLPMethod, batches: Iterable[Any]) -> Iterator[tuple[Any, Tensor]]:
@@ -129,8 +135,8 @@ def _scored(method: LLPMethod, batches: Iterable[Any]) -> Iterator[tuple[Any, Te
     method.train()
 
 
-def finite(scores: Tensor) -> Tensor:
-    """Give the scores of test rows back; FloatingPointError where one of them is not finite."""
-    if not all_finite(scores):
+def finite(scores: Tensor) -> NDArray[np.float32]:
+    """Scores of test rows in the host's memory; FloatingPointError where one of them is not finite."""
+    if not all_finite(scores := scores.float()):
         raise FloatingPointError("the scores of the test rows are not finite")
-    return scores
+    return scores.cpu().numpy()

@@ -1,10 +1,8 @@
 """Training on a CUDA device: features in its memory, equal bits where they are asked for."""
 
-import numpy as np
 import pytest
 import torch
 
-from llp.metrics import on_device, ranking
 from tests.helpers.composed import run_one
 
 pytestmark = [
@@ -36,13 +34,3 @@ def test_deterministic_runs_are_equal_bit_by_bit(tiny, tmp_path, name, optimizer
     chosen = [f"method={name}", f"optimizer={optimizer}", "hardware.deterministic=true", "hardware.features_on=device"]
     first, second = (measures(tiny, tmp_path / place, *chosen) for place in ("first", "second"))
     assert first == second
-
-
-def test_measures_on_the_device_are_the_hosts():
-    rng = np.random.default_rng(0)
-    scores, labels = rng.normal(size=100_000).astype(np.float32), (rng.random(100_000) < 0.3).astype(np.float32)
-    there = on_device.epoch_measures(torch.from_numpy(scores).cuda(), torch.from_numpy(labels).cuda(), "binary")
-    assert there["auc"] == ranking.exact_auc(scores, labels)
-    assert there["auc_200_thresholds"] == pytest.approx(
-        ranking.auc_200_thresholds(1 / (1 + np.exp(-scores)), labels), abs=1e-4
-    )
