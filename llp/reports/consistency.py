@@ -23,21 +23,9 @@ UNMET = 0.005
 
 
 class Consistency:
-    """The map to consistent sums, for one report.
+    """The map to consistent sums (P + 2,) of variances `variance`, not all 0, for one report of n rows.
 
-    Parameters
-    ----------
-    passes : Passes
-        The cells of the n rows.
-    cells : Cells
-        The P cells.
-    categorical : ndarray
-        (n, Fc) int32 codes of the rows.
-    variance : ndarray
-        (P + 2,) v of the noise in each sum; some are not 0.
-    counts : ndarray, optional
-        (P,) instances of each cell, where the rows are a sample of those: an equation that these do not meet either is
-        none, as cells that the sample does not have are not published.
+    With the P `counts` of cells that the rows are a sample of, an equation that these do not meet is none.
     """
 
     def __init__(
@@ -85,17 +73,7 @@ def total(passes: Passes, cells: Cells) -> Vector:
 
 
 def equations(ids: NDArray[np.int32], cells: Cells, categorical: NDArray[np.int32]) -> csr_array:
-    """What sums over the cells keep: (M, P + 2) with a row of 1 and −1 for each equation Σ c − Σ c = 0.
-
-    Parameters
-    ----------
-    ids : ndarray
-        (n, Q) int32, the cell of each row in each query.
-    cells : Cells
-        The P cells.
-    categorical : ndarray
-        (n, Fc) int32 codes of the rows.
-    """
+    """What sums over the cells `ids` (n, Q) of the rows keep: (M, P + 2), 1 and −1 for each Σ c − Σ c = 0."""
     columns = [{*query} for query in cells.queries]
     shared = {tuple(sorted(a & b)) for a, b in combinations_with_replacement(columns, 2)}
     found = [_of_shared(common, ids, cells, categorical) for common in sorted(shared)]

@@ -15,31 +15,15 @@ from llp.reports.passes import Vector
 
 @dataclass(frozen=True)
 class Family:
-    """A law of labels given a score z.
+    """A law of labels given a score z."""
 
-    Attributes
-    ----------
-    partition : callable
-        a(z), elementwise.
-    mean : callable
-        a'(z): the label's mean.
-    variance : callable
-        a''(z) from the mean.
-    score : callable
-        The z of a mean within
-    least, most : float
-        which a mean is kept, so that z is finite.
-    least_loss : float
-        No label has a smaller a(z) − yz.
-    """
-
-    partition: Callable[[Vector], Vector]
-    mean: Callable[[Vector], Vector]
-    variance: Callable[[Vector], Vector]
-    score: Callable[[float], float]
-    least: float
-    most: float
-    least_loss: float
+    partition: Callable[[Vector], Vector]  # a(z), elementwise
+    mean: Callable[[Vector], Vector]  # a'(z): the label's mean
+    variance: Callable[[Vector], Vector]  # a''(z) from the mean
+    score: Callable[[float], float]  # the z of a mean
+    least: float  # a mean is kept from this
+    most: float  # to this, so that z is finite
+    least_loss: float  # no label has a smaller a(z) − yz
 
     def within(self, mean: float) -> float:
         """The nearest mean that labels of the family can have."""

@@ -26,27 +26,13 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Design:
-    """Instances without labels: what a report's sums are fitted on.
+    """Instances without labels: what a report's sums are fitted on."""
 
-    Attributes
-    ----------
-    passes : Passes
-        Which cells each instance is in.
-    family : Family
-        Of the labels.
-    weight : ndarray
-        (n,) m: how many instances each stands for.
-    offset : ndarray
-        (n,) o, added to each score.
-    margins : Margins, optional
-        Of the queries, for fits in fewer passes.
-    """
-
-    passes: Passes
-    family: Family
-    weight: Vector
-    offset: Vector
-    margins: Margins | None = None
+    passes: Passes  # which cells each instance is in
+    family: Family  # of the labels
+    weight: Vector  # (n,) m: how many instances each stands for
+    offset: Vector  # (n,) o, added to each score
+    margins: Margins | None = None  # of the queries, for fits in fewer passes
 
     @property
     def total(self) -> float:
@@ -68,19 +54,7 @@ class Design:
 
 
 class Hessian:
-    """H + Λ = K' diag(w) K + diag(λ), by its products.
-
-    Parameters
-    ----------
-    passes : Passes
-        K.
-    weights : ndarray
-        (n,) w.
-    penalty : ndarray
-        (P + 2,) λ.
-    margins : Margins, optional
-        Without, the diagonal alone preconditions.
-    """
+    """H + Λ = K' diag(w) K + diag(λ), by its products; without margins the diagonal alone preconditions."""
 
     def __init__(self, passes: Passes, weights: Vector, penalty: Vector, margins: Margins | None) -> None:
         self.passes, self.weights, self.penalty, self._margins = passes, weights, penalty, margins
@@ -122,53 +96,20 @@ class Hessian:
 
 @dataclass(frozen=True)
 class CellFit:
-    """A minimum of F.
+    """A minimum of F."""
 
-    Attributes
-    ----------
-    theta : ndarray
-        (P + 2,) θ: the intercept's, the cells', and 0.
-    scores : ndarray
-        (n,) z of the instances.
-    hessian : Hessian
-        There.
-    partition : float
-        A(θ).
-    steps : int
-        Of Newton's method.
-    steepness : float
-        See `Hessian.steepness`: above the tolerance only where no step leads further down.
-    """
-
-    theta: Vector
-    scores: Vector
-    hessian: Hessian
-    partition: float
-    steps: int
-    steepness: float
+    theta: Vector  # (P + 2,) θ: the intercept's, the cells', and 0
+    scores: Vector  # (n,) z of the instances
+    hessian: Hessian  # there
+    partition: float  # A(θ)
+    steps: int  # of Newton's method
+    steepness: float  # see `Hessian.steepness`: above the tolerance only where no step leads further down
 
 
 def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: Vector | None = None) -> CellFit:
-    """Minimise F by Newton's method with conjugate gradients.
+    """Minimise F by Newton's method with conjugate gradients, for c and λ (P + 2,), to a steepness (1e-3 for a result).
 
-    Parameters
-    ----------
-    design : Design
-        The instances.
-    sums : ndarray
-        (P + 2,) c: the intercept's sum, the cells', 0. Of the intercept's the mean is kept within the family's: noise
-        may lead out, and F has no minimum there.
-    penalty : ndarray
-        (P + 2,) λ; the intercept's is 0.
-    tolerance : float
-        The steepness to stop at: 0.05 while penalties are compared, 1e-3 for a result.
-    start : ndarray, optional
-        (P + 2,) θ to start from; else the constant that meets the intercept's sum.
-
-    Returns
-    -------
-    CellFit
-        The minimum.
+    The intercept's mean is kept within the family's: noise may lead out, where F has no minimum. `start` is a θ near.
     """
     pooled = design.family.within(sums[0] / design.total)
     sums = np.concatenate([[pooled * design.total], sums[1:]])

@@ -21,17 +21,7 @@ MOST_VALUES = 2000
 
 
 class Margins:
-    """The margins of all queries: for each of its columns and each of the column's values a sum of cells.
-
-    Parameters
-    ----------
-    cells : Cells
-        The P cells.
-    categorical : ndarray
-        (n, Fc) int32 codes of the instances.
-    weight : ndarray
-        (n,) how many instances each stands for.
-    """
+    """The margins of all queries: for each of its columns and each of the column's values a sum of cells."""
 
     def __init__(self, cells: Cells, categorical: NDArray[np.int32], weight: Vector) -> None:
         sizes = {column: int(categorical[:, column].max()) + 1 for query in cells.queries for column in query}

@@ -50,17 +50,9 @@ def _curve(cells: CellIds, weights: Vector, direction: Vector, first: int, stop:
 
 
 class Passes:
-    """The matrix K of instances by cells: one where an instance is in a cell.
+    """The matrix K of n instances by P cells (n, Q), see above: one where an instance is in a cell.
 
-    Parameters
-    ----------
-    cells : ndarray
-        (n, Q) int32: the cell of each instance in each query, 1 … P, or P + 1 where it is not published.
-    n_cells : int
-        P.
-    threads : int
-        On which each pass runs, over a range of rows each; sums are made range by range, so their last digits depend
-        on the number.
+    Each pass runs on threads, a range of rows each; sums are made range by range: last digits depend on their number.
     """
 
     def __init__(self, cells: NDArray[np.int32], n_cells: int, threads: int = 1) -> None:

@@ -35,37 +35,19 @@ SOLVED = 0.03
 
 @dataclass(frozen=True)
 class SumNoise:
-    """Noise in the sums, by its law.
+    """Noise in the sums, by its law."""
 
-    Attributes
-    ----------
-    ratio : ndarray
-        (P + 2,) vⱼ/hⱼ.
-    draw : callable
-        From a generator a draw (P + 2,) of mean 0 of the noise in the sums, treated as the sums were.
-    """
-
-    ratio: Vector
-    draw: Callable[[np.random.Generator], Vector]
+    ratio: Vector  # (P + 2,) vⱼ/hⱼ
+    draw: Callable[[np.random.Generator], Vector]  # (P + 2,) of mean 0, treated as the sums were
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Cells that share a λ.
+    """Cells that share a λ."""
 
-    Attributes
-    ----------
-    name : str
-        By what.
-    of : ndarray
-        (P + 2,) int32: the group of each cell; −1 of the intercept and of what is not published.
-    probes : int
-        Random vectors for the trace.
-    """
-
-    name: str
-    of: NDArray[np.int64]
-    probes: int
+    name: str  # by what
+    of: NDArray[np.int64]  # (P + 2,) the group of each cell; −1 of the intercept and of what is not published
+    probes: int  # random vectors for the trace
 
     @property
     def number(self) -> int:
@@ -83,24 +65,12 @@ class Groups:
 
 @dataclass(frozen=True)
 class ChosenPenalty:
-    """Penalties with the fit that they give.
+    """Penalties with the fit that they give."""
 
-    Attributes
-    ----------
-    groups : Groups
-        What shares a penalty.
-    strengths : ndarray
-        λ of each group.
-    criterion : float
-        T: the estimated log loss of fresh labels, but for a constant.
-    fit : CellFit
-        At the steepness `COMPARED`.
-    """
-
-    groups: Groups
-    strengths: Vector
-    criterion: float
-    fit: CellFit
+    groups: Groups  # what shares a penalty
+    strengths: Vector  # λ of each group
+    criterion: float  # T: the estimated log loss of fresh labels, but for a constant
+    fit: CellFit  # at the steepness `COMPARED`
 
 
 Probes = list[tuple[NDArray[np.int8], Vector]]
@@ -180,11 +150,9 @@ def choose_grouping(
 ) -> ChosenPenalty:
     """Choose what cells share a λ by a coupled bootstrap, and then the λ.
 
-    With g a draw of what labels and noise do to the sums, c + a g and c − g/a are independent where they are Gaussian:
-    each grouping's whole choice of λ on the first, which scatter √(1 + a²) times as much as c, is measured on the
-    second (N. L. Oliveira et al., "Unbiased risk estimation in the normal means problem via coupled bootstrap
-    techniques", 2021). What is measured scatters with the noise too: the first candidate, of fewest λ, is taken unless
-    another is better by more than two standard errors, and with a loss that labels can have.
+    With g a draw of labels and noise, c + a g and c − g/a are independent where Gaussian: each grouping's choice on the
+    first is measured on the second (N. L. Oliveira et al., 2021). The first candidate, of fewest λ, is taken unless
+    another is better by two standard errors, and with a loss that labels can have.
     """
     spread = fit(design, sums, rule_of_thumb(noise.ratio), COMPARED)
     root = np.sqrt(spread.hessian.weights)
