@@ -26,7 +26,16 @@ def identity_of(content: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(noise := found.get("noise"), Mapping):  # as before there were these options
         before = (("neighbours", "label"), ("shares", None))
         found["noise"] = {name: value for name, value in noise.items() if (name, value) not in before}
+    if isinstance(found.get("method"), Mapping):
+        found["method"] = _method_of(found["method"])
     return found
+
+
+def _method_of(method: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's options, and its first stage's, as they were before `cell_glm` had families."""
+    before = (("family", "auto"), ("exposure", None)) if str(method.get("_target_")).endswith(".CellGLM") else ()
+    kept = {name: value for name, value in method.items() if (name, value) not in before}
+    return {name: _method_of(value) if isinstance(value, Mapping) else value for name, value in kept.items()}
 
 
 def run_config(folder: str) -> dict[str, Any]:

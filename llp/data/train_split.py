@@ -1,6 +1,8 @@
 """TrainSplit: what a method may know of the whole train split, no instance label but those of `Labelled`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,14 @@ from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.table import InstanceTable
 
 
+class Standardised(NamedTuple):
+    """A numeric column of (x − mean)/std."""
+
+    position: int
+    mean: float
+    std: float
+
+
 @dataclass(frozen=True)
 class Features:
     """The features of a table's N rows, memory-mapped, without their labels."""
@@ -19,11 +29,18 @@ class Features:
     numeric: NDArray[np.float32]  # (N, Fn)
     categorical_names: list[str]  # in order
     vocab_sizes: list[int]  # of the categorical columns, in order
+    standardised: Mapping[str, Standardised] = field(default_factory=dict)  # numeric columns, by name
 
     @classmethod
     def of(cls, table: InstanceTable) -> "Features":
         """Those of a table."""
-        return cls(table.categorical, table.numeric, table.categorical_names, table.vocab_sizes)
+        columns = [(i, one.name, table.schema.encodings.get(one.name)) for i, one in enumerate(table.schema.numeric)]
+        standardised = {
+            name: Standardised(i, made["mean"], made["std"])
+            for i, name, made in columns
+            if made is not None and made["kind"] == "standardised"
+        }
+        return cls(table.categorical, table.numeric, table.categorical_names, table.vocab_sizes, standardised)
 
     @property
     def n_rows(self) -> int:

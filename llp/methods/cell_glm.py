@@ -20,6 +20,7 @@ from llp.machine import free_memory
 from llp.methods.base import LLPMethod
 from llp.models.cell_weights import CellWeights
 from llp.reports.account import by_query
+from llp.reports.families import GAUSSIAN, LOGISTIC, POISSON
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
 from llp.reports.penalty import choose, choose_grouping, draw_probes, groups_of, rule_of_thumb
@@ -43,6 +44,11 @@ class CellGLM(LLPMethod):
         Of which `singles` and `pairs` are; None: of all.
     queries : {'singles', 'pairs'} or list
         Whose cells have a weight; a report's own queries are taken instead.
+    family : {'auto', 'poisson'}
+        Of the labels: logistic for 0 and 1, Gaussian for real ones, or counts, whose prediction is e^z times the
+        exposure.
+    exposure : str or None
+        The numeric column of it; None: 1 of each row.
     least_count : int
         Cells of fewer train rows have none.
     penalty : {'auto', 'order', 'query', 'rule'} or float
@@ -62,10 +68,18 @@ class CellGLM(LLPMethod):
         | list[Literal["singles", "pairs"] | Annotated[list[str], Field(min_length=1)]],
         least_count: PositiveInt,
         penalty: Literal["auto", "order", "query", "rule"] | PositiveFloat,
+        family: Literal["auto", "poisson"] = "auto",  # as in runs of before there was another
+        exposure: str | None = None,
         **shared: Any,
     ) -> None:
         super().__init__(**shared)
         self.columns, self.queries, self.least_count, self.penalty = columns, queries, least_count, penalty
+        self.family = LOGISTIC if self.label_kind == "binary" else POISSON if family == "poisson" else GAUSSIAN
+        if family == "poisson" and self.family is not POISSON:
+            raise invalid("method.family", family, "auto for labels 0 and 1; label_kind=real makes them counts", "auto")
+        if exposure is not None and self.family is not POISSON:
+            raise invalid("method.exposure", exposure, "null, or method.family=poisson beside it", None)
+        self.exposure = exposure
 
     def check_columns(self, names: list[str]) -> None:
         """See `LLPMethod.check_columns`."""
@@ -77,7 +91,9 @@ class CellGLM(LLPMethod):
         """Fit the weights to the train bags' sums."""
         super().take_train_split(split)
         cells = self._cells(split)
-        problem = problem_of(split, cells, binary=self.label_kind == "binary", threads=torch.get_num_threads())
+        exposure = self._exposure(split, cells)
+        threads = torch.get_num_threads()
+        problem = problem_of(split, cells, family=self.family, threads=threads, exposure=exposure)
         if split.labelled is not None:
             self.facts["labelled"] = len(split.labelled.rows)
         if problem.halves:
@@ -88,7 +104,7 @@ class CellGLM(LLPMethod):
         if problem.design.family.within(mean) != mean:
             log.warning("the noisy sums give a mean label of %.3g, which no labels have: the nearest is fitted", mean)
         penalty, start = self._penalty(problem, cells, split)
-        scale = 1.0 if self.label_kind == "binary" else LabelUnit.of(split.bags).scale  # sums are in the labels' unit
+        scale = LabelUnit.of(split.bags).scale if self.family is GAUSSIAN else 1.0  # sums are in the labels' unit
         found = fit(problem.design, problem.sums, penalty, STEEPNESS * scale, start)
         self.facts |= {"cells": len(cells), "steps": found.steps, "steepness": found.steepness / scale}
         if found.steepness > STEEPNESS * scale:
@@ -98,7 +114,34 @@ class CellGLM(LLPMethod):
             names = split.features.categorical_names
             self.facts["by_query"] = by_query(problem.design, cells, found, problem.sums, penalty, split.bags, names)
         assert isinstance(self.model, CellWeights)
-        self.model.take(cells, torch.from_numpy(found.theta[:-1]))
+        self.model.take(cells, torch.from_numpy(found.theta[:-1]), None if exposure is None else torch.tensor(exposure))
+
+    def _exposure(self, split: TrainSplit, cells: Cells) -> Vector | None:
+        """Of counts: what gives a row's exposure of its numeric columns and 1, (Fn + 1,)."""
+        if self.family is not POISSON:
+            return None
+        bags, features = split.bags, split.features
+        found = np.append(np.zeros(features.n_numeric), 1.0)
+        if (bags.noise_variance is None or not bags.noise_variance.any()) and (bags.label_sum < 0).any():
+            raise invalid(
+                "method.family", "poisson", "auto, as a sum of labels is below 0, which counts are not", "auto"
+            )
+        if self.exposure is None:
+            return found
+        if self.exposure not in features.standardised:
+            expected = (
+                f"a numeric column that is standardised: {', '.join(features.standardised) or 'the table has none'}"
+            )
+            raise invalid("method.exposure", self.exposure, expected, next(iter(features.standardised), None))
+        if bags.cells is not cells:
+            expected = "null, as sums over cells are estimated of these bags, by rows alike; or a report"
+            raise invalid("method.exposure", self.exposure, expected, None)
+        position, mean, std = features.standardised[self.exposure]
+        found[[position, -1]] = std, mean
+        rows = bags.instances if split.labelled is None else np.concatenate([bags.instances, split.labelled.rows])
+        if (least := float((features.numeric[rows, position] * std + mean).min())) <= 0:
+            raise invalid("method.exposure", self.exposure, f"a column of numbers > 0; its least is {least:.3g}", None)
+        return found
 
     def _cells(self, split: TrainSplit) -> Cells:
         features = split.features
@@ -126,7 +169,7 @@ class CellGLM(LLPMethod):
         ratio = problem.noise.ratio
         by_order, by_query = groups_of(cells)
         rng = np.random.default_rng(keyed_seed(self.seed, "probes of the penalty"))
-        asked = "rule" if self.label_kind == "real" and isinstance(self.penalty, str) else self.penalty
+        asked = "rule" if self.family is GAUSSIAN and isinstance(self.penalty, str) else self.penalty
         if asked != self.penalty:
             log.info("the penalty of real labels is the rule of thumb: their variance within cells is not in the sums")
         self.facts["penalty"] = asked

@@ -10,24 +10,31 @@ from llp.data.cells import Cells
 
 
 class CellWeights(nn.Module):
-    """Raw score θ₀ + Σ_q θ of the instance's cell in query q; an unpublished cell adds 0, numeric columns are in none.
+    """Raw score z = θ₀ + Σ_q θ of the instance's cell in query q; an unpublished cell adds 0.
 
+    Of counts it is the mean e^z times the exposure, which `exposure` (Fn + 1,) gives of the numeric columns and 1.
     `weight` (P + 1,) float32, of none before `take`; `radix`, `base`, `code` as in `llp.data.cells.Cells`.
     """
 
     radix: Tensor
     base: Tensor
     code: Tensor
+    exposure: Tensor
+    counts: Tensor
 
     def __init__(self, *, vocab_sizes: Sequence[int], n_numeric: int) -> None:
         super().__init__()
         self.register_buffer("radix", torch.zeros(0, len(vocab_sizes), dtype=torch.int64))
         self.register_buffer("base", torch.zeros(0, dtype=torch.int64))
         self.register_buffer("code", torch.zeros(0, dtype=torch.int64))
+        self.register_buffer("exposure", torch.zeros(n_numeric + 1, dtype=torch.float64))
+        self.register_buffer("counts", torch.tensor(False))
         self.weight = nn.Parameter(torch.zeros(1))
 
-    def take(self, cells: Cells, theta: Tensor) -> None:
-        """Take over P cells and the weights (P + 1,) of the intercept and of them."""
+    def take(self, cells: Cells, theta: Tensor, exposure: Tensor | None = None) -> None:
+        """Take over P cells and the weights (P + 1,) of the intercept and of them; of counts `exposure`."""
+        if exposure is not None:
+            self.exposure, self.counts = exposure, torch.tensor(True)
         self.radix, self.base = torch.from_numpy(cells.radix), torch.from_numpy(cells.base)
         self.code, self.weight = torch.from_numpy(cells.code), nn.Parameter(theta.float())
 
@@ -37,11 +44,14 @@ class CellWeights(nn.Module):
         place = torch.searchsorted(self.code, code)
         found = self.code[place.clamp(max=len(self.code) - 1)] == code
         scores: Tensor = self.weight[0] + (self.weight[1:][place.clamp(max=len(self.code) - 1)] * found).sum(1)
-        return scores
+        exposed = numeric.double() @ self.exposure[:-1] + self.exposure[-1]
+        return torch.where(self.counts, (scores.exp() * exposed).float(), scores)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         for name in ("radix", "base", "code", "weight"):
             kept = state_dict.get(prefix + name)
             if kept is not None and (name != "radix" or kept.shape[1:] == self.radix.shape[1:]):
                 setattr(self, name, nn.Parameter(kept.clone()) if name == "weight" else kept.clone())
+        for name in ("exposure", "counts"):  # weights of before there were counts
+            state_dict.setdefault(prefix + name, getattr(self, name))
         super()._load_from_state_dict(state_dict, prefix, *rest)

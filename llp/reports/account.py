@@ -72,7 +72,7 @@ def drops(table: InstanceTable, key: ReportKey, threads: int) -> list[dict[str, 
     bags = key.all_bags(table)
     cells, names = bags.cells, table.categorical_names
     assert cells is not None
-    problem = problem_of(TrainSplit(Features.of(table), bags, key, 1), cells, binary=True, threads=threads)
+    problem = problem_of(TrainSplit(Features.of(table), bags, key, 1), cells, family=LOGISTIC, threads=threads)
     design, sums, by_order = problem.design, problem.sums, groups_of(cells)[0]
     probes = draw_probes(design, problem.noise, by_order.probes, np.random.default_rng(0))
     chosen = choose(design, sums, problem.noise, by_order, probes)

@@ -115,7 +115,7 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
     sums = np.concatenate([[pooled * design.total], sums[1:]])
     if start is None:
         start = np.zeros_like(sums)
-        start[0] = design.family.score(pooled)
+        start[0] = design.family.score(pooled) - design.weight @ design.offset / design.total
     theta = start
 
     def objective(theta: Vector) -> tuple[float, Vector, float]:

@@ -18,7 +18,7 @@ from llp.data.cells import Cells
 from llp.data.label_unit import LabelUnit
 from llp.data.train_split import TrainSplit
 from llp.reports.consistency import Consistency, total
-from llp.reports.families import GAUSSIAN, LOGISTIC
+from llp.reports.families import GAUSSIAN, LOGISTIC, Family
 from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
 from llp.reports.passes import Passes, Vector
@@ -50,7 +50,9 @@ class Problem:
     halves: list["Problem"] = field(default_factory=list)
 
 
-def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -> Problem:
+def problem_of(
+    split: TrainSplit, cells: Cells, *, family: Family, threads: int, exposure: Vector | None = None
+) -> Problem:
     """The problem of a train split.
 
     Parameters
@@ -59,26 +61,33 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         Its bags.
     cells : Cells
         The P cells: the bags themselves, where these have them, else those whose sums are estimated.
-    binary : bool
-        Kind of the labels; a real label's variance is taken from the bags' sums.
+    family : Family
+        Of the labels; a real label's variance is taken from the bags' sums.
     threads : int
         For the passes.
+    exposure : ndarray, optional
+        (Fn + 1,) of counts: what gives a row's exposure of its numeric columns and 1; else each row has one of 1.
     """
     rows = split.bags.instances
     known = rows[:0] if split.labelled is None else split.labelled.rows
-    everything = split.features.categorical[np.concatenate([rows, known])]  # one array, of which others are views
+    of_all = np.concatenate([rows, known])
+    everything = split.features.categorical[of_all]  # one array, of which others are views
+    exposed = (
+        np.ones(len(of_all)) if exposure is None else split.features.numeric[of_all] @ exposure[:-1] + exposure[-1]
+    )
     ids = cells.of_rows(everything)
     categorical, passes = everything[: len(rows)], Passes(ids[: len(rows)], len(cells), threads)
-    counts = split.bags.counts
+    offset, counts = np.log(exposed), split.bags.counts
     n = len(rows) if counts is None else float(total(passes, cells)[1:-1] @ counts)
 
-    def variance_of(mean: float) -> float:  # of a label; noise may lead its mean out of 0 to 1
-        p = min(max(mean, RAREST), 1 - RAREST)
-        return p * (1 - p) if binary else LabelUnit.of(split.bags).scale ** 2
+    def variance_of(mean: float) -> float:  # of a label of exposure 1; noise may lead its mean out of 0 to 1
+        if family is GAUSSIAN:
+            return LabelUnit.of(split.bags).scale ** 2
+        return float(family.variance(np.clip(mean, RAREST, 1 - RAREST if family is LOGISTIC else np.inf)))
 
     if split.bags.cells is cells:
         found = _published(split, passes, cells, categorical)
-        label_variance = variance_of(found[0][0] / n)
+        label_variance = variance_of(found[0][0] / (n * exposed[: len(rows)].mean()))
     else:
         label_variance = variance_of(split.label_mean)
         found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
@@ -92,17 +101,21 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
             (sums, variance, draw), kept = _scaled(found, of_part, n, counts)
             dropped = np.where(kept, 0.0, DROPPED)
         margins = Margins(cells, categorical[part], weight)
-        design = Design(of_part, LOGISTIC if binary else GAUSSIAN, weight, np.zeros(len(weight)), margins)
+        design = Design(of_part, family, weight, offset[: len(rows)][part], margins)
         if scores is not None:
             variance = variance + of_sampling(design, scores[part])[0]
-        ratio = variance / np.maximum(of_part.sums(weight) * label_variance, 1e-9) + dropped
+        ratio = (
+            variance / np.maximum(of_part.sums(weight * exposed[: len(rows)][part]) * label_variance, 1e-9) + dropped
+        )
         ratio[[0, -1]] = 0
         return Problem(design, sums, SumNoise(ratio, draw))
 
     whole = on(slice(None), found)
     if counts is not None:
         sums, variance, draw = found
-        spread = np.sqrt(n / len(rows) * label_variance)  # of the labels that each row stands for
+        spread = np.sqrt(
+            n / len(rows) * label_variance * exposed[: len(rows)]
+        )  # of the labels that each row stands for
 
         def scatter(rng: np.random.Generator) -> Vector:
             return draw(rng) + passes.sums(spread * rng.standard_normal(len(rows)))
@@ -118,19 +131,19 @@ def problem_of(split: TrainSplit, cells: Cells, *, binary: bool, threads: int) -
         whole = replace(whole, noise=noise, halves=halves)
     if split.labelled is None:
         return whole
-    return _with_labelled(whole, split.labelled.labels, cells, ids, everything, threads)
+    return _with_labelled(whole, split.labelled.labels, cells, ids, everything, offset, threads)
 
 
 def _with_labelled(
-    problem: Problem, labels: Vector, cells: Cells, ids: NDArray[np.int32], categorical: NDArray[np.int32], threads: int
-) -> Problem:
+    problem: Problem, labels: Vector, cells: Cells, ids: NDArray[np.int32], categorical: NDArray[np.int32],
+    offset: Vector, threads: int,
+) -> Problem:  # fmt: skip
     """Add the likelihood of the last rows (L,), whose labels are known, with weight one and their own sums.
 
     One that the report counts too is in both sums: the noise of the two is taken as independent.
     """
     design, n_cells = problem.design, len(cells)
     weight = np.concatenate([design.weight, np.ones(len(labels))])
-    offset = np.concatenate([design.offset, np.zeros(len(labels))])
     margins = Margins(cells, categorical, weight)
     joined = Design(Passes(ids, n_cells, threads), design.family, weight, offset, margins)
     sums = problem.sums + Passes(ids[len(design.weight) :], n_cells, threads).sums(labels)

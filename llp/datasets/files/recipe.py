@@ -10,7 +10,7 @@ import polars as pl
 
 from llp.data.table import Column
 from llp.data.table_writer import TableWriter
-from llp.data.vocabulary import read_vocabulary
+from llp.data.vocabulary import encoding, read_vocabulary
 from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.features import Feature
 from llp.datasets.files.label import Label
@@ -64,6 +64,9 @@ class Recipe:
         (writer.temporary / FILE).write_text(json.dumps(content, indent=1, allow_nan=False))
         for name, known in self.vocabularies.items():
             writer.set_vocabulary(name, known)
+        for one in self.features:
+            if one.value == "number":
+                writer.set_encoding(one.name, encoding("standardised", mean=one.mean, std=one.std))
 
     @classmethod
     def load(cls, folder: Path) -> Self:

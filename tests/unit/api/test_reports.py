@@ -51,6 +51,58 @@ def test_real_labels():
     assert np.square(found.predict(ROWS) - label).mean() == pytest.approx(GOLDEN["ridge"]["mse_on_rows"], abs=1e-4)
 
 
+EXPOSED = ROWS.with_columns(days=pl.Series(GOLDEN["exposure"]))
+COUNTS = report_of(ROWS, np.array(GOLDEN["y_count"]), [tuple(query) for query in GOLDEN["queries"]])
+
+
+def counting(*words, reports=COUNTS, rows=EXPOSED):
+    overrides = ["method.family=poisson", "method.exposure=days", *words]
+    return LLPRegressor("cell_glm", overrides=overrides).fit(rows, reports=reports)
+
+
+def test_counts_with_an_exposure_are_those_of_the_golden_weights():
+    golden, place = GOLDEN["poisson"], {(*cell["query"], *cell["values"]): j for j, cell in enumerate(GOLDEN["cells"])}
+    scores = [
+        golden["intercept"]
+        + sum(golden["theta"][place[*query, *(row[name] for name in query)]] for query in GOLDEN["queries"])
+        for row in ROWS.rows(named=True)
+    ]
+    expected = np.exp(scores) * GOLDEN["exposure"]
+    np.testing.assert_allclose(counting(f"method.penalty={golden['lambda']}").predict(EXPOSED), expected, rtol=2e-3)
+    doubled = EXPOSED.with_columns(pl.col("days") * 2)
+    found = counting("method.penalty=auto")
+    np.testing.assert_allclose(found.predict(doubled), 2 * found.predict(EXPOSED), rtol=1e-5)
+    assert found.record_.facts["penalty"] in ("order", "query")
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "problem"),
+    [
+        (
+            ["method.exposure=a"],
+            {},
+            "Invalid method.exposure='a': expected a numeric column that is standardised: days",
+        ),
+        (["method.family=auto"], {}, "Invalid method.exposure='days': expected null, or method.family=poisson beside"),
+        ([], {"rows": EXPOSED.with_columns(pl.col("days") - 1.0)}, "a column of numbers > 0; its least is"),
+        (
+            [],
+            {"reports": {q: table.with_columns(label_sum=-pl.col("label_sum")) for q, table in COUNTS.items()}},
+            "a sum of labels is below 0",
+        ),
+    ],
+)
+def test_wrong_counts(words, given, problem):
+    with pytest.raises(ValueError, match="Invalid method") as error:
+        counting(*words, **given)
+    assert problem in str(error.value)
+
+
+def test_labels_of_0_and_1_are_no_counts():
+    with pytest.raises(ValueError, match=r"Invalid method.family='poisson': expected auto for labels 0 and 1"):
+        LLPClassifier("cell_glm", overrides=["method.family=poisson"]).fit(ROWS, reports=GOLDEN_REPORT)
+
+
 def test_order_of_rows_tables_and_columns_and_the_form_of_values_change_nothing():
     first = fitted().predict_proba(ROWS)
     shuffled = {

@@ -49,7 +49,7 @@ def problem_of_sample(codes, y, cells, rows, scale, seed):
         noise_variance=np.full(len(whole), scale**2),
         counts=whole.sizes.astype(float),
     )
-    return problem_of(TrainSplit(features(codes), bags, None, 1), cells, binary=True, threads=1)
+    return problem_of(TrainSplit(features(codes), bags, None, 1), cells, family=LOGISTIC, threads=1)
 
 
 def test_a_sample_of_all_rows_has_the_sums_of_all():
@@ -117,7 +117,7 @@ def test_labelled_rows_are_fitted_as_rows_with_their_own_sums():
     codes, _, y, cells = population(1)
     some, rest = np.arange(500), np.arange(500, N)
     joined, whole = (
-        problem_of(TrainSplit(features(codes), bags, None, 1, labelled=labelled), cells, binary=True, threads=1)
+        problem_of(TrainSplit(features(codes), bags, None, 1, labelled=labelled), cells, family=LOGISTIC, threads=1)
         for bags, labelled in (
             (bags_of(codes, y, cells, rest), Labelled(some, y[some])),
             (bags_of(codes, y, cells, np.arange(N)), None),

@@ -85,6 +85,29 @@ def test_export_has_a_table_of_weights_that_gives_the_scores(home):
     assert weights["noise_sd"].to_list() == [None] + [2.0] * (len(weights) - 1)
 
 
+def test_counts_of_exposed_rows_from_files_are_scored_and_exported(home):
+    rng = np.random.default_rng(5)
+    days = rng.uniform(1, 9, len(TRAIN)).round(2)
+    visits = rng.poisson(days * np.exp(TRAIN["month"].to_numpy() / 3 - 2))
+    seen = TRAIN.drop("late").with_columns(days=pl.Series(days))
+    frame = seen.with_columns(visits=pl.Series(visits))
+    seen.write_csv(home.folder / "seen.csv")
+    frame.write_csv(home.folder / "visits.csv")
+    for query in (("month",), ("carrier",)):
+        frame.group_by(query).agg(label_sum=pl.col("visits").sum(), count=pl.len()).write_csv(
+            home.folder / f"{query[0]}_visits.csv"
+        )
+    reports = ",".join(f"'{home.folder}/{name}_visits.csv'" for name in ("month", "carrier"))
+    tested = {"label": "visits", "label_kind": "real", "test_files": f"'{home.folder}/visits.csv'"}
+    prepare_files(home.data, home.folder / "seen.csv", f"reports=[{reports}]", name="counts", **tested)
+    record, run = home.train("counts", "method.family=poisson", "method.exposure=days")
+    assert export(home.runs(run), home.folder / "export_counts") <= 1e-5
+    found = home.scores([run], [home.folder / "seen.csv"])["prediction"].to_numpy()
+    assert np.corrcoef(found, visits)[0, 1] > 0.7
+    assert found.sum() == pytest.approx(visits.sum(), rel=1e-3)
+    assert record.measures["mse"] == pytest.approx(np.square(found - visits).mean(), rel=1e-4)
+
+
 def test_report_alone_is_measured_by_its_own_cells(home):
     home.prepare(name="alone", label="null", test_files="null")
     with pytest.raises(InputError, match="expected protocol=holdout"):
