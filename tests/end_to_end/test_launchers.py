@@ -29,10 +29,7 @@ LAUNCHERS = {
     "slurm": ("hydra/launcher=submitit_slurm", "hydra.launcher.points_per_job=8"),
 }
 SLOW = [pytest.param("joblib", marks=pytest.mark.slow)]
-OTHERS = [
-    pytest.param("ray", marks=[pytest.mark.slow, needs_ray]),
-    pytest.param("slurm", marks=needs_slurm),
-]
+OTHERS = [pytest.param("ray", marks=[pytest.mark.slow, needs_ray]), pytest.param("slurm", marks=needs_slurm)]
 
 
 class Launched:

@@ -54,10 +54,7 @@ COMMANDS = {
         ["files=good.csv", "label=bought", "numeric_as=log"],
         r"^Invalid numeric_as='log': expected standardised, bins or both, such as numeric_as=standardised$",
     ),
-    "bags without their column": (
-        ["files=good.csv", "bags=bags.csv"],
-        r"^Missing bag_column: expected the column ",
-    ),
+    "bags without their column": (["files=good.csv", "bags=bags.csv"], r"^Missing bag_column: expected the column "),
     "epsilon of no sums": (
         ["files=good.csv", "label=bought", "bag_column=bag", "epsilon=1.0"],
         r"^Invalid epsilon=1.0: it is of the noise in bags=, expected that option too$",

@@ -82,13 +82,7 @@ class Command:
         command = [sys.executable, "-m", module, *map(str, arguments)]
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            command,
-            cwd=self.cwd,
-            env=self.env | env,
-            stdout=pipe,
-            stderr=pipe,
-            text=True,
-            start_new_session=own_group,
+            command, cwd=self.cwd, env=self.env | env, stdout=pipe, stderr=pipe, text=True, start_new_session=own_group
         )
 
     def __call__(self, *arguments, module="llp.train", **env):

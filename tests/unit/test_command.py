@@ -54,8 +54,7 @@ def test_output_that_cannot_be_written_goes_nowhere_from_then_on(full):
 
 
 @pytest.mark.parametrize(
-    ("name", "again"),
-    [("train", "resumes"), ("predict", "starts over"), ("export", "starts over")],
+    ("name", "again"), [("train", "resumes"), ("predict", "starts over"), ("export", "starts over")]
 )
 def test_a_stopped_command_says_whether_it_goes_on(monkeypatch, capsys, name, again):
     def stopped():

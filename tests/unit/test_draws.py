@@ -104,11 +104,7 @@ def test_weights_follow_glorots_law_or_kerass_for_embeddings_and_biases_are_zero
     torch.manual_seed(0)
     layer, first = dense(300, 200), MultiHot(vocab_sizes=[400, 300], n_numeric=0, width=200, bias=True)
     model = EmbeddingMLP(vocab_sizes=[400, 300], n_numeric=0, embedding_dim=16, hidden=[8])
-    for weight, bound in (
-        (layer.weight, (6 / 500) ** 0.5),
-        (first.weight, (6 / 900) ** 0.5),
-        (model.embedding, 0.05),
-    ):
+    for weight, bound in ((layer.weight, (6 / 500) ** 0.5), (first.weight, (6 / 900) ** 0.5), (model.embedding, 0.05)):
         values = weight.detach().numpy().ravel()
         assert 0.99 * bound < np.abs(values).max() <= bound
         assert stats.kstest(values, stats.uniform(-bound, 2 * bound).cdf).pvalue > 1e-4

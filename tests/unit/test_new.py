@@ -35,7 +35,5 @@ def test_nothing_is_overwritten(tmp_path):
 @pytest.mark.parametrize("words", [[], ["my_gap"], ["dataset", "mine"], ["method"], ["method", "a", "b", "c"]])
 def test_words_that_it_does_not_take_are_refused_in_one_line(monkeypatch, words):
     monkeypatch.setattr("sys.argv", ["llp", *words])
-    with pytest.raises(
-        SystemExit, match=r"^Invalid arguments: expected llp new method NAME \[FOLDER\], such as llp new "
-    ):
+    with pytest.raises(SystemExit, match=r"^Invalid arguments: expected llp new method NAME \[FOLDER\], such as llp n"):
         new.main()

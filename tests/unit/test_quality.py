@@ -13,10 +13,7 @@ CHECKOUT = CONF_DIR.parent
 @pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")
 @pytest.mark.parametrize(
     "tool",
-    [
-        ["ruff", "check", "llp", "benchmarks", "tests"],
-        ["ruff", "format", "--check", "llp", "benchmarks", "tests"],
-    ],
+    [["ruff", "check", "llp", "benchmarks", "tests"], ["ruff", "format", "--check", "llp", "benchmarks", "tests"]],
     ids=["lint", "format"],
 )
 def test_clean(tool):

@@ -12,8 +12,7 @@ def clustering(name, label_kind="binary", tail="p85"):
 
 
 @pytest.mark.parametrize(
-    ("label_kind", "expected"),
-    [("binary", ["very low", "low", "medium", "high"]), ("real", ["low", "medium", "high"])],
+    ("label_kind", "expected"), [("binary", ["very low", "low", "medium", "high"]), ("real", ["low", "medium", "high"])]
 )
 def test_names_rise_with_the_measure(label_kind, expected):
     levels = np.repeat(np.arange(len(expected)), 3)

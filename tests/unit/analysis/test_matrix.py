@@ -96,9 +96,7 @@ def test_what_cannot_be_measured_is_told(composed):
         with pytest.raises(InputError) as error:
             matrix_keys(composed(wrong))
         assert str(error.value).startswith(message)
-    with pytest.raises(
-        InputError, match="Invalid space='none': expected multi_hot or the folder of a finished run, for"
-    ):
+    with pytest.raises(InputError, match="Invalid space='none': expected multi_hot or the folder of a finished run, f"):
         matrix_keys(composed("matrix=C3", "space=none"))
     assert [key.low_thresh for key in matrix_keys(composed("matrix=C3"))] == [5]
 

@@ -314,7 +314,7 @@ def test_large_data_are_fitted_in_seconds(frame):
 
 REASONS = {
     "check_methods_subset_invariance": "the network computes in float32: a row's score has other last digits beside "
-    "another number of rows",
+    "another number of rows"
 }
 
 

@@ -4,11 +4,7 @@ import pytest
 from hydra.core.object_type import ObjectType
 from omegaconf import OmegaConf
 
-from llp.config.grouping_keys import (
-    GroupingKeySource,
-    grouping_key_node,
-    read_columns,
-)
+from llp.config.grouping_keys import GroupingKeySource, grouping_key_node, read_columns
 from llp.config.points import _probe
 from llp.data.keys import KINDS, GroupingKey, read_name
 from tests.helpers.composed import composition, grouping_key

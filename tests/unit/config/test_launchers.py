@@ -83,9 +83,7 @@ def test_a_search_is_not_written_into_a_file_of_something_else(tmp_path, content
     else:
         path.write_text(content)
     storage = path / "journal" if content == "below a file" else path
-    with pytest.raises(
-        InputError, match=r"^Invalid hydra\.sweeper\.storage='.*': expected a file of searches, or one th"
-    ):
+    with pytest.raises(InputError, match=r"^Invalid hydra\.sweeper\.storage='.*': expected a file of searches, or one"):
         check_storage(storage)
     assert path.is_symlink() or path.is_dir() or path.read_text() == content
 

@@ -121,10 +121,7 @@ def test_own_class():
 @pytest.mark.parametrize("value", [[], [0], [64, -3], 64, "64", ["a"], None, [1.5]])
 def test_widths(value):
     check_value("model.hidden", [128, 64], Widths)
-    with pytest.raises(
-        InputError,
-        match=r"Invalid model.hidden=.*: expected a list",
-    ):
+    with pytest.raises(InputError, match=r"Invalid model.hidden=.*: expected a list"):
         check_value("model.hidden", value, Widths)
 
 

@@ -366,16 +366,10 @@ WRONG_ROWS = {
     "codes that are no integers": ([(0, rows(6)[0] + 0.5, *rows(6)[1:])], r"codes are integers, these are float64"),
     "codes that are truths": ([(0, rows(6)[0] > 0, *rows(6)[1:])], r"codes are integers, these are bool"),
     "codes beyond 32 bits": ([(0, rows(6)[0] + 2**32, *rows(6)[1:])], r"row 0 .* code 4294967296 in categorical col"),
-    "numbers of another shape": (
-        [(0, rows(6)[0], rows(6, numbers=2)[1], rows(6)[2])],
-        r"numbers have .* \(6, 2\)",
-    ),
+    "numbers of another shape": ([(0, rows(6)[0], rows(6, numbers=2)[1], rows(6)[2])], r"numbers have .* \(6, 2\)"),
     "no numbers": ([(0, rows(6)[0], None, rows(6)[2])], r"numbers have the shape \(6, 0\), expected \(6, 1\)"),
     "numbers beyond float32": ([(0, rows(6)[0], rows(6)[1] + 1e39, rows(6)[2])], r"row 0 .* 1e\+39 in numeric colum"),
-    "labels of another shape": (
-        [(0, *rows(6)[:2], np.zeros((6, 1)))],
-        r"labels have .* \(6, 1\), expected \(6,\)",
-    ),
+    "labels of another shape": ([(0, *rows(6)[:2], np.zeros((6, 1)))], r"labels have .* \(6, 1\), expected \(6,\)"),
 }
 
 

@@ -8,13 +8,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.datasets.encode import (
-    category,
-    eight_digits,
-    encode_column,
-    natural_log_squared,
-    quantile_bins,
-)
+from llp.datasets.encode import category, eight_digits, encode_column, natural_log_squared, quantile_bins
 
 
 @settings(max_examples=50, deadline=None)

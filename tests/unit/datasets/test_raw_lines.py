@@ -55,7 +55,7 @@ HEXES = [
         b" " * 8,
         b"0" * 8,
         b"",
-    ),
+    )
 ]
 TEXTS = [
     *(b"a", b" a ", b"\xff", b"\xc3\xa4", b"\xed\xa0\x80", b"\x00", b"a\rb", b"\r", b"a\r", b'"a"', b'a"b', b"#"),

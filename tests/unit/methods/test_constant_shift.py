@@ -13,9 +13,7 @@ N_STEPS = 20  # draws differ from step to step
 SHIFT = {"binary": 1.5, "real": 5.0}  # in log-odds, and in labels
 
 # (method, kind of labels) -> why a constant shift of all predictions costs it nothing
-BLIND = {
-    ("genbags", "binary"): "the rows of the tetrahedron's covariance sum to zero, and the bags have one size",
-}
+BLIND = {("genbags", "binary"): "the rows of the tetrahedron's covariance sum to zero, and the bags have one size"}
 
 
 def pooled_mean(kind):

@@ -27,10 +27,7 @@ def tasks(tmp_path_factory):
     rng, folder, made = np.random.default_rng(0), tmp_path_factory.mktemp("task"), {}
     codes = np.stack([rng.integers(0, 4, N_ROWS), rng.integers(0, 5, N_ROWS)], 1)
     truth = EFFECT[codes[:, 0]]
-    labels = {
-        "binary": rng.random(N_ROWS) < 1 / (1 + np.exp(-truth)),
-        "real": truth + rng.normal(size=N_ROWS),
-    }
+    labels = {"binary": rng.random(N_ROWS) < 1 / (1 + np.exp(-truth)), "real": truth + rng.normal(size=N_ROWS)}
     for kind, label in labels.items():
         columns = [Column("a", "categorical", 4), Column("b", "categorical", 5)]
         with TableWriter(folder / kind, columns, label_kind=kind, rows=N_ROWS) as writer:

@@ -8,10 +8,7 @@ from torch import nn
 from llp.optim.exact_adam import ExactAdam
 from llp.optim.row_gradient import RowParameter, sum_rows
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 
 SETTINGS = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8}
 N, D, INSTANCES, COLUMNS = 5_000, 128, 400, 10

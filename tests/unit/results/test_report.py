@@ -242,9 +242,7 @@ def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing
 
 
 def test_an_experiment_is_reported_on_the_points_that_it_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"experiment=paper: expected one whose grid was started; start it: python -m "
-    ):
+    with pytest.raises(InputError, match=r"experiment=paper: expected one whose grid was started; start it: python -m"):
         report(tmp_path, experiment="paper")
     write_run(tmp_path, 0.6)
     write_run(tmp_path, 0.6, method="dsq")

@@ -109,10 +109,7 @@ def test_each_query_is_accounted_for_and_reported(tiny):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ["method=dllp_bce", "model=cell_weights"],
-            "Invalid model=cell_weights: method=cell_glm has its own",
-        ),
+        (["method=dllp_bce", "model=cell_weights"], "Invalid model=cell_weights: method=cell_glm has its own"),
         (["method=cell_glm", "method.queries=[]"], "Invalid method=cell_glm: it has a weight for each cell"),
     ],
 )

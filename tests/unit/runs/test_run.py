@@ -217,10 +217,7 @@ def test_a_forced_run_that_fails_leaves_the_finished_result(tiny, monkeypatch, a
     def fail(*args, **kwargs):
         raise CutOffError
 
-    broken = {
-        "training": (llp.training.curve.Curve, "on_train_epoch_end"),
-        "record": (llp.runs.outcome, "run_record"),
-    }
+    broken = {"training": (llp.training.curve.Curve, "on_train_epoch_end"), "record": (llp.runs.outcome, "run_record")}
     monkeypatch.setattr(*broken[at], fail)
     with pytest.raises(CutOffError):
         run_one(tiny("save_model=true", "force=true"))
@@ -406,8 +403,6 @@ def test_dataset_that_needs_raw_files_says_how_they_are_had(tiny):
     config.dataset.update(embedded=False, name="mine", table="mine")
     OmegaConf.set_struct(config, False)
     config.dataset.source = "http://example.org, free"
-    with pytest.raises(
-        InputError, match=r"mine is not prepared. Get the raw file \(http://example.org, free\)"
-    ) as error:
+    with pytest.raises(InputError, match=r"mine is not prepared. Get the raw file \(http://example.org, free") as error:
         run_one(config)
     assert f"python -m llp.prepare dataset=mine raw=PATH data_dir={config.data_dir}" in str(error.value)

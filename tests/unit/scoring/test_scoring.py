@@ -178,10 +178,7 @@ def test_file_without_header_and_without_the_label(home):
     ("change", "message"),
     [
         (lambda frame: frame.drop("price"), r"wrong.parquet has no column 'price', which the model needs; it has who"),
-        (
-            lambda frame: frame.with_columns(price=pl.lit("cheap")),
-            r"column 'price' holds 'cheap', which is no number",
-        ),
+        (lambda frame: frame.with_columns(price=pl.lit("cheap")), r"column 'price' holds 'cheap', which is no number"),
         (lambda frame: frame.with_columns(day=pl.lit("soon")), r"column 'day' holds 'soon', which is no date"),
         (lambda frame: frame.with_columns(shop=pl.lit([1, 2])), r"column 'shop' holds List"),
     ],

@@ -5,10 +5,7 @@ import torch
 
 from tests.helpers.composed import run_one
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 
 
 def measures(tiny, outputs_dir, *overrides):

@@ -140,9 +140,7 @@ fields = st.text(st.sampled_from("ab,\n\";' é"), max_size=6)
 
 @settings(max_examples=60, deadline=None)
 @given(
-    rows=st.lists(st.tuples(fields, fields), min_size=1, max_size=30),
-    read=st.integers(1, 50),
-    block=st.integers(1, 60),
+    rows=st.lists(st.tuples(fields, fields), min_size=1, max_size=30), read=st.integers(1, 50), block=st.integers(1, 60)
 )
 def test_blocks_hold_whole_records_wherever_the_file_is_cut(rows, read, block):
     frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row").with_row_index("row")
