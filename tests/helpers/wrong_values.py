@@ -78,6 +78,31 @@ VALUES = [
     ("~dataset.embedded", "Missing dataset.embedded: expected true or false, such as embedded: true in its YAML file"),
     ("dataset.embedded=false", "Missing dataset.source: expected where its raw files are had, such as source: https:"),
     ("~method.labels", "Missing method.labels: expected a list that is not empty, each of it binary or real, such a"),
+    (
+        "grouping_key=C3_C99",
+        "Invalid grouping_key='C3_C99': expected key columns of dataset synthetic, which has no C99 b",
+    ),
+    (
+        "grouping_key=C11_C3",
+        "Invalid grouping_key='C11_C3': expected columns in table order, each once, such as groupin",
+    ),
+    (
+        "grouping_key=fixed_C11_C3_64",
+        "Invalid grouping_key='fixed_C11_C3_64': expected columns in table order, each on",
+    ),
+    (
+        "grouping_key=C3_C3",
+        "Invalid grouping_key='C3_C3': expected columns in table order, each once, such as grouping_k",
+    ),
+    ("grouping_key=feature", "Invalid grouping_key.columns=[]: expected columns of C1, C2, "),
+    ("grouping_key=fixed grouping_key.columns=[]", "Invalid grouping_key.columns=[]: expected columns of C1, C2, "),
+    (
+        "grouping_key=random",
+        "Missing grouping_key.bag_size: expected the size of its bags, such as grouping_key=random_",
+    ),
+    ("grouping_key=prior grouping_key.scores=x.csv", "Missing grouping_key.bag_size: expected the size of its bags, s"),
+    ("grouping_key=fixed grouping_key.columns=[C1]", "Missing grouping_key.bag_size: expected the size of its bags, s"),
+    ("dataset=flights dataset.label=early", "Invalid dataset.label='early': expected late or delay, such as dataset.l"),
     ("seed=${nothing}", "Interpolation key 'nothing' not found"),
 ]
 

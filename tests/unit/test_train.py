@@ -1,6 +1,7 @@
 """What the command returns to a sweeper: the value that picked the epoch."""
 
 import csv
+import math
 
 import pytest
 
@@ -35,3 +36,7 @@ def test_under_paper_it_is_the_test_metric(tiny):
     config = tiny()
     assert criterion(run_one(config)) == record_of(config).metric.best
     assert record_of(config).metric.held_out is None
+
+
+def test_a_method_without_training_has_no_held_out_loss(tiny):
+    assert math.isnan(criterion(run_one(tiny("protocol=holdout", "method=group_prior"))))

@@ -221,25 +221,6 @@ def test_folder_that_may_not_be_written(tiny, tmp_path, monkeypatch):
     check_config(composed("status", [f"outputs_dir={closed}"]), "status")  # which only looks
 
 
-def test_column_that_does_not_exist(tiny):
-    message = refused(lambda: check_config(tiny("grouping_key=C3_C99")))
-    assert message.startswith(
-        "Invalid grouping_key='C3_C99': expected key columns of dataset synthetic, which has no C99 but C1, C2, C3, "
-    )
-    assert message.endswith(
-        "such as grouping_key=C1_C2, or for names with an underscore grouping_key=feature grouping_key.columns=[C1,C2]"
-    )
-
-
-@pytest.mark.parametrize(
-    ("given", "right"), [("C11_C3", "C3_C11"), ("fixed_C11_C3_64", "fixed_C3_C11_64"), ("C3_C3", "C3")]
-)
-def test_reversed_pair_is_told_its_right_name(tiny, given, right):
-    assert refused(lambda: check_config(tiny(f"grouping_key={given}"))) == (
-        f"Invalid grouping_key='{given}': expected columns in table order, each once, such as grouping_key={right}"
-    )
-
-
 def test_keys_of_columns_with_underscores_are_told_as_they_are_written(tiny):
     config = tiny("grouping_key=fixed", "grouping_key.columns=[c,a_b]", "grouping_key.bag_size=64")
     config.dataset.key_columns = ["a_b", "c"]
@@ -247,29 +228,6 @@ def test_keys_of_columns_with_underscores_are_told_as_they_are_written(tiny):
     assert refused(lambda: check_config(config)).endswith(f"columns in table order, each once, such as {written}")
     config.grouping_key.columns = ["d"]
     assert "such as grouping_key=feature grouping_key.columns=[a_b,c]," in refused(lambda: check_config(config))
-
-
-@pytest.mark.parametrize("kind", ["feature", "fixed"])
-def test_key_without_columns(tiny, kind):
-    expected = "Invalid grouping_key.columns=[]: expected columns of C1, C2, "
-    for overrides in ([f"grouping_key={kind}"], [f"grouping_key={kind}", "grouping_key.columns=[]"]):
-        message = refused(lambda overrides=overrides: check_config(tiny(*overrides)))
-        assert message.startswith(expected)
-        assert message.endswith("such as grouping_key.columns=[C1,C2]")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "example"),
-    [
-        (["grouping_key=random"], "grouping_key=random_256"),
-        (["grouping_key=prior", "grouping_key.scores=x.csv"], "grouping_key=prior_256"),
-        (["grouping_key=fixed", "grouping_key.columns=[C1]"], "grouping_key.bag_size=256"),
-    ],
-)
-def test_key_without_the_size_of_its_bags(tiny, overrides, example):
-    assert refused(lambda: check_config(tiny(*overrides))) == (
-        f"Missing grouping_key.bag_size: expected the size of its bags, such as {example}"
-    )
 
 
 def test_method_on_the_wrong_label_kind_lists_those_that_fit(tiny):
@@ -282,13 +240,6 @@ def test_method_on_the_wrong_label_kind_lists_those_that_fit(tiny):
     assert {"dllp_mse", "dllp_mae", "instance_mse", "group_prior"} <= set(fits)
     assert not {"dllp_bce", "instance_bce", "easy_llp"} & set(fits)
     assert set(fits) < set(options("method"))
-
-
-def test_label_that_a_dataset_does_not_have():
-    config = composed("train", ["dataset=flights", "dataset.label=early"])
-    assert refused(lambda: check_config(config)) == (
-        "Invalid dataset.label='early': expected late or delay, such as dataset.label=late"
-    )
 
 
 def test_dataset_without_a_default_key(tiny):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import read_option
-from llp.data.bags import group_rows, key_codes, positions_of
+from llp.data.bags import Bags, group_rows, key_codes, positions_of
 from llp.data.keys import KINDS, FeatureKey, read_name
 from llp.data.keys.base import SizedKey
 from llp.errors import InputError
@@ -147,6 +147,14 @@ def test_positions_are_the_runs_one_after_another(runs):
     starts, sizes = (np.array([run[i] for run in runs], np.int64) for i in (0, 1))
     expected = [start + i for start, size in runs for i in range(size)]
     assert positions_of(starts, sizes).tolist() == expected
+
+
+def test_select_takes_bags_in_the_given_order():
+    bags = Bags(np.array([5, 3, 8, 1, 0, 9]), np.array([0, 2, 3, 6]), np.array([1.0, 0.0, 2.0]))
+    chosen = bags.select(np.array([2, 0]))
+    assert chosen.rows.tolist() == [1, 0, 9, 5, 3]
+    assert chosen.offsets.tolist() == [0, 3, 5]
+    assert chosen.label_sum.tolist() == [2.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", KINDS)

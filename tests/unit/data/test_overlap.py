@@ -68,6 +68,17 @@ def test_of_a_report_by_two_keys_bags_of_one_key_are_held_out():
         assert kept.tolist() == sorted({*range(5, 35)} - {*held.tolist()})
 
 
+def test_the_bag_that_shares_rows_with_the_fewest_is_held_out_where_all_share_with_most():
+    bags = bags_of([0, 1, 2, 3], [0, 4], [1, 4, 5], [2, 5], [3, 6])  # the last one with the first alone
+    for seed in range(5):
+        kept, held = split_bags(bags, 0.2, seed)
+        assert (kept.tolist(), held.tolist()) == ([1, 2, 3], [4])
+    three = bags_of([0, 1], [1, 2, 4], [2, 3], [3, 4, 1])
+    kept, held = split_bags(three, 0.2, 0)
+    assert len(held) == 1
+    assert not shared(three, kept, held)
+
+
 def test_bags_that_all_share_a_row_are_refused():
     with pytest.raises(InputError, match=r"^Invalid protocol=holdout: each of the 6 train bags shares rows with"):
         split_bags(bags_of(*([0, i] for i in range(1, 7))), 0.1, 0)

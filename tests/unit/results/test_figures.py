@@ -14,7 +14,8 @@ from llp.analysis.figures import draw_measures
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import collect
-from llp.results.page.data import page_data
+from llp.results.page.data import _run, page_data
+from llp.results.page.render import as_json
 from llp.results.sections import Report
 from tests.helpers.composed import report
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
@@ -127,6 +128,25 @@ def test_the_axis_of_learning_curves_holds_all_of_them(tmp_path, metric, curves)
     assert low < min(map(min, curves))
     assert max(map(max, curves)) < high
     assert "above" not in figure.get_suptitle()
+
+
+def test_an_error_far_off_is_said_where_the_axis_does_not_hold_it(tmp_path):
+    figure = learning_curves(tmp_path, [[150.0, 140.0], [130.0, 120.0], [9e5, 160.0]], "mse")
+    assert 160 < figure.axes[0].get_ylim()[1] < 200
+    assert "1 of 6 values are above the axis, up to 9e+05" in figure.get_suptitle()
+
+
+def test_a_curve_with_an_infinite_value_is_drawn_without_it(tmp_path):
+    write_grid(tmp_path, keys=KEYS[:2], methods=METHODS[:2], folds=2)
+    path = next(tmp_path.rglob("metrics.csv"))
+    lines = path.read_text().splitlines()
+    place = lines[0].split(",").index("test_auc")
+    row = lines[1].split(",")
+    row[place] = "inf"
+    path.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
+    part = contents_of(tmp_path)
+    assert contents.SCORE_FIGURES["learning_curves"][1](part) is not None
+    as_json({"runs": [_run(run, tmp_path) for run in part.runs.iter_rows(named=True)]})
 
 
 def test_an_analysis_of_undefined_measures_or_of_texts_is_told_or_left_out(tmp_path):

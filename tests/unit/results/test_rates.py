@@ -4,6 +4,7 @@ import pytest
 
 from llp.results.collect import collect
 from llp.results.rates import at_held_out_rates
+from llp.results.variants import name_variants
 from tests.helpers.composed import report
 from tests.helpers.records import write_run
 
@@ -50,6 +51,16 @@ def test_more_folds_are_averaged(tmp_path):
     assert (chosen.rate, chosen.held_out, chosen.n_runs) == ("0.001", 0.6, 2)
 
 
+def test_rate_that_has_no_fold_in_common_is_named_and_cancels_no_choice(tmp_path):
+    write(tmp_path, 1e-4, auc=0.70, held_out=0.60)
+    write(tmp_path, 1e-3, auc=0.66, held_out=0.55)
+    write(tmp_path, 2e-2, auc=0.65, held_out=0.40, fold=1)
+    kept, [chosen] = at_held_out_rates(collect(tmp_path))
+    assert (chosen.rate, chosen.n_runs, chosen.beside) == ("0.001", 1, ("0.02",))
+    assert kept.runs.select("best").sort("best").rows() == [(0.65,), (0.66,)]
+    assert str(chosen).endswith("(0.55 over 1 run; no fold in common: 0.02)")
+
+
 def test_method_that_trains_nothing_stays_once(tmp_path):
     for rate, folds in ((1e-4, 1), (1e-3, 2)):
         for fold in range(folds):
@@ -58,6 +69,14 @@ def test_method_that_trains_nothing_stays_once(tmp_path):
     assert len(kept.runs) == 2
     assert kept.runs["config"].n_unique() == 1
     assert chosen == []
+
+
+def test_methods_of_other_rates_share_a_row(outputs):
+    kept, _ = at_held_out_rates(collect(outputs))
+    runs = name_variants(kept).filter(protocol="holdout")
+    assert runs.select("row", "column").unique().sort("column").rows() == [
+        ("random_64", "dllp_bce"), ("random_64", "upm"),
+    ]  # fmt: skip
 
 
 def test_report_shows_the_chosen_rates_runs_alone(outputs, capsys):
@@ -78,3 +97,11 @@ def test_of_rates_that_are_equally_good_the_least_stays(tmp_path):
     assert chosen.rate == "1e-05"
     assert {kept.configs[number]["optimizer.lr"] for number in kept.runs["config"]} == {"1e-05"}
     assert sorted(kept.runs["method"]) == ["group_prior", "upm"]
+
+
+def test_of_folds_that_equally_many_rates_share_the_first_compares(tmp_path):
+    for rate, folds in ((1e-4, (0,)), (1e-3, (0, 1)), (1e-2, (1,))):
+        for fold in folds:
+            write(tmp_path, rate, 0.6, {1e-4: 0.5, 1e-3: 0.4, 1e-2: 0.1}[rate], fold=fold)
+    _, [chosen] = at_held_out_rates(collect(tmp_path))
+    assert (chosen.rate, chosen.n_rates, chosen.beside) == ("0.001", 2, ("0.01",))

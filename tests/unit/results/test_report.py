@@ -19,7 +19,7 @@ from llp.errors import InputError
 from llp.results import contents
 from llp.results.figures.scores import limits_of
 from llp.results.output import ReportFiles
-from llp.results.table import Table, as_markdown
+from llp.results.table import Table, as_markdown, show
 from llp.results.tables.scores import scores
 from llp.results.variants import telling_paths
 from llp.runs.book import AskedGrid, write_asked
@@ -174,11 +174,29 @@ def test_what_a_killed_report_was_writing_is_removed_and_nothing_else(tmp_path: 
     assert [path.read_text() for path in users] == ["mine"] * 4
 
 
+def test_values_beyond_what_can_be_summed_are_undefined_and_counted(tmp_path: Path) -> None:
+    for method in ("dllp_bce", "upm"):
+        for fold in range(3):
+            write_run(tmp_path, 0.5, fold=fold, method=method, label_kind="real", config_hash=f"{method}{fold}")
+    for number, path in enumerate(sorted(tmp_path.rglob("result.json"))):
+        content = json.loads(path.read_text())
+        content["metric"]["best"] = (-1) ** number * 1e308
+        path.write_text(json.dumps(content))
+    _, text = shown(tmp_path)
+    assert text.count("3 of 3 NaN") == 2
+
+
 def test_telling_paths_tell_all_apart() -> None:
     configs = [{"a": x, "b": y, "c": x + y, **extra} for x in "12" for y in "12" for extra in ({}, {"d": "1"})]
     paths = telling_paths(configs)
     assert paths == ["a", "b", "d"]
     assert len({tuple(config.get(path) for path in paths) for config in configs}) == len(configs)
+
+
+def test_rows_are_in_natural_order_by_kind(tmp_path: Path) -> None:
+    for key in ("random_256", "random_64", "C11_C2", "C3_C4"):
+        write_run(tmp_path, 0.6, grouping_key=key)
+    assert contents_of(tmp_path).cells["row"].to_list() == ["C3_C4", "C11_C2", "random_64", "random_256"]
 
 
 def test_protocols_are_apart_and_the_optimistic_one_says_so(tmp_path: Path) -> None:
@@ -224,6 +242,14 @@ def test_markdown_shows_tables_figures_and_failures(tmp_path: Path) -> None:
     assert f"](figures/{files.figures[0].name})" in page
     assert files.figures[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in files.figures[1].read_text()[:2000]
+
+
+def test_a_wide_table_keeps_its_lines_whole(tmp_path: Path) -> None:
+    for method in ("dllp_bce", "dllp_mse", "dllp_mae", "dsq", "upm", "mixbag", "llpfc"):
+        write_folds(tmp_path, FIVE, method=method)
+    text = io.StringIO()
+    show(scores(contents_of(tmp_path).cells), Console(file=text, width=60))
+    assert "month_dest" + " │ 0.6240 ± 0.0230 *" * 7 in text.getvalue().replace("  ", " ")
 
 
 def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing(tmp_path: Path) -> None:

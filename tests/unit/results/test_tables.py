@@ -83,6 +83,14 @@ def test_ranges_and_extremes_name_the_datasets(grid):
     assert ends["dllp_bce"][2] == "short-tailed; low; well-separated"
 
 
+@pytest.mark.parametrize(
+    ("mean", "shown"), [(2.4682e-6, "0.000002468"), (0.0, "0.0000"), (71.0, "71.00"), (1e9, "1000000000")]
+)
+def test_means_have_four_significant_digits(tmp_path, mean, shown):
+    write_folds(tmp_path, [mean] * 5, metric="mse")
+    assert texts(scores.scores(contents_of(tmp_path).cells))["month_dest"][0].startswith(f"{shown} ±")
+
+
 def test_one_key_in_several_settings_has_no_range(grid):
     """Other settings of a run make another row of the scores, and no other bag dataset."""
     one = grid.cells.filter(pl.col("grouping_key") == KEYS[0])
@@ -91,6 +99,15 @@ def test_one_key_in_several_settings_has_no_range(grid):
     assert winners.best_and_worst(pl.concat(settings), None) is None
     table = texts(scores.ranges(pl.concat([*settings, grid.cells.filter(pl.col("grouping_key") == KEYS[1])])))
     assert {row[0] for row in table.values()} == {"2"}
+
+
+def test_the_best_of_an_error_is_its_least(tmp_path):
+    write_grid(tmp_path, metric="mse", keys=KEYS, methods=METHODS[:3], folds=2, curves=False)
+    part = contents_of(tmp_path)
+    ends = texts(winners.best_and_worst(part.cells, None))
+    assert (ends["dllp_bce"][0], ends["dllp_bce"][3]) == (KEYS[0], KEYS[-1])
+    assert contents.SCORE_TABLES["auc_ranges"](part) is None
+    assert contents.SCORE_TABLES["mse_ranges"](part) is not None
 
 
 def test_random_bags_are_method_by_size(grid):

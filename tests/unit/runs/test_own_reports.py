@@ -68,6 +68,12 @@ def test_files_and_the_estimator_score_alike_and_new_rows_need_no_label(home):
     assert found.max() - found.min() > 0.3
 
 
+def test_labels_of_rows_are_known_nowhere(home):
+    record, run = home.train("exact", "method.penalty=2")
+    assert np.isnan(home.runs(run).table.label[: len(TRAIN)]).all()
+    assert (record.n_train_instances, record.metric.name) == (900, "auc")
+
+
 def test_export_has_a_table_of_weights_that_gives_the_scores(home):
     home.prepare("noise_sd=2", name="noisy")
     _, run = home.train("noisy", "method.penalty=2")

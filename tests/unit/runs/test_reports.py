@@ -28,6 +28,14 @@ def test_a_report_gives_more_than_random_bags_and_noise_takes_some(tiny):
     assert exact.facts["queries"] == ["C8", "C16", "C17", "C8_C16", "C8_C17", "C16_C17"]
 
 
+def test_more_and_more_epsilon_ends_at_the_exact_report(tiny):
+    exact, nearly = (
+        run_one(tiny(*REPORT, "method.penalty=10", *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=1e9"])
+    )
+    assert nearly.metric.best == pytest.approx(exact.metric.best, abs=1e-4)
+    assert nearly.measures["log_loss"] == pytest.approx(exact.measures["log_loss"], abs=1e-4)
+
+
 def test_no_label_but_the_train_rows_sums_is_read(tiny, tmp_path):
     config = tiny(*REPORT, "save_model=true")
     run_one(config)
@@ -94,6 +102,12 @@ def test_wrong_options(tiny, options, problem):
     assert "\n" not in str(error.value)
 
 
+def test_no_bag_is_held_out_where_there_is_no_epoch_to_choose(tiny):
+    record = run_one(tiny("method=cell_glm", FEW, "grouping_key=random_64", "protocol=holdout"))
+    assert record.n_held_out_bags == 0
+    assert record.n_train_instances == 1600
+
+
 def test_each_query_is_accounted_for_and_reported(tiny):
     exact, noisy = (run_one(tiny(*REPORT, *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=0.3"]))
     by_query = exact.facts["by_query"]
@@ -117,3 +131,8 @@ def test_what_would_learn_nothing_is_refused(tiny, words, said):
     with pytest.raises(InputError) as error:
         run_one(tiny("grouping_key=random_64", *words))
     assert str(error.value).startswith(said)
+
+
+def test_the_least_epsilon_has_a_record(tiny):
+    record = run_one(tiny(*REPORT, "noise=laplace", "noise.epsilon=1e-20", "method.penalty=rule"))
+    assert record.noise.quieter is None

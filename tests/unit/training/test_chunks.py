@@ -9,10 +9,12 @@ import lightning as L
 import numpy as np
 import pytest
 import torch
+from hydra.utils import get_class
 from hypothesis import given
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 
-from llp.config.grouping_keys import options, read_option
+from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.config.schema import Hardware
 from llp.data import datamodule
 from llp.data.bags import make_bags
@@ -22,7 +24,7 @@ from llp.data.on_device import ResidentBags, ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.training.place import ONCE_AN_EPOCH, keeps_on
+from llp.training.place import ONCE_AN_EPOCH, keeps_on, own_hooks
 from tests.helpers.composed import build_data, build_method, check_build, open_table
 from tests.helpers.cutting import CutOffError
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
@@ -195,6 +197,11 @@ def test_bag_order_without_effect_is_told(tiny, tmp_path, caplog):
     data = stage_of(config, tmp_path, row_order="bag")[2]
     assert caplog.text.count("hardware.row_order=bag has no effect: InstanceMethod is trained on single instances") == 1
     assert data.source is data.table
+
+
+def test_every_method_of_the_package_may_train_on_chunks():
+    targets = [OmegaConf.load(CONF_DIR / "method" / f"{name}.yaml")["_target_"] for name in options("method")]
+    assert [target for target in targets if own_hooks(get_class(target))] == []
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 2**31))

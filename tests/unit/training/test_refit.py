@@ -69,6 +69,12 @@ def test_feature_and_given_bags_are_refitted_unless_it_is_said_otherwise(tiny):
     assert not refits(tiny("grouping_key=C1_C2"))
 
 
+def test_prior_is_that_of_all_train_bags(tiny):
+    config = tiny("method=group_prior", *REFIT[:2])
+    record = run_one(config)
+    assert (record.refit.steps, record.refit.bags) == (0, 25)
+
+
 @pytest.mark.parametrize("method", ["dllp_bce", "hard_erot_llp"])
 def test_refit_that_was_cut_off_ends_as_one_that_was_not(tiny, tmp_path, method):
     """Cut at its first minibatch, within an epoch, after one, and at its last; the search is not done again."""

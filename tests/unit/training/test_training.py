@@ -100,6 +100,12 @@ def test_more_looks_at_the_same_training(tiny, tmp_path):
     assert often.chosen.epoch in range(9)
 
 
+def test_looks_that_do_not_divide_the_epochs_end_before_them(tiny, tmp_path):
+    options = ("trainer.max_epochs=1", "trainer.patience=50", "trainer.bags_per_batch=3")  # 9 minibatches an epoch
+    stage, _, _ = stage_of(tiny(*options, "trainer.evaluate_every=0.7"), tmp_path)
+    assert (len(stage.chosen.rows), stage.chosen.steps) == (1, 6)
+
+
 def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_path):
     """One class in the test rows: the AUC is NaN from the first epoch on."""
     config = tiny("trainer.patience=1")
@@ -242,6 +248,12 @@ def test_early_stopping_counts_looks(tiny, tmp_path):
     options = ("trainer.max_epochs=60", "trainer.patience=2", "optimizer.lr=0.02", "trainer.evaluate_every=0.5")
     stage, _, _ = stage_of(tiny(*options), tmp_path)
     assert len(stage.chosen.rows) == stage.chosen.epoch + 3 < 120
+
+
+def test_epoch_limit_is_not_an_early_stop(tiny, tmp_path):
+    stage, _, _ = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
+    assert len(stage.chosen.rows) == 2
+    assert not stage.chosen.early_stopped
 
 
 def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):

@@ -160,6 +160,11 @@ def test_declared_noise_makes_labels_binary_and_is_refused_of_real_ones(write):
         write("label_kind=real", "epsilon=0.5", name="real", bags=noisy)
 
 
+def test_a_mean_with_few_digits_is_no_impossible_sum(write):
+    whole = stated(rows(), mean=True).with_columns(label_mean=pl.col("label_mean").round(2))
+    assert write("label_kind=binary", bags=whole).label_kind == "binary"
+
+
 def test_sizes_that_differ_are_refused_with_the_bag_or_the_rows_count(write):
     wrong = stated(rows()).with_columns(size=pl.when(pl.col("campaign") == "c07").then(99).otherwise("size"))
     with pytest.raises(InputError, match=r"^bag 'c07' has size 99 in bags= and \d+ rows in files=; .*trust_rows$"):
@@ -260,6 +265,13 @@ def test_test_bags_that_overlap_share_no_row_with_a_train_bag(write):
     wholly = write("overlap=true", name="wholly", train=everywhere, bags=sums)
     with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every train bag of wholly shares"):
         GivenKey(n_folds=5).fold_bags(wholly, 0)
+
+
+def test_bags_that_overlap_wholly_leave_no_test_row(write):
+    everywhere = rows().with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
+    table = write("overlap=true", "label=bought", "bags=null", train=everywhere)
+    with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every row in a test bag of mine is in a t"):
+        GivenKey(n_folds=5).fold_bags(table, 0)
 
 
 def test_overlapping_bags_are_refused_where_it_is_not_said(write):

@@ -1,6 +1,7 @@
 """Coding rows in blocks, by remembered values, against coding each value of the whole column in the plain way."""
 
 import datetime
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -87,6 +88,13 @@ def test_blocks_of_rows_are_coded_as_the_whole_columns(fitted, block, raw):
     codes, numbers = plainly(*fitted)
     np.testing.assert_array_equal(np.concatenate([one for one, _, _ in found], axis=1), codes[:, : frame.height])
     np.testing.assert_array_equal(np.concatenate([one for _, one, _ in found]), numbers[: frame.height])
+
+
+def test_threads_share_what_is_remembered(fitted):
+    coder = RowCoder(*fitted)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda start: coder.encode(FRAME.slice(start, 100))[0], range(0, N, 100)))
+    np.testing.assert_array_equal(np.concatenate(found, axis=1), plainly(*fitted)[0])
 
 
 def test_values_beyond_the_memory_s_bound_are_coded_anew(monkeypatch):

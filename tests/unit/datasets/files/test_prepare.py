@@ -220,6 +220,12 @@ def test_kind_is_of_all_rows_whatever_the_first_ones_are(first, later, kind):
     assert found.note == ("mostly numbers; not 'many'" if (first, later) == ("many", "5") else found.note)
 
 
+def test_date_format_that_no_column_is_written_in_is_told(tmp_path, caplog):
+    pl.DataFrame({"day": ["2024-02-03", "2024-02-04"] * 30, "y": [0, 1] * 30}).write_csv(tmp_path / "mine.csv")
+    prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", date_format="%d.%m.%Y")
+    assert "date_format=%d.%m.%Y has no effect" in caplog.text
+
+
 def test_a_column_of_many_ids_is_bounded_by_the_rare_code(tmp_path):
     n = 100_000
     frame = pl.DataFrame({"id": [f"u{i if i % 10 else 0}" for i in range(n)], "y": [i % 2 for i in range(n)]})
@@ -237,6 +243,20 @@ def test_all_numeric_without_a_categorical_column(tmp_path):
     assert table.categorical.shape == (500, 0)
     np.testing.assert_allclose(table.numeric.mean(0), 0, atol=1e-5)
     np.testing.assert_allclose(table.numeric.std(0), 1, rtol=1e-5)
+
+
+def test_missing_numbers_have_an_indicator_or_the_mean(tmp_path):
+    for way, names in (("indicator", ["price", "price.missing"]), ("mean", ["price"])):
+        (tmp_path / "mine.csv").write_bytes(as_csv(FRAME.select("price", "clicked")))
+        table = prepare_files(
+            tmp_path / "data",
+            tmp_path / "mine.csv",
+            name=way,
+            label="clicked",
+            numeric_as="standardised",
+            missing_as=way,
+        )
+        assert [column.name for column in table.schema.columns] == names
 
 
 def test_weights_ids_and_a_given_test_split(tmp_path):
@@ -376,6 +396,12 @@ def test_hours_without_minutes_are_dates(tmp_path, typed):
     assert values_of(table, recipe, "hour.day") == [str(20 + i % 3) for i in range(72)]
 
 
+def test_a_date_format_that_reads_nothing_is_told(tmp_path):
+    (tmp_path / "mine.csv").write_bytes(as_csv())
+    with pytest.raises(InputError, match=r"^Invalid date_format='%Y-%m-%d %M': expected a pattern of a date .*such as"):
+        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", date_format="'%Y-%m-%d %M'")
+
+
 def test_names_of_made_features_never_collide(tmp_path, caplog):
     """With columns of the files that are called so, in any order, nor with each other."""
     n = 60
@@ -446,6 +472,18 @@ def test_labels_of_few_whole_numbers_are_told_to_be_real(tmp_path, caplog):
     caplog.clear()
     prepare_files(tmp_path / "said", tmp_path / "mine.csv", label="y", label_kind="real")
     assert "real numbers" not in caplog.text
+
+
+def test_an_index_that_pandas_wrote_is_left_out_and_told(tmp_path, caplog):
+    frame = FRAME.with_columns(pl.int_range(60).alias("__index_level_0__"))
+    frame.write_parquet(tmp_path / "mine.parquet")
+    table = prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="clicked")
+    assert [column.name for column in table.schema.columns] == ["shop", "price", "price.bins"]
+    assert "__index_level_0__ is an index that pandas wrote: left out" in caplog.text
+    table = prepare_files(
+        tmp_path / "data", tmp_path / "mine.parquet", name="in", label="clicked", numeric="[__index_level_0__]"
+    )
+    assert "__index_level_0__" in [column.name for column in table.schema.columns]
 
 
 def test_value_at_the_rare_threshold_is_rare_and_one_above_it_is_not(tmp_path):

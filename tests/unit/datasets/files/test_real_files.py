@@ -106,6 +106,11 @@ def test_new_rows_have_the_columns_of_their_folders_too(tmp_path, kind):
     np.testing.assert_array_equal(codes, table.categorical[N // 2 :])
 
 
+def test_equal_parts_of_two_days_are_different_rows(tmp_path):
+    root = write(tmp_path / "in", {f"day={day}/1.csv": csv(FRAME) for day in (1, 2)})
+    assert prepare(tmp_path, root)[0].n_rows == 2 * N
+
+
 def test_a_column_that_is_integer_in_one_part_and_float_in_another(tmp_path):
     whole = FRAME.with_columns(pl.col("price").cast(pl.Int64))
     for name, parts in {"integer first": [whole[:30], FRAME[30:]], "float first": [FRAME[30:], whole[:30]]}.items():
@@ -113,6 +118,12 @@ def test_a_column_that_is_integer_in_one_part_and_float_in_another(tmp_path):
         table, _ = prepare(tmp_path, root, name=name.replace(" ", "_"), numeric_as="standardised")
         price = pl.concat([part.cast({"price": pl.Float64}) for part in parts])["price"].to_numpy()
         np.testing.assert_allclose(table.numeric[:, 0], (price - price.mean()) / price.std(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_column_without_a_value_in_one_part(tmp_path):
+    empty = FRAME[30:].with_columns(pl.lit(None).alias("price"))
+    table, _ = prepare(tmp_path, write(tmp_path / "in", {"0.parquet": empty, "1.parquet": FRAME[:30]}))
+    assert table.codes("price.bins")[:30].tolist() == [0] * 30
 
 
 def test_a_column_that_is_text_in_one_part_and_a_number_in_another_is_refused(tmp_path):
