@@ -20,7 +20,7 @@ ADDED = {  # of the page's own package: where it lies in this one
 }
 # that list methods, kinds of bags, datasets, tables, modules or pages, with what they do not train
 ENUMERATE = (
-    "tests/unit/test_architecture.py", "tests/unit/test_quality.py", "tests/unit/data/test_bags.py",
+    "tests/unit/test_architecture.py", "tests/unit/data/test_bags.py",
     "tests/unit/config/test_grouping_keys.py", "tests/end_to_end/test_docs.py", "tests/unit/runs/test_identities.py",
     "tests/unit/results/test_paper_items.py::test_every_item_names_what_the_report_makes",
     "tests/unit/results/test_tables.py", "tests/unit/metrics/test_evaluation.py", "tests/unit/benchmarks/test_suite.py",
@@ -83,17 +83,16 @@ def test_a_method_a_kind_of_bags_a_dataset_a_measure_and_a_table_are_added_as_th
     tables = {path.stem: path.read_text() for path in (report / "tables").glob("*.md")}
     assert re.search(r"\| gap \| 2 \|", next(text for name, text in tables.items() if name.endswith("run_counts")))
 
-    options = [
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not docs and not gpu and not browser and not stops",
-    ]
-    for tests in (ENUMERATE, (*BY_NAME, "-k", "gap or block or visits")):
+    marks = "not slow and not docs and not gpu and not browser and not stops"
+    pytested = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", marks]
+    for tool in (
+        ["-m", "ruff", "check", "llp"],
+        ["-m", "ruff", "format", "--check", "llp"],
+        ["-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"],
+        [*pytested, *ENUMERATE],
+        [*pytested, *BY_NAME, "-k", "gap or block or visits"],
+    ):
         run = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests],
-            cwd=copy, env=command.env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, *tool], cwd=copy, env=command.env, capture_output=True, text=True, check=False
+        )
         assert run.returncode == 0, run.stdout[-4000:]

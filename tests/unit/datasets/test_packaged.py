@@ -4,7 +4,6 @@ After a change of a datasheet: `python -m tests.unit.datasets.test_packaged`.
 """
 
 import hashlib
-import importlib.util
 import itertools
 import lzma
 import os
@@ -26,6 +25,7 @@ from llp.datasets.preparation import prepare_table
 from llp.errors import InputError
 from tests.helpers.composed import checked, composition
 
+real_tables = pytest.mark.skipif("LLP_SUITE" not in os.environ, reason="make test-tables installs and reads them")
 PAGE = CONF_DIR.parent / "docs" / "tables.md"
 MARK = "<!-- made from conf/dataset -->\n"
 
@@ -48,9 +48,6 @@ def config_of(name):
 
 
 def table_of(name, folder):
-    package = YAML[name]["prepare"].get("package", "plotnine")
-    if importlib.util.find_spec(package) is None and "LLP_SUITE" not in os.environ:
-        pytest.skip(f"{package} is not installed: make test-tables")
     return InstanceTable.open(prepare_table(config_of(name).dataset, folder))
 
 
@@ -69,7 +66,7 @@ def alone(table):
     return found
 
 
-@pytest.mark.run  # prepares real tables
+@real_tables
 @pytest.mark.parametrize("name", [*PACKAGED, "diamonds"])
 def test_a_table_is_what_its_datasheet_says(name, tmp_path):
     table, told = table_of(name, tmp_path), SHEETS[name]
@@ -85,12 +82,10 @@ def test_a_table_is_what_its_datasheet_says(name, tmp_path):
     assert max(alone(table).values()) < 0.95
 
 
-@pytest.mark.run
+@real_tables
 @pytest.mark.parametrize("name", PACKAGED)
 def test_every_column_of_the_file_is_used_or_its_leaving_out_told(name):
     options = YAML[name]["prepare"]
-    if importlib.util.find_spec(options["package"]) is None and "LLP_SUITE" not in os.environ:
-        pytest.skip(f"{options['package']} is not installed: make test-tables")
     path = package_folder(options["package"], dataset=name, extra="suite") / options["file"]
     columns = options.get("header") or pd.read_pickle(path, compression="xz").columns.drop("rownames")
     told = [options["label"], *options["categories"], *options["binned"], *SHEETS[name].get("left out", {})]
