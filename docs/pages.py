@@ -9,6 +9,8 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+SCHEMAS = ("llp.runs.record", "llp.config.commands")  # every field of which is public
+FIELDS = "\n    options: {show_if_no_docstring: true}"
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 
 
@@ -45,7 +47,8 @@ def api_pages(contributing: str) -> dict[str, str]:
         for module, names in modules:
             place = "llp" if room == "api" else module
             parts += [f"## {place}"] if f"# {place}" not in parts else []
-            parts += [f"::: {place}.{name}" for name in names]
+            fields = FIELDS if module in SCHEMAS else ""
+            parts += [f"::: {place}.{name}{fields}" for name in names]
         pages[f"api/{room}.md"] = "\n\n".join(parts)
     return pages
 

@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from llp.runs.record import RunRecord
 from tests.helpers.browser import CHROMIUM, DRIVER, resize, start_browser
 from tests.helpers.pages import CHECKOUT, public_names
 
@@ -53,6 +54,8 @@ def test_the_api_pages_have_the_public_names_and_no_others(site):
     shown = {name for page in site.glob("api/*.html") for name in re.findall(r'<h3 id="(llp[\w.]+)"', page.read_text())}
     listed = {f"{module}.{name}" for module, names in public_names().items() for name in names}
     assert shown == {name.replace("llp.api.", "llp.") for name in listed}
+    fields = re.findall(r'<h4 id="llp\.runs\.record\.RunRecord\.(\w+)"', (site / "api" / "runs.html").read_text())
+    assert {*fields} - {"write", "read"} == {*RunRecord.model_fields}
 
 
 @pytest.mark.browser
