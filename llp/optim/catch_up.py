@@ -45,8 +45,7 @@ BLOCK_GROWTH = 1.5
 class PushSums:
     """Table of the sums of each ``t0``, and the addition of a step to it; 0 < beta < 1.
 
-    It is float64, rows × (1 + TERMS): the centre ``B_0``, then ``S_0 … S_7``. The first ``window × n_blocks``
-    rows belong to ``t0 = 0 … window − 1``, block by block; then comes one row for each later ``t0``.
+    float64, rows × (1 + TERMS): ``B_0``, ``S_0 … S_7``; ``window × n_blocks`` rows of early ``t0``, then one each.
     """
 
     beta1: float
@@ -104,10 +103,7 @@ class PushSums:
         return centre
 
     def table(self, steps: int) -> NDArray[np.float64]:
-        """Make a table with room for ``steps`` steps, none of them added yet.
-
-        It is (early_rows + max(0, steps − window) + 1, 1 + TERMS).
-        """
+        """Make a table (early_rows + max(0, steps − window) + 1, 1 + TERMS) for ``steps`` steps, none of them added."""
         early = np.arange(self.window, dtype=np.float64)[:, None]
         late = np.arange(self.window, max(self.window, steps) + 1, dtype=np.float64)
         sums = np.zeros((self.early_rows + len(late), 1 + TERMS))
@@ -126,10 +122,7 @@ class PushSums:
         return larger
 
     def add_step(self, sums: NDArray[np.float64], step: int, lr: float) -> NDArray[np.int64]:
-        """Add the push of one step (from 1, in order) to the sums of every ``t0`` before it, in place.
-
-        Gives the rows of the table that changed, int64.
-        """
+        """Add the push of one step (from 1, in order) to the sums before it, in place; gives the rows changed."""
         reach = min(self.window, step - 1)  # j = 1 … reach, t0 = step − j
         late = max(0, min(reach, step - self.window))  # the first `late` of them have t0 >= window
         decay1, decay2 = self.decays
@@ -144,10 +137,7 @@ class PushSums:
         return rows
 
     def error(self) -> float:
-        """Give the largest relative error of the series over all ``t0``, for ``eps = 0``, where it is largest.
-
-        The terms left out are the rest of a geometric series: ``A_j δ_j^TERMS / (1 − δ_j)``.
-        """
+        """The largest relative error of the series over all ``t0``, for ``eps = 0``: ``A_j δ_j^TERMS / (1 − δ_j)``."""
         late = [(self.window * factor, True) for factor in (1, 2, 5, 20, 100)]
         early = [(t0, False) for t0 in (1, 2, 5, self.window // 4 + 1, self.window - 1)]
         return max(self._error_at(t0, one_block=one_block) for t0, one_block in early + late)

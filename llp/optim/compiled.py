@@ -20,10 +20,9 @@ NEGLIGIBLE = 1e-24
 
 @compiled
 def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
-    """List the U distinct ones of ``rows`` (P) in ``distinct`` (P), in the order of their first position; gives U.
+    """List the U distinct of ``rows`` (P) by first position; gives U, or −1 for a row number not in 0 … N − 1.
 
-    ``mark`` int32 (N) is all −1 before, and 0 at the distinct rows after; `group_positions` sets it back. Where a row
-    number is not in 0 … N − 1, gives −1, and ``mark`` is all −1.
+    ``mark`` int32 (N) is all −1 before, and 0 at the distinct rows after; `group_positions` sets it back.
     """
     n_distinct = 0
     for p in range(len(rows)):
@@ -41,11 +40,7 @@ def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
 
 @compiled
 def find_lagging(first: int, stop: int, rows: Ints, lags: Ints, lagging: Ints) -> int:
-    """List the lagging ones of ``rows[first:stop]`` from ``lagging[first]`` on, each once; gives how many.
-
-    ``lags`` uint8 (N) is 1 at the rows that lag, 0 after. Ranges side by side may list the same row. Gives −1 where a
-    row number is not in 0 … N − 1.
-    """
+    """List the lagging (``lags`` uint8 (N) is 1) of ``rows[first:stop]``, once each; gives how many, or −1."""
     n_lagging = 0
     for p in range(first, stop):
         row = rows[p]
@@ -62,8 +57,7 @@ def find_lagging(first: int, stop: int, rows: Ints, lags: Ints, lagging: Ints) -
 def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, position: Ints) -> None:
     """Group the positions by row, rising within a row: a counting sort.
 
-    Row ``distinct[i]`` (U) will stand at ``position[start[i]:start[i + 1]]``, with ``start`` int32 (U + 1) and
-    ``position`` int32 (P). ``mark`` comes from `find_distinct` and is all −1 again after it.
+    Row ``distinct[i]`` stands at ``position[start[i]:start[i + 1]]``; ``mark`` of `find_distinct` is −1 again after.
     """
     start[:] = 0
     for i in range(len(distinct)):
@@ -120,11 +114,7 @@ def catch_up(
     first: int, stop: int, rows: Ints, weight: Floats, m: Floats, v: Floats, last: Ints, step: int, sums: Floats,
     window: int, n_blocks: int, eps: float, log_beta1: float, log_beta2: float,
 ) -> None:  # fmt: skip
-    """Bring the distinct ``rows[first:stop]`` to ``step``: the pushes since ``last[row]``, and the moments' decay.
-
-    ``weight``, ``m``, ``v`` are N × D and ``last`` int32 (N), changed in place; ``sums`` holds the steps up to
-    ``step``. A row that was never touched (``last`` 0) has zero moments: it stays where it is.
-    """
+    """Bring the distinct ``rows[first:stop]`` to ``step``: pushes since ``last[row]``, the moments' decay, in place."""
     for i in range(first, stop):
         row = rows[i]
         t0 = last[row]
@@ -138,10 +128,7 @@ def update(
     first: int, stop: int, rows: Ints, gradient: Floats,
     weight: Floats, m: Floats, v: Floats, last: Ints, step: int, lr: float, beta1: float, beta2: float, eps: float,
 ) -> None:  # fmt: skip
-    """Take Adam's step for the distinct ``rows[first:stop]``, with ``gradient[i]`` (D) for row ``rows[i]``.
-
-    The rows are current as of ``step − 1``; ``step`` is the one being taken, from 1.
-    """
+    """Take Adam's ``step`` for the distinct, current ``rows[first:stop]``, with ``gradient[i]`` (D) for ``rows[i]``."""
     c = np.empty(7, weight.dtype)
     c[0], c[1], c[2], c[3] = beta1, 1 - beta1, beta2, 1 - beta2
     c[4], c[5], c[6] = lr / (1 - beta1**step), 1 / math.sqrt(1 - beta2**step), eps

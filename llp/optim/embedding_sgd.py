@@ -18,10 +18,7 @@ class EmbeddingParameter(nn.Parameter):
 
 
 class EmbeddingSGD(torch.optim.SGD):
-    """Stochastic gradient descent with embedding_l2 · Σ w² of the `EmbeddingParameter`s in the loss.
-
-    InputError where there is a penalty, and nothing to penalise.
-    """
+    """SGD with embedding_l2 · Σ w² of the `EmbeddingParameter`s in the loss; InputError for a penalty without any."""
 
     def __init__(self, params: Iterable[nn.Parameter], *, lr: PositiveFloat, embedding_l2: NonNegativeFloat) -> None:
         weights = list(params)

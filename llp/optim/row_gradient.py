@@ -135,10 +135,7 @@ _as_they_lie: ContextVar[bool] = ContextVar("rows may lag behind", default=False
 
 @contextmanager
 def rows_as_they_lie() -> Iterator[None]:
-    """Let `state_dict` give rows that lag behind, for one who saves the optimizer's state beside them.
-
-    Bringing them up to date in between would round differently: the run would be another one from there on.
-    """
+    """Let `state_dict` give rows that lag behind, with the optimizer's state: catching up would round else."""
     before = _as_they_lie.set(True)
     try:
         yield

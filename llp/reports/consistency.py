@@ -59,10 +59,7 @@ class Consistency:
 
 
 def total(passes: Passes, cells: Cells) -> Vector:
-    """Weights (P + 2,) of the cells' sums that give the sum over all rows: a query's that holds every row, of 1.
-
-    Without such a query the pooled mean of all cells stands for that of the rows.
-    """
+    """Weights (P + 2,) of the cells' sums that give that of all rows: a whole query's, else of the pooled mean."""
     whole = [q for q in range(len(cells.queries)) if passes.cells[:, q].max(initial=0) <= len(cells)]
     weights = np.zeros(len(cells) + 2)
     if whole:

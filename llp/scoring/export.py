@@ -45,10 +45,9 @@ class Scorer(nn.Module):
 
 
 def export(runs: TrainedRuns, out: Path) -> float:
-    """Write a run's program, preprocessing and model card into a folder, and score rows of the table with the program.
+    """Write a run's program and preprocessing into a folder, and score `CHECKED_ROWS` rows with what was written.
 
-    Gives the greatest difference of a score to the run's own, over up to `CHECKED_ROWS` rows spread over the table, and
-    refuses one above `TOLERANCE`.
+    Gives the greatest difference of a score to the run's own, and refuses one above `TOLERANCE`.
     """
     (method,) = runs.methods
     scorer, table = Scorer(method).eval(), runs.table

@@ -44,10 +44,7 @@ def check_out(out: Path) -> None:
 def rows_to_score(
     files: Sequence[str] | None, folder: Path | None, trained_on: InstanceTable, on_read: Callable[[int], None]
 ) -> RowSource:
-    """The rows of files, of raw lines where the runs were trained on such, or of the table in a folder.
-
-    Refuses another table than the runs were trained on: its codes mean something else.
-    """
+    """The rows of files, of raw lines, or of the table in a folder; refuses a table of other codes than the runs'."""
     if files is None:
         assert folder is not None
         table = InstanceTable.open(folder)
@@ -63,10 +60,7 @@ def rows_to_score(
 
 
 def write_scores(runs: TrainedRuns, rows: RowSource, out: Path) -> Written:
-    """Score rows and write the ids that they have, and their scores, to a Parquet, Arrow or CSV file, once it is whole.
-
-    Refuses a file that is scored itself, and an id column with the name of a score.
-    """
+    """Write the ids and scores of rows to a Parquet, Arrow or CSV file, once it is whole; none that is scored."""
     begin, written = time.perf_counter(), 0
     if out.exists() and any(out.samefile(path) for path in rows.paths):
         raise InputError(

@@ -42,10 +42,7 @@ def raw_coder(table: InstanceTable) -> RawCoder | None:
 
 
 class RawRows:
-    """All lines of raw files in the format of a table's, in their order: each is a row, none is left out.
-
-    `on_read` is called with the number of bytes that were read.
-    """
+    """All lines of raw files in the format of a table's, in order, none left out; `on_read` is given bytes read."""
 
     def __init__(self, names: Sequence[str], coder: RawCoder, on_read: Callable[[int], None]) -> None:
         self._names = names

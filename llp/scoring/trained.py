@@ -55,10 +55,7 @@ class TrainedRuns:
 
     @torch.inference_mode()
     def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
-        """Scores of rows: `probability` and `log_odds` (n,) of a binary label, `prediction` (n,) of a real one.
-
-        The score of a row does not depend on those beside it, to the last digit.
-        """
+        """`probability` and `log_odds` (n,), or `prediction`, to the last digit whatever rows lie beside."""
         n = len(categorical)
         parts = list(zip(*map(_parts, (categorical, numeric)), strict=True))
         raw = [
