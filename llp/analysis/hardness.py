@@ -28,7 +28,7 @@ def hardness(
     keep = (counts.size >= (low_thresh or 0)) & (counts.size <= (high_thresh or np.inf))
     size, label_sum = counts.size[keep], counts.label_sum[keep]
     binary = label_kind == "binary"
-    undefined = float("nan")
+    undefined, ordered = float("nan"), np.sort(size)
     chi2 = chi_squared(size, label_sum) if binary else undefined
     return {
         "n_instances": counts.n_instances,
@@ -36,7 +36,8 @@ def hardness(
         "n_bags_kept": len(size),
         "n_instances_kept": int(size.sum()),
         "percent_instances_kept": 100 * float(size.sum()) / counts.n_instances,
-        **_bag_sizes(size),
+        **spread(size, "bag_size"),
+        **{f"bag_size_{percentile_name(q)}": value_at(ordered, q) for q in SIZE_PERMILLES},
         **_label_proportions(size, label_sum),
         "log_likelihood": mean_log_likelihood(size, label_sum) if binary else undefined,
         "chi2": chi2,
@@ -64,12 +65,6 @@ def spread(values: NDArray[np.float64] | NDArray[np.int64], name: str) -> Measur
     """Minimum, maximum, mean and population standard deviation; NaN of no value."""
     kinds = ("min", "max", "mean", "std")
     return {f"{kind}_{name}": float(getattr(values, kind)() if len(values) else "nan") for kind in kinds}
-
-
-def _bag_sizes(size: NDArray[np.int64]) -> Measures:
-    ordered = np.sort(size)
-    percentiles = {f"bag_size_{percentile_name(q)}": value_at(ordered, q) for q in SIZE_PERMILLES}
-    return {**spread(size, "bag_size"), **percentiles}
 
 
 def _label_proportions(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> Measures:

@@ -13,7 +13,7 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and the multi-hot space does without
-    from torch import Tensor, nn
+    from torch import nn
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,9 @@ def learned_space(name: str, table: InstanceTable, model: "nn.Module") -> Space:
             "model=autoint or model=embedding_mlp, or space=multi_hot"
         )
     blocks: list[VectorBlock] = [Scaled(value, length) for value, length in zip(values, lengths, strict=True)]
-    return Space(name, blocks + _embedded(columns, model.embedding))
-
-
-def _embedded(columns: list[CodeColumn], embedding: "Tensor") -> list[VectorBlock]:
     ends = np.cumsum([column.vocab_size for column in columns])
-    tables = np.split(embedding.detach().cpu().numpy(), ends[:-1])
-    return [Embedded(column.codes, part) for column, part in zip(columns, tables, strict=True)]
+    tables = np.split(model.embedding.detach().cpu().numpy(), ends[:-1])
+    return Space(name, [*blocks, *(Embedded(one.codes, part) for one, part in zip(columns, tables, strict=True))])
 
 
 def _numeric_columns(table: InstanceTable) -> list[NDArray[np.floating | np.integer]]:

@@ -29,10 +29,7 @@ def store(name: str) -> None:
 def command_of(
     model: type[AnyConfig], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
 ) -> Callable[[Callable[[AnyConfig], Any]], Callable[[], None]]:
-    """Make a command's main function of one that takes its checked config; wrong input ends it with one line.
-
-    With `groups` a name chooses a YAML file of a config group, else it is a name. `beforehand` may change `sys.argv`.
-    """
+    """Make a command's main function of one that takes its checked config; wrong input ends it with one line."""
     name = name_of(model)
 
     def decorate(work: Callable[[AnyConfig], Any]) -> Callable[[], None]:

@@ -79,10 +79,7 @@ def find_target(group: str, path: str) -> Callable[..., Any]:
 def check_options(
     group: str, target: Callable[..., Any], options: Mapping[str, Any], given: Collection[str] = ()
 ) -> None:
-    """Refuse options that a class or a function does not take, lacks, or that its type hints exclude.
-
-    `group` is where they are, such as 'method'; `given` are parameters that the program fills. None may name a target.
-    """
+    """Refuse options (of `group`) that a class or function does not take, lacks, or that its hints exclude."""
     hints, required = _parameters(target)
     own = {name: value for name, value in options.items() if name not in HYDRAS}
     takes = set(hints) - set(given)

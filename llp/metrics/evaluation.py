@@ -22,11 +22,6 @@ Values = NDArray[np.float64]
 NORMAL_95 = 1.959963984540054  # standard deviations around the mean that hold 95 % of a normal distribution
 
 
-def bag_metric(label_kind: LabelKind) -> str:
-    """Name of the measure that a run without instance labels reports; smaller is better."""
-    return "bag_log_loss" if label_kind == "binary" else "bag_mse"
-
-
 def bag_log_loss(proportion: Values, prediction: Values) -> float:
     """Mean over bags of the cross-entropy of proportion α (K,), clipped to [0, 1], with mean prediction h̄ (K,)."""
     return float(bce.bag_log_loss(torch.from_numpy(proportion), torch.from_numpy(prediction)).mean())
@@ -82,7 +77,7 @@ LOG_LOSS_CLIP = 1e-7
 def main_metric(label_kind: LabelKind, *, of_bags: bool = False) -> tuple[str, Literal["max", "min"]]:
     """The metric that a run reports, and whether 'max' or 'min' is better; `of_bags`: no test row has a label."""
     if of_bags:
-        return bag_metric(label_kind), "min"
+        return "bag_log_loss" if label_kind == "binary" else "bag_mse", "min"
     return ("auc", "max") if label_kind == "binary" else ("mse", "min")
 
 
@@ -116,11 +111,7 @@ def constant_measures(label_mean: float, labels: NDArray[np.floating], label_kin
 
 
 def binary_measures(z: Tensor, prediction: Tensor, label: Tensor) -> dict[str, float]:
-    """Average precision, log loss (clipped at 1e-7), Brier score and calibration error over 15 equal bins.
-
-    Of scores z and predictions h = sigmoid(z), (n,) float64. Average precision goes by z, which has an order where h is
-    1.
-    """
+    """Average precision (by z), log loss (clipped), Brier, calibration error of h = sigmoid(z), (n,) float64."""
     nan = float("nan")
     measures = dict.fromkeys(("average_precision", "log_loss", "brier", "calibration_error"), nan)
     if not all_finite(prediction):

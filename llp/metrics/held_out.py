@@ -1,7 +1,4 @@
-"""Estimates of the instances' loss from held-out bags' sums, to select an epoch by.
-
-Unbiased when a bag's instances are independent draws and p comes from other bags; not for bags of a key's value.
-"""
+"""Estimates of the instances' loss from held-out bags' sums; unbiased where a bag's instances are independent draws."""
 
 from typing import Literal, NamedTuple
 

@@ -11,11 +11,7 @@ class OneClassWarning(UserWarning):
 
 
 def exact_auc(scores: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
-    """Probability that a positive scores above a negative, of scores and labels (n,); a tie counts half.
-
-    NaN, with a `OneClassWarning`, for one class; NaN when a score is NaN. Classes are sorted apart, to take little
-    memory.
-    """
+    """Probability that a positive (n,) scores above a negative, a tie counts half; NaN, and a warning, of one class."""
     positive = np.sort(scores[labels == 1])
     negative = np.sort(scores[labels == 0])
     if not len(positive) or not len(negative):

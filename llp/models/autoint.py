@@ -33,10 +33,7 @@ class AttentionLayer(nn.Module):
 
 
 class AutoInt(Layered):
-    """Embeddings (D = `embedding_dim`), attention over columns, relu layers `hidden` with batch norm, one raw score.
-
-    The first `number_columns` categorical columns hold binned numbers, embedded as code × vector.
-    """
+    """Embeddings, attention over columns, relu layers with batch norm; `number_columns` are binned, code × vector."""
 
     offset: Tensor
 

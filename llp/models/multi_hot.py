@@ -9,10 +9,7 @@ from llp.optim.row_gradient import RowParameter, keep_current, sum_rows
 
 
 class MultiHot(nn.Module):
-    """Linear map of an instance's multi-hot vector to D numbers (`width`), as a sum of weight rows, and of numbers.
-
-    The kernel is Glorot-uniform over its full N × D shape, the bias zero.
-    """
+    """Linear map of a multi-hot vector to D numbers, a sum of rows of a Glorot-uniform kernel, and of numbers."""
 
     offset: Tensor
 

@@ -47,10 +47,7 @@ def against_hardness(cells: pl.DataFrame, analysis: pl.DataFrame) -> pl.DataFram
 
 
 def trends(joined: pl.DataFrame) -> list[dict[str, Any]]:
-    """Trend of each method on four or more bag datasets with each measure of hardness, and what stands apart.
-
-    Theil's and Sen's line over the datasets' ranks; apart (`above`, `below`): more than `FAR` robust deviations off it.
-    """
+    """Theil's and Sen's line of each method over ranks in each measure, and datasets `FAR` deviations off it."""
     rows = []
     for measure in HARDNESS:
         keys = joined.filter(pl.col(measure).is_finite()).select("grouping_key", measure).unique()

@@ -95,10 +95,7 @@ def ranks(scores: ScoreArray, *, larger_is_better: bool) -> ScoreArray:
 def rank_intervals(
     scores: Mapping[str, Sequence[ScoreArray]], *, larger_is_better: bool, level: float = 0.9, draws: int = 2000
 ) -> ScoreArray:
-    """Interval (2, k) of each method's mean rank, by a bootstrap of tables, then bag datasets, then repeats.
-
-    `scores`: by table, for each bag dataset the scores (repeats, k) of k methods.
-    """
+    """Interval (2, k) of mean ranks: a bootstrap of tables, bag datasets (repeats, k) of each, and repeats."""
     rng, tables = np.random.default_rng(0), [*scores.values()]
 
     def drawn(items: Sequence[ScoreArray] | ScoreArray) -> NDArray[np.int64]:

@@ -1,8 +1,4 @@
-"""The book of grids: what was asked for, and what became of each point.
-
-`<outputs_dir>/grids/<experiment or grid>_<digest>.json` names a grid's points and how it was started; what became of a
-point follows from its run's folder.
-"""
+"""The book of grids: what was asked for, in `<outputs_dir>/grids/`, and what became of each point, by its folder."""
 
 import hashlib
 import json

@@ -28,10 +28,7 @@ log = logging.getLogger(__name__)
 def track(
     logger: CSVLogger | WandBLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]
 ) -> Iterator[Any | None]:
-    """Follow one run; with `logger=csv` nothing is sent. `metric`: its name, and which end is the summary's.
-
-    The id names the attempt and has digits of the folder's own, as W&B takes no run twice, also none that was removed.
-    """
+    """Follow one run, by an id of its attempt and folder: W&B takes none twice; with `logger=csv` nothing is sent."""
     if isinstance(logger, CSVLogger):
         yield None
         return

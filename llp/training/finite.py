@@ -19,11 +19,7 @@ STEPS_BETWEEN_CHECKS = 1000
 
 
 class Watch(Callback):
-    """Ends a training on a signal, between its steps, and where its numbers are wrong.
-
-    Checked: the loss now and then, with the weights and the count of steps, which keys the draws, before an evaluation.
-    A wrong count (RuntimeError): a method lacks a super() call.
-    """
+    """Ends a training on a signal, and where its loss, weights or count of steps, which keys draws, are wrong."""
 
     def __init__(self) -> None:
         self._checked_at = 0

@@ -23,10 +23,7 @@ VERSIONS = {name: importlib.metadata.version(name) for name in ("llp-bench", "to
 
 
 class ResumeCheckpoint(Checkpoint):
-    """Writes what a cut-off run needs to resume, whole, after an epoch, once in `every_seconds` at most.
-
-    Lightning runs it last at an epoch's end; rows that lag behind (`llp.optim.exact_adam`) are saved as they lie.
-    """
+    """Writes what a cut-off run needs, after an epoch, once in `every_seconds`, as Lightning's last callback."""
 
     def __init__(self, path: Path, every_seconds: float) -> None:
         self.path = path

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import Callback, EarlyStopping
+from lightning.pytorch.callbacks import Callback
 
 from llp.config.schema import ProtocolConfig, SelectBy
 from llp.data.datamodule import LLPDataModule
@@ -73,10 +73,6 @@ class Monitor:
         if math.isnan(than):
             return not math.isnan(value)
         return value > than if self.mode == "max" else value < than
-
-    def early_stop(self, patience: int) -> EarlyStopping:
-        """The callback that ends the training after `patience` evaluations without a better value."""
-        return EarlyStopping(self.name, mode=self.mode, patience=patience, check_finite=False)
 
 
 def monitor_of(method: LLPMethod, select_by: SelectBy) -> Monitor:

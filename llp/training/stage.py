@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
+from lightning.pytorch.callbacks import EarlyStopping
 
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
@@ -79,7 +80,7 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
     """Train to the early stop and restore the best weights."""
     monitor, most = monitor_of(method, plan.select_by), plan.trainer.max_epochs
     best, curve = BestWeights(monitor), Curve(plan.curve, plan.on_row)
-    stop = monitor.early_stop(plan.trainer.patience)
+    stop = EarlyStopping(monitor.name, mode=monitor.mode, patience=plan.trainer.patience, check_finite=False)
     # Lightning calls them in this order: the epoch is measured before the best weights are kept and the early stop
     # decides. An epoch of Lightning's ends with an evaluation: trainer.evaluate_every may ask for several of them in an
     # epoch, and patience counts evaluations

@@ -38,10 +38,7 @@ class StatedBags:
 
     @property
     def label_kind(self) -> LabelKind:
-        """Binary where every mean lies in [0, 1] as far as it is known, else real.
-
-        Whole sums of which most are possible counts, and means from 0 of which most are proportions, are binary too.
-        """
+        """Binary where every mean may lie in [0, 1], or most do and all look like counts, else real."""
         value = self.frame[self.label].to_numpy()
         size = self.frame["size"].fill_null(float("inf")).to_numpy() if self.label == "label_sum" else 1.0
         possible = (value >= 0) & (value <= size)

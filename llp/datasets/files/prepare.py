@@ -1,8 +1,4 @@
-"""Own files to an instance table: `python -m llp.prepare dataset=files name=mine files=... label=...`.
-
-The files are read once, block by block, into Arrow files; kinds, vocabularies and statistics are found there, then the
-rows are coded and written. Memory holds the largest vocabulary and a few blocks, whatever the number of rows.
-"""
+"""Own files to an instance table: `python -m llp.prepare dataset=files name=mine files=... label=...`."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -19,7 +15,7 @@ from llp.data.table import LabelKind
 from llp.datasets.files.bags import Sizes, Unmatched, check_bags, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
 from llp.datasets.files.ids import tell_ids
-from llp.datasets.files.kinds import RawColumn, find_kinds, kinds_table
+from llp.datasets.files.kinds import find_kinds, kinds_table
 from llp.datasets.files.label import Label, check_weights, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
 from llp.datasets.files.recipe import Recipe
@@ -107,7 +103,9 @@ def prepare(
         raw_columns = find_kinds(train.lazy, options, train.place)
         progress.console.print(kinds_table(raw_columns, train.rows))
         tell_ids([one.name for one in raw_columns if one.maybe_ids])
-        _tell_no_date(raw_columns, options.coding.date_format)
+        if options.coding.date_format != "iso" and all(one.kind != "date" for one in raw_columns):
+            said = "date_format=%s has no effect: no column holds dates that are written so"
+            log.warning(said, options.coding.date_format)
         keys = {name for query in (() if report is None else report.tables) for name in query}
         planned = plan_features(raw_columns, options.coding)
         features, vocabularies = fit_features(train.lazy, planned, options, whole=keys)
@@ -193,12 +191,6 @@ def _tell_rare(vocabularies: Vocabularies, rare_threshold: int) -> None:
             "no value of %s is seen more than %d times, so all share one code; rare_threshold=0 keeps them apart",
             ", ".join(map(repr, empty)), rare_threshold,
         )  # fmt: skip
-
-
-def _tell_no_date(raw_columns: Sequence[RawColumn], date_format: str) -> None:
-    """Warn of a date format that no column is written in."""
-    if date_format != "iso" and all(one.kind != "date" for one in raw_columns):
-        log.warning("date_format=%s has no effect: no column holds dates that are written so", date_format)
 
 
 def _bags(

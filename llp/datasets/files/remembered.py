@@ -54,11 +54,7 @@ def _table(room: int) -> tuple[Hashes, NDArray[np.int32]]:
 
 
 class RememberedCodes:
-    """Codes of values that come again and again, in blocks that threads may code side by side.
-
-    `code` gives codes (m,) int32 of distinct values (m,); beyond `most` of them, values are coded again in each block.
-    A value is known by its hash of 64 bits: that two of a million values share one has a probability below 1e-7.
-    """
+    """Codes of values that come again, by their 64-bit hashes, at most `most` of them; threads may share it."""
 
     def __init__(self, code: Callable[[pl.Series], NDArray[np.int32]], most: int) -> None:
         self._code = code

@@ -64,10 +64,7 @@ class Opened(NamedTuple):
 
 
 class Files:
-    """Several files, read once from end to end; what the user did not name is left out when it is no data.
-
-    `other` names a known other file by its first lines, `on_read` is given bytes read, `known` what was read before.
-    """
+    """Several files, read once from end to end; what the user did not name is left out when it is no data."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""The layout of a raw file: its separator, and the order of its columns, from its first lines.
-
-A header may have any order and known spelling; unknown names are refused: by position the table would be wrong.
-"""
+"""The layout of a raw file: its separator and the order of its columns, by its first lines; no name may be unknown."""
 
 import re
 from collections import Counter
@@ -24,11 +21,7 @@ ROW = "(row)"
 
 @dataclass(frozen=True)
 class Layout:
-    """A raw format.
-
-    `spellings` are patterns of other names in lower-case letters and digits, and the name, with a number from the first
-    group, which may start anywhere.
-    """
+    """A raw format; `spellings` are patterns of other names in lower-case letters and digits, with the name of each."""
 
     dataset: str  # as in `dataset=NAME`
     fields: tuple[Field, ...]  # in their order where a file has no header

@@ -1,8 +1,4 @@
-"""Lines of a raw file to typed columns, or to the line and column of what is wrong.
-
-Polars parses a block, checked by column; one that fails is cut in halves until its wrong lines are found. Polars alone
-fills short and blank lines with nulls, and an empty field is legal.
-"""
+"""Lines to typed columns by polars, or, in halves of a block that fails, to the line and column of what is wrong."""
 
 import re
 from collections.abc import Callable, Iterator

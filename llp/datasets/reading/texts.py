@@ -117,7 +117,11 @@ def _cut(name: str, pieces: Iterator[bytes], quote: str | None) -> Iterator[byte
         if size < wanted:
             continue
         text = b"".join(held)
-        end = _records_end(text, quote)
+        inside = inside_quotes(text, quote)
+        end = text.rfind(b"\n") + 1
+        if inside is not None:
+            ends = np.flatnonzero((np.frombuffer(text, np.uint8) == ord("\n")) & ~inside)
+            end = int(ends[-1]) + 1 if len(ends) else 0
         if end:
             yield text[:end]
         elif size > BLOCK_BYTES + RECORD_BYTES:
@@ -137,15 +141,6 @@ def inside_quotes(text: bytes, quote: str | None) -> NDArray[np.bool_] | None:
         return None
     marks = np.frombuffer(text, np.uint8) == ord(quote)
     return (np.cumsum(marks, dtype=np.uint8) & 1).astype(bool)  # the sum wraps around, its parity does not
-
-
-def _records_end(text: bytes, quote: str | None) -> int:
-    """Where the last whole record of a text ends; 0 if none does."""
-    inside = inside_quotes(text, quote)
-    if inside is None:
-        return text.rfind(b"\n") + 1
-    ends = np.flatnonzero((np.frombuffer(text, np.uint8) == ord("\n")) & ~inside)
-    return int(ends[-1]) + 1 if len(ends) else 0
 
 
 def without_comments(pieces: Iterator[bytes], comment: str | None, quote: str | None) -> Iterator[bytes]:

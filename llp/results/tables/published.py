@@ -1,8 +1,4 @@
-"""The numbers of LLP-Bench (arXiv 2310.10096) and its authors' code beside ours, like for like.
-
-AUC is that over 200 thresholds, in percent, never the exact one; MSE of SSCL is in the space of
-`dataset.transform=log2_squared`. Only runs of protocol `paper` in the experiment's own settings take part.
-"""
+"""The numbers of LLP-Bench (arXiv 2310.10096) and its authors' code beside our runs of protocol `paper`."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,7 @@
 """Queries of the cells that runs learnt from: whether their sums are met, and what each carries."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -27,7 +26,7 @@ def queries(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         {"row": row, "column": column, "query": " × ".join(account["columns"])}
         | {name: account[name] for name in _NUMBERS}
         for row, column, folder in on_cells.iter_rows()
-        for account in _accounts(Path(folder))
+        for account in cast(Any, RunRecord.read(Path(folder) / "result.json").facts.get("by_query", []))
     ]
     if not found:
         return None
@@ -48,17 +47,3 @@ def queries(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         rows,
         notes,
     )
-
-
-def _accounts(folder: Path) -> list[dict[str, Any]]:
-    """See `llp.reports.account.by_query`; none of a method that does not learn from cells."""
-    accounts: Any = RunRecord.read(folder / "result.json").facts.get("by_query", [])
-    return list(accounts)
-
-
-def dropped(found: Sequence[Mapping[str, Any]], dataset: str) -> Table:
-    """What `llp.reports.account.drops` finds."""
-    shown = {"cells": ".0f", "published": ".3f", "drop": ".5f"}
-    rows = [[Cell(one["query"]), *(Cell.number(one[name], form) for name, form in shown.items())] for one in found]
-    notes = ["Drop: estimated log loss of fresh labels without the query, less that of the whole exact report."]
-    return Table(f"{dataset}: queries of a report", ["query", "cells", "instances in them", "drop"], rows, notes)
