@@ -1,7 +1,4 @@
-"""The generalised linear model on cells, from their label sums: see `llp.reports`.
-
-It is fitted to the sums as a whole, by Newton's method, and not by steps on minibatches.
-"""
+"""The generalised linear model on cells, fitted to all sums at once by Newton's method: see `llp.reports`."""
 
 import logging
 from collections.abc import Callable

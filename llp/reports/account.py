@@ -34,8 +34,7 @@ def by_query(
 ) -> list[QueryAccount]:
     """Account for each query of a report whose cells are the bags; `sums` and `penalty` (P + 2,) are the fit's.
 
-    A stated sum differs from the predicted by its own noise and by the labels' scatter. What a query carries is A(θ) −
-    c'θ over N, with its weights set to 0 and all others as they are, less that of the fit: 0 where it adds nothing.
+    What a query carries is A(θ) − c'θ over N without its weights less that of the fit: 0 where it adds nothing.
     """
     mean = design.family.mean(fitted.scores)
     predicted = design.passes.sums(design.weight * mean)[1:-1]

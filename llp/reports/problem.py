@@ -1,11 +1,8 @@
 """What a fit on cells is given: the train bags of any kind as sums over cells, and the noise in these sums.
 
-A report's bags are its cells, and so are feature bags, of one query. Of other bags the cells' sums are estimated: a row
-i of a bag b of k rows stands for the label S_b − (k − 1)p, whose mean is the row's own as far as a bag's rows are drawn
-apart from each other (the mean operator of R. Nock and G. Patrini, 2014, up to a factor): what the other rows' labels
-scatter is noise.
-
-Rows may be a sample of those that a report counts: see `_scaled` and `llp.reports.sample`.
+A report's bags are its cells, and so are feature bags, of one query. Of others the sums are estimated: a row of a bag
+of k rows stands for the label S_b − (k − 1)p, right as far as a bag's rows are drawn apart (the mean operator of R.
+Nock and G. Patrini, 2014, up to a factor). Rows may be a sample of those that a report counts: see `_scaled`.
 """
 
 from collections.abc import Callable
@@ -30,43 +27,20 @@ RAREST = 1e-4
 
 @dataclass(frozen=True)
 class Problem:
-    """Sums over cells, and what they are fitted on.
+    """Sums over cells, and what they are fitted on."""
 
-    Attributes
-    ----------
-    design : Design
-        The train rows.
-    sums : ndarray
-        (P + 2,) c: the intercept's, the cells', 0.
-    noise : SumNoise
-        In them.
-    halves : list of Problem
-        Of a sample, those of its even and its odd rows, with draws of all that scatters in their sums; else none.
-    """
-
-    design: Design
-    sums: Vector
-    noise: SumNoise
-    halves: list["Problem"] = field(default_factory=list)
+    design: Design  # the train rows
+    sums: Vector  # (P + 2,) c: the intercept's, the cells', 0
+    noise: SumNoise  # in them
+    halves: list["Problem"] = field(default_factory=list)  # of a sample, its even and odd rows, with draws; else none
 
 
 def problem_of(
     split: TrainSplit, cells: Cells, *, family: Family, threads: int, exposure: Vector | None = None
 ) -> Problem:
-    """The problem of a train split.
+    """The problem of a train split, on its own cells or the P that estimated sums are of.
 
-    Parameters
-    ----------
-    split : TrainSplit
-        Its bags.
-    cells : Cells
-        The P cells: the bags themselves, where these have them, else those whose sums are estimated.
-    family : Family
-        Of the labels; a real label's variance is taken from the bags' sums.
-    threads : int
-        For the passes.
-    exposure : ndarray, optional
-        (Fn + 1,) of counts: what gives a row's exposure of its numeric columns and 1; else each row has one of 1.
+    `exposure` (Fn + 1,) gives a row's exposure of counts from its numeric columns and 1; None: 1 of each row.
     """
     rows = split.bags.instances
     known = rows[:0] if split.labelled is None else split.labelled.rows
@@ -138,10 +112,7 @@ def _with_labelled(
     problem: Problem, labels: Vector, cells: Cells, ids: NDArray[np.int32], categorical: NDArray[np.int32],
     offset: Vector, threads: int,
 ) -> Problem:  # fmt: skip
-    """Add the likelihood of the last rows (L,), whose labels are known, with weight one and their own sums.
-
-    One that the report counts too is in both sums: the noise of the two is taken as independent.
-    """
+    """Add the likelihood of the last rows (L,), whose labels are known, with weight one and their own sums."""
     design, n_cells = problem.design, len(cells)
     weight = np.concatenate([design.weight, np.ones(len(labels))])
     margins = Margins(cells, categorical, weight)
@@ -159,11 +130,7 @@ CellSums = tuple[Vector, Vector, Callable[[np.random.Generator], Vector]]
 
 
 def _scaled(found: CellSums, passes: Passes, n: float, counts: Vector) -> tuple[CellSums, NDArray[np.bool_]]:
-    """The sums of n rows, of which the passes have m, as they would be of those m, each for n/m; and the cells kept.
-
-    A cell of d rows, k of them in the sample, would have the sum c (n/m) k/d there. This takes the sampling of the
-    features out of the sums, as a fit follows what its rows' predictions differ by from them.
-    """
+    """The sums of n rows as those of the passes' m: c (n/m) k/d of a cell of d rows, k of them here; and cells kept."""
     drawn = passes.sums(np.ones(len(passes.cells)))
     stated = np.concatenate([[n], counts, [0]])
     kept = (drawn >= LEAST_ROWS) & (stated >= 1)
@@ -175,11 +142,7 @@ def _scaled(found: CellSums, passes: Passes, n: float, counts: Vector) -> tuple[
 
 
 def of_sampling(design: Design, scores: Vector) -> tuple[Vector, Callable[[np.random.Generator], Vector]]:
-    """What the sampling of the rows adds to the noise of their scaled sums: its variance (P + 2,), and draws of it.
-
-    A cell's predictions differ from its scaled sum by how those of the sampled rows, μ, differ from their mean in the
-    cell: with another sample by as much, in the cells of each row together.
-    """
+    """What sampling adds to the scaled sums' noise, as predictions differ in a cell: variance (P + 2,) and draws."""
     mean, weight = design.family.mean(scores), design.weight
     summed = design.passes.sums(weight)
     of_cell = design.passes.sums(weight * mean) / np.where(summed > 0, summed, 1)

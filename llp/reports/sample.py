@@ -1,9 +1,7 @@
 """The penalty of a fit on a sample of a report's rows: by cross-fitting.
 
-The criterion T knows the noise of the sums, not that the rows are but some of those summed. So its λ are multiplied by
-the factor with which a fit on one half of the sample has the least loss A(θ) − c'θ on the other. Both halves have
-their sums of one report: so with g a draw of what labels and noise do to it, the fit is to c + a g and measured by
-c − g/a, as for `llp.reports.penalty.choose_grouping`.
+λ are multiplied by the factor with which a fit on one half of the sample, to c + a g, has the least loss A(θ) − c'θ on
+the other, of c − g/a: as for `llp.reports.penalty.choose_grouping`, since both halves have sums of one report.
 """
 
 from collections.abc import Callable, Sequence
