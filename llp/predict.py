@@ -10,8 +10,10 @@ from pathlib import Path
 
 from rich.progress import Progress
 
+from llp import methods
 from llp.config.commands import PredictConfig
 from llp.config.hydra_main import command_of
+from llp.config.sources import plugins
 from llp.errors import InputError
 
 
@@ -40,5 +42,6 @@ def main(config: PredictConfig) -> None:
 
 
 if __name__ == "__main__":
+    methods.SCORES_ONLY = not plugins()  # a plug-in's method may need Lightning to be made
     main()
     signals.ignore()

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import lightning as L
 import torch
 from torch import Tensor, nn
 
+from llp import methods
 from llp.data.batch import BagBatch
 from llp.data.on_device import Chunk
 from llp.data.table import LabelKind
@@ -20,13 +20,18 @@ from llp.ops.bce import bag_log_loss
 from llp.ops.segment import segment_mean
 from llp.seeding import keyed_seed
 
+if TYPE_CHECKING or not methods.SCORES_ONLY:
+    from lightning import LightningModule
+else:
+    from torch.nn import Module as LightningModule
+
 RAREST = 1e-4
 """Least probability, of either class, at which the scores of binary labels start."""
 
 OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
 
-class LLPMethod(L.LightningModule):
+class LLPMethod(LightningModule):
     """A model, an optimizer and a loss on minibatches of bags.
 
     A subclass writes `bag_loss(scores, batch)`. Whatever else it needs of the whole train split it takes in

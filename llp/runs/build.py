@@ -34,12 +34,14 @@ log = logging.getLogger(__name__)
 def open_table(dataset: DatasetConfig, data_dir: Path) -> InstanceTable:
     """The dataset's table, prepared first if it is embedded; InputError where it is not what its YAML file says."""
     table = InstanceTable.of(prepare_table(dataset, data_dir))
+    unknown = [name for name in dataset.key_columns if name not in table.categorical_names]
+    if unknown or table.label_kind != dataset.label_kind:
+        table.check_files()  # a damaged one is not mended in the dataset's YAML file
     if table.label_kind != dataset.label_kind:
         raise InputError(
             f"dataset {dataset.name} says label_kind: {dataset.label_kind}, its table {table.folder} "
             f"holds {table.label_kind} labels: write label_kind: {table.label_kind} in its YAML file"
         )
-    unknown = [name for name in dataset.key_columns if name not in table.categorical_names]
     if unknown:
         raise InputError(
             f"dataset {dataset.name} names the key column {', '.join(unknown)}, which its table {table.folder} "

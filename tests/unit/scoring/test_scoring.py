@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -93,6 +95,20 @@ def test_rows_of_the_files_that_were_trained_on_score_as_those_of_the_table(home
         expected = method(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
     np.testing.assert_allclose(of_table["log_odds"], expected, atol=1e-6)
     np.testing.assert_allclose(of_table["probability"], expit(expected), atol=1e-6)
+
+
+def test_the_command_scores_as_the_run_does_without_lightning(home, run):
+    words = [f"run={run}", "files=mine.csv", "out=alone.parquet"]
+    code = (
+        "import runpy, sys; sys.argv = ['predict', *sys.argv[1:]]\n"
+        "try: runpy.run_module('llp.predict', run_name='__main__')\n"
+        "finally: print('lightning' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], check=True, capture_output=True, text=True, cwd=home.folder
+    )
+    assert done.stdout.split()[-1] == "False"
+    assert pl.read_parquet(home.folder / "alone.parquet").equals(home.scores([run]))
 
 
 @pytest.mark.parametrize("scored", ["table", "files"])
