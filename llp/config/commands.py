@@ -7,8 +7,8 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, Priva
 
 from llp.config.complaints import like
 from llp.config.schema import (
+    AnyLogger,
     ConfigGroup,
-    CSVLogger,
     DatasetConfig,
     Folder,
     Hardware,
@@ -23,7 +23,6 @@ from llp.config.schema import (
     TargetConfig,
     Threads,
     TrainerConfig,
-    WandBLogger,
     WandBProject,
     Workers,
 )
@@ -44,7 +43,7 @@ class TrainConfig(ConfigGroup):
     hardware: Hardware
     protocol: ProtocolConfig
     noise: NoiseOnSums | None = None
-    logger: Annotated[CSVLogger | WandBLogger, Field(discriminator="name")]
+    logger: AnyLogger
     fold: Annotated[int, Field(ge=0, le=N_FOLDS - 1)]
     seed: NonNegativeInt
     data_dir: Folder

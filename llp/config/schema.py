@@ -192,3 +192,20 @@ class WandBLogger(WandBProject):
 
     name: Literal["wandb"]
     tags: list[str]
+
+
+class TensorBoard(ConfigGroup):
+    """`conf/logger/tensorboard`."""
+
+    name: Literal["tensorboard"]
+
+
+class MLflow(ConfigGroup):
+    """`conf/logger/mlflow`."""
+
+    name: Literal["mlflow"]
+    experiment: Project
+    tracking_uri: str | None
+
+
+AnyLogger = Annotated[CSVLogger | WandBLogger | TensorBoard | MLflow, Field(discriminator="name")]

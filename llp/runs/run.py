@@ -22,6 +22,7 @@ from llp.runs.build import Parts
 from llp.runs.identity import Run, describe
 from llp.runs.load import CHOSEN, FINAL, serves
 from llp.runs.record import RunRecord, StageRecord
+from llp.runs.tracking import check_installed, track
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.data.datamodule import LLPDataModule
@@ -59,6 +60,7 @@ def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
         tidy(run.folder)
         log.info("%s: finished before, skipped", describe(run))
         return record, True
+    check_installed(config.logger)
     parts.check()
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
@@ -81,7 +83,6 @@ def _train(parts: Parts, run: Run) -> RunRecord:
 
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
-    from llp.runs.tracking import track
     from llp.training.fitting import Plan
     from llp.training.selection import refits, selects_by
     from llp.training.stage import train_stage

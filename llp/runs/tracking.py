@@ -1,23 +1,25 @@
-"""Weights & Biases: one run of theirs per run of ours, finished with its outcome whatever happens."""
+"""Trackers: one run of theirs per run of ours, finished with its outcome whatever happens."""
 
+import importlib.util
 import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from llp.config.schema import CSVLogger, WandBLogger, WandBProject
+from llp.config.schema import AnyLogger, CSVLogger, MLflow, TensorBoard, WandBLogger, WandBProject
 from llp.errors import InputError, first_line
-from llp.files import read_small, write_atomically
+from llp.files import lock_of, read_small, write_atomically
 from llp.runs.identity import Run
 
 if TYPE_CHECKING:  # Lightning takes seconds to import
-    pass
+    from llp.training.curve import Row
 
 TAG_LENGTH = 64  # characters; W&B refuses longer ones
 
@@ -25,12 +27,14 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def track(
-    logger: CSVLogger | WandBLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]
-) -> Iterator[Any | None]:
+def track(logger: AnyLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]) -> Iterator[Any | None]:
     """Follow one run, by an id of its attempt and folder: W&B takes none twice; with `logger=csv` nothing is sent."""
     if isinstance(logger, CSVLogger):
         yield None
+        return
+    if not isinstance(logger, WandBLogger):
+        with _lightning(logger, run, attempt) as logged:
+            yield logged
         return
     name, better = metric
     cell, of_cell = run.point[:3], [f"fold={run.point.fold}", f"seed={run.point.seed}"]
@@ -49,6 +53,91 @@ def track(
         tracked.define_metric("*", step_metric="epoch")
         tracked.define_metric(f"test_{name}", step_metric="epoch", summary=better)
         yield tracked
+
+
+def check_installed(logger: AnyLogger) -> None:
+    """Refuse a tracker whose package is missing."""
+    package = "mlflow" if isinstance(logger, MLflow) else "tensorboard"
+    if isinstance(logger, MLflow | TensorBoard) and importlib.util.find_spec(package) is None:
+        install = f"pip install {package}"
+        raise InputError(f"Invalid logger={package}: expected its package installed, such as {install}, or logger=csv")
+
+
+class _Logged:
+    """A run in a logger of Lightning's; what it cannot take is said once, and the run goes on without it.
+
+    An attempt that resumes follows its curve from the first epoch on; epochs that the tracker has are not sent again.
+    """
+
+    def __init__(self, logger: Any, name: str, last: int) -> None:
+        self.logger, self.summary, self._name, self._last = logger, self, name, last
+
+    def log(self, row: "Row", step: int) -> None:
+        """Add the curve's next point."""
+        if step > self._last:
+            self.trying(self.logger.log_metrics, row, step)
+
+    def update(self, values: dict[str, Any]) -> None:
+        """Add the run's measures."""
+        measured = {f"measures/{name}": value for name, value in values["measures"].items() if value is not None}
+        self.trying(self.logger.log_metrics, measured, values["metric"]["best_epoch"])
+
+    def trying(self, sends: Callable[..., None], *given: Any) -> None:
+        """Send something, unless nothing could be sent before."""
+        try:
+            if self._name:
+                sends(*given)
+        except Exception as error:  # of a server that has gone, or a full disk
+            log.warning("logger=%s: %s; the run goes on, and is no longer logged there", self._name, first_line(error))
+            self._name = ""
+
+
+@contextmanager
+def _lightning(logger: MLflow | TensorBoard, run: Run, attempt: int) -> Iterator[_Logged]:
+    """Follow a run by TensorBoard, with a folder for each attempt, or by MLflow, whose run each attempt continues."""
+    try:
+        made, last = _mlflow(logger, run) if isinstance(logger, MLflow) else (_tensorboard(run, attempt), -1)
+    except Exception as error:
+        example = "logger.tracking_uri=http://localhost:5000" if isinstance(logger, MLflow) else "logger=csv"
+        expected = "expected a place that can be written to, such as"
+        raise InputError(f"logger={logger.name}: {first_line(error)}; {expected} {example}") from error
+    logged, outcome = _Logged(made, logger.name, last), "failed"
+    try:
+        yield logged
+        outcome = "success"
+    finally:
+        logged.trying(made.finalize, outcome)
+
+
+def _tensorboard(run: Run, attempt: int) -> Any:
+    from lightning.pytorch.loggers import TensorBoardLogger
+
+    for earlier in (run.folder / "tensorboard").glob("*"):  # of which this attempt repeats what it resumes from
+        shutil.rmtree(earlier)
+    logger = TensorBoardLogger(run.folder, "tensorboard", str(attempt), default_hp_metric=False)
+    logger.log_hyperparams(run.config)
+    logger.save()
+    return logger
+
+
+def _mlflow(logger: MLflow, run: Run) -> tuple[Any, int]:
+    """The run in MLflow, that of an earlier attempt where it is there and unfinished, and the last epoch it has."""
+    from lightning.pytorch.loggers import MLFlowLogger
+
+    path, own = run.folder / "mlflow_run", f"sqlite:///{run.folder.parents[5].absolute()}/mlflow.db"
+    place = logger.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or own
+    with suppress(Exception):  # there is none, or its server has removed it
+        known = MLFlowLogger(logger.experiment, tracking_uri=place, run_id=read_small(path).decode())
+        found = known.experiment.get_run(known.run_id)
+        if found.info.status != "FINISHED":
+            known.experiment.update_run(known.run_id, status="RUNNING")
+            return known, int(found.data.metrics.get("epoch", -1))
+    tags = {name: str(value) for name, value in run.point._asdict().items()} | {"hash": run.hash}
+    with lock_of(run.folder.parents[5] / ".mlflow.lock"):  # runs side by side would make its database at once
+        new = MLFlowLogger(logger.experiment, str(run.point), place, tags)
+        new.log_hyperparams(run.config)
+    write_atomically(path, lambda temporary: temporary.write_text(str(new.run_id)))
+    return new, -1
 
 
 @contextmanager
