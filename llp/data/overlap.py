@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from llp.data.bags import Bags, Ids, positions_of
+from llp.data.bags import Bags, Ids
 from llp.errors import InputError
 from llp.seeding import keyed_seed
 
@@ -20,15 +21,9 @@ def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Ids, Ids]:
 
 def sharing(bags: Bags) -> Callable[[Ids], Ids]:
     """Which bags share a row with one of some bags, these among them: a function of their positions."""
-    bag = np.repeat(np.arange(len(bags)), bags.sizes)[np.argsort(bags.rows, kind="stable")]
-    n_bags = np.bincount(bags.rows)  # of each row; they lie one after another in `bag`
-    begin = np.cumsum(n_bags) - n_bags
-
-    def of(positions: Ids) -> Ids:
-        rows = bags.rows[positions_of(bags.offsets[positions], bags.sizes[positions])]
-        return np.unique(bag[positions_of(begin[rows], n_bags[rows])])
-
-    return of
+    rows_of = csr_array((np.ones(len(bags.rows), bool), bags.rows, bags.offsets))
+    bags_of = rows_of.T.tocsr()
+    return lambda positions: np.unique(bags_of[rows_of[positions].indices].indices).astype(np.int64)
 
 
 def hold_out(bags: Bags, order: Ids, n_held_out: int) -> tuple[Ids, Ids]:

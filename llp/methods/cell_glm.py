@@ -33,25 +33,7 @@ STEEPNESS = 1e-3
 
 
 class CellGLM(LLPMethod):
-    """A weight for each cell of all queries, fitted to the cells' label sums.
-
-    Parameters
-    ----------
-    columns : list of str or None
-        Of which `singles` and `pairs` are; None: of all.
-    queries : {'singles', 'pairs'} or list
-        Whose cells have a weight; a report's own queries are taken instead.
-    family : {'auto', 'poisson'}
-        Of the labels: logistic for 0 and 1, Gaussian for real ones, or counts, whose prediction is e^z times the
-        exposure.
-    exposure : str or None
-        The numeric column of it; None: 1 of each row.
-    least_count : int
-        Cells of fewer train rows have none.
-    penalty : {'auto', 'order', 'query', 'rule'} or float
-        λ chosen without labels, one per number of columns or per query, `auto` decides which; the rule of thumb; or one
-        λ for all. A cell's own λ grows with the noise in its sum.
-    """
+    """A weight for each cell of all queries, fitted to the cells' label sums; options: `conf/method/cell_glm.yaml`."""
 
     trains: ClassVar[bool] = False
     solves: ClassVar[bool] = True

@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import sys
 import time
+from datetime import timedelta
 from typing import Any
 
 import lightning as L
@@ -111,7 +112,7 @@ class EpochProgress(Callback):
         self._next = now + self._seconds
         seconds = now - self._begin
         rate, left = data.instances_per_evaluation * n_taken / n / seconds, seconds * (n - n_taken) / max(1, n_taken)
-        text = "evaluation" if n_taken == n else f"{rate:,.0f} instances/s, {_duration(left)} left"
+        text = "evaluation" if n_taken == n else f"{rate:,.0f} instances/s, {timedelta(seconds=round(left))} left"
         if self._value is not None:
             text += f", {self._shown} {self._value:.4f}"
         if self._terminal:
@@ -125,13 +126,3 @@ class EpochProgress(Callback):
 def _data(trainer: L.Trainer) -> LLPDataModule:
     data: LLPDataModule = trainer.datamodule  # type: ignore[attr-defined]
     return data
-
-
-def _duration(seconds: float) -> str:
-    """A time in hours, minutes and seconds.
-
-    >>> _duration(4000), _duration(59.6)
-    ('1:06:40', '0:01:00')
-    """
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
