@@ -1,4 +1,4 @@
-"""Run records that are committed beside the pages, compressed: a Parquet file per bag dataset, a row per finished run.
+"""Run records that are committed beside the pages, compressed: a Parquet file per bag dataset, a row per run.
 
 Column `record` is the run's record as JSON, `looks` the evaluations of its curve at which a criterion stands beside
 the test AUC, where the run wrote both.
@@ -24,6 +24,7 @@ DOCS = CONF_DIR.parent / "docs"
 OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
 OF_LOOK = ("test_auc", *CRITERIA.values())
+BOARD = "board"
 RATES = {
     **dict.fromkeys(("debiased",), "1e-4"),
     **dict.fromkeys(("dllp_mse", "easy_llp", "llp_vat", "llpfc", "ot_llp", "sim_llp", "upm"), "3e-4"),
@@ -36,11 +37,15 @@ _LOOKS = pl.List(pl.Struct(dict.fromkeys(OF_LOOK, pl.Float32)))
 LOOKS = {"config_hash": pl.String, "fold": pl.Int64, "seed": pl.Int64, **dict.fromkeys(OF_LOOK, pl.Float64)}
 """Columns of `read_looks`."""
 
-Run = tuple[RunRecord, pl.DataFrame]
+Kept = tuple[RunRecord, pl.DataFrame]
 """A record and its looks."""
+Place = tuple[str, str]
+"""A dataset and a grouping key."""
+SOURCE = "source"
+"""Among a record's versions the plug-in of a method from outside."""
 
 
-def runs_below(folder: Path) -> list[Run]:
+def runs_below(folder: Path) -> list[Kept]:
     """The finished runs below a folder by their point, without the machine's paths; of copies of a run the first.
 
     Raises
@@ -60,17 +65,29 @@ def runs_below(folder: Path) -> list[Run]:
     return [runs[point] for point in sorted(runs)]
 
 
-def keep(runs: Iterable[Run], name: str) -> list[Path]:
-    """Keep runs as `docs/results/NAME_DATASET_KEY.parquet`, a file per bag dataset, in place of those of that name."""
-    of_bags: dict[str, list[Run]] = defaultdict(list)
+def of_suite(runs: Iterable[Kept]) -> list[Kept]:
+    """Those at the rate of their method: not the first stage of another method at that one's rate."""
+    return [run for run in runs if learning_rate(run[0]) == float(RATES.get(run[0].method, learning_rate(run[0])))]
+
+
+def learning_rate(record: RunRecord) -> float:
+    """The learning rate of a run."""
+    optimizer = record.config["optimizer"]
+    assert isinstance(optimizer, dict)
+    return float(str(optimizer["lr"]))
+
+
+def keep(runs: Iterable[Kept], name: str) -> list[Path]:
+    """Keep runs as `docs/results/NAME.DATASET_KEY.parquet`, a file per bag dataset, in place of those of that name."""
+    of_bags: dict[str, list[Kept]] = defaultdict(list)
     for record, looks in runs:
-        of_bags[folder_name(f"{name}_{record.dataset}_{record.grouping_key}")].append((record, looks))
-    for path in files_of(name):
+        of_bags[folder_name(f"{name}.{record.dataset}_{record.grouping_key}")].append((record, looks))
+    for path in _own_files(name):
         path.unlink()
     return [write(own, DOCS / "results" / f"{file}.parquet") for file, own in of_bags.items()]
 
 
-def write(runs: Iterable[Run], path: Path) -> Path:
+def write(runs: Iterable[Kept], path: Path) -> Path:
     """Write runs to a file."""
     rows = [(record.model_dump_json(), looks.to_struct("").to_list()) for record, looks in runs]
     frame = pl.DataFrame(rows, schema={"record": pl.String, "looks": _LOOKS}, orient="row")
@@ -128,7 +145,10 @@ def read_looks(path: Path) -> pl.DataFrame:
 
 
 def files_of(name: str) -> list[Path]:
-    """The record files that a name stands for: those of all bag datasets kept under it, or of whose beginning it is."""
+    """The record files kept under a name; of the board those of its entries too."""
+    return _own_files(name) + (sorted((DOCS / "results").glob("entry_*.parquet")) if name == BOARD else [])
+
+
+def _own_files(name: str) -> list[Path]:
     folder = DOCS / "results"
-    whole = folder / f"{name}.parquet"
-    return [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*.parquet"))
+    return sorted([*folder.glob(f"{name}.parquet"), *folder.glob(f"{name}.*.parquet")])

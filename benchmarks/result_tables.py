@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN
+from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN, learning_rate
 from benchmarks.selection import CRITERIA, selection
 from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
@@ -66,7 +66,7 @@ def untitled(table: Table) -> str:
     return to_markdown(table).split("\n", 2)[2]
 
 
-def _cells_and_runs(found: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
+def cells_and_runs(found: Collected) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The runs and their cells; rows name the dataset too, and ranks are over all, where there are several."""
     runs = name_variants(found)
     cells = summarize(runs)
@@ -85,7 +85,7 @@ def _by_metric(records: Sequence[RunRecord], table: Callable[[pl.DataFrame, pl.D
     ValueError
         The records are too few for any.
     """
-    cells, runs = _cells_and_runs(collected(records))
+    cells, runs = cells_and_runs(collected(records))
     made = []
     for metric in sorted(cells["metric"].unique()):
         found = table(*(part.filter(pl.col("metric") == metric) for part in (cells, runs)))
@@ -117,7 +117,7 @@ def means_of(records: Sequence[RunRecord]) -> str:
 
     def table(cells: pl.DataFrame, runs: pl.DataFrame) -> Table:
         unit = REFERENCE[cells["label_kind"][0]]
-        return _means(cells, f"time, {unit}'s = 1", _relative(_times(shown, runs), unit), ".2g")
+        return _means(cells, f"time, {unit}'s = 1", relative_times(shown, runs, unit), ".2g")
 
     return _by_metric(shown, table)
 
@@ -134,8 +134,9 @@ def _means(cells: pl.DataFrame, title: str, last: Mapping[str, float | None], fo
     return Table("means", ["method", *rows, title], lines, [])
 
 
-def _relative(times: Mapping[tuple[str, str], float], unit: str) -> dict[str, float]:
-    """Times of the methods as multiples of one's, the geometric mean over the rows that have both."""
+def relative_times(records: Sequence[RunRecord], runs: pl.DataFrame, unit: str) -> dict[str, float]:
+    """Times of the methods' runs as multiples of one's, the geometric mean over the rows that have both."""
+    times = _times(records, runs)
     ratios: dict[str, list[float]] = defaultdict(list)
     for (row, method), seconds in times.items():
         if (row, unit) in times:
@@ -173,7 +174,8 @@ def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, 
     of_run = {attrgetter(*OF_POINT)(record): sum(stage.seconds for stage in record.stages) for record in records}
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row, column, *run in runs.select("row", "column", *OF_POINT).iter_rows():
-        seconds[row, column].append(of_run[tuple(run)])
+        if of_run.get(tuple(run)):  # a constant takes none
+            seconds[row, column].append(of_run[tuple(run)])
     return {place: statistics.median(values) for place, values in seconds.items()}
 
 
@@ -218,17 +220,10 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
         for place, record in enumerate(records)
         if (run := attrgetter(*OF_RUN)(record)) in of_run
     }
-    table = selection(*_cells_and_runs(collected(records)), lambda folder: curves.get(folder, {}))
+    table = selection(*cells_and_runs(collected(records)), lambda folder: curves.get(folder, {}))
     if table is None:
         raise ValueError("the curves hold no test AUC beside a held-out criterion")
     return untitled(table)
-
-
-def learning_rate(record: RunRecord) -> float:
-    """The learning rate of a run."""
-    optimizer = record.config["optimizer"]
-    assert isinstance(optimizer, dict)
-    return float(str(optimizer["lr"]))
 
 
 def _values(records: Iterable[RunRecord]) -> list[float]:

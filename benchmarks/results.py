@@ -5,6 +5,8 @@
 
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
 - `means`, `ranks`: the methods beside each other over all bag datasets;
+- `board`: the methods by mean rank, with what tests tell apart; `measures`: all six measures of each;
+- `regrets`: what one fixed rate a method loses, in a study of rates;
 - `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
 - `selection`: how well each held-out criterion picks the epoch; `repicked`: `means` where `upm` does; `picks`: how well
   the epoch and the rate together;
@@ -12,10 +14,11 @@
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size;
 - `reports`: of several tables what reports give, beside all labels.
 
-Where no records have that name it stands for all whose names begin with it, as `suite` for `suite_delay_random_64`.
+NAME stands for all bag datasets kept under it, NAME.DATASET_KEY for one. Words behind it keep those of a kind of bags,
+and show a measure in place of the runs' own metric: `<!-- board: board log_loss random -->`.
+
 `python -m benchmarks.results NAME FOLDER` first keeps the records and curves of all finished runs below a folder as
-`docs/results/NAME_DATASET_KEY.parquet` (`benchmarks.records`). Of runs at several learning rates those at the rate that
-held-out bags chose are shown, as `llp.report learning_rate=held_out` does.
+`docs/results/NAME.DATASET_KEY.parquet` (`benchmarks.records`), of the board those at the suite's rates.
 """
 
 import re
@@ -26,7 +29,8 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below
+from benchmarks.records import BOARD, DOCS, files_of, keep, of_suite, read, read_looks, runs_below
+from benchmarks.result_board import board_of, measures_of, narrowed, regrets_of
 from benchmarks.result_grids import epochs_of, keys_of, noise_of, reports_of, selected_by, study_of
 from benchmarks.result_searches import choices_of, picks_of, rates_of
 from benchmarks.result_tables import (
@@ -47,6 +51,9 @@ MADE = {
     "ranks": ranks_of,
     "rates": rates_of,
     "choices": choices_of,
+    "board": board_of,
+    "measures": measures_of,
+    "regrets": regrets_of,
     "keys": keys_of,
     "epochs": epochs_of,
     "noise": noise_of,
@@ -54,7 +61,7 @@ MADE = {
     "reports": reports_of,
 }
 MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": picks_of}
-BEGIN, END = re.compile(r"<!-- (\w+): (\w+) -->"), "<!-- end -->"
+BEGIN, END = re.compile(r"<!-- (?!file:)(\w+): ([\w.]+)((?: \w+)*) -->"), "<!-- end -->"
 TABLE = re.compile(rf"(^{BEGIN.pattern}\n).*?(^{END}$)", re.DOTALL | re.MULTILINE)
 USAGE = "python -m benchmarks.results, or with records to keep first: python -m benchmarks.results NAME FOLDER"
 
@@ -71,27 +78,30 @@ def with_tables(text: str) -> str:
     for mark, following in pairwise([*marks, ""]):
         if mark != END and following != END:
             raise InputError(f"{mark} has no end: expected {END} below its table, on a line of its own")
-    return TABLE.sub(lambda found: f"{found[1]}\n{_made(found[2], found[3])}{found[4]}", text)
+    return TABLE.sub(lambda found: f"{found[1]}\n{_made(*found.group(2, 3, 4))}{found[5]}", text)
 
 
-def _made(kind: str, name: str) -> str:
+def _made(kind: str, name: str, words: str) -> str:
+    mark = f"<!-- {kind}: {name}{words} -->"
     if kind not in {*MADE, *MADE_OF_CURVES}:
-        raise InputError(f"<!-- {kind}: {name} -->: no kind of table; expected {', '.join([*MADE, *MADE_OF_CURVES])}")
+        raise InputError(f"{mark}: no kind of table; expected {', '.join([*MADE, *MADE_OF_CURVES])}")
     files = files_of(name)
     if not files:
-        raise InputError(f"<!-- {kind}: {name} -->: no records of that name; keep some: {USAGE}")
-    records = [record for path in files for record in read(path)]
+        raise InputError(f"{mark}: no records of that name; keep some: {USAGE}")
+    records = narrowed([record for path in files for record in read(path)], words.split())
+    if not records:
+        raise InputError(f"{mark}: no record is of{words}; expected a kind of bags or a measure that records have")
     picked = sorted({selected_by(record) for record in records})
     if kind != "epochs" and len(picked) > 1:
         raise InputError(
-            f"<!-- {kind}: {name} -->: the epochs of its runs were picked by {' and by '.join(picked)}, which do not "
-            f"compare; expected runs of one, or <!-- epochs: {name} -->"
+            f"{mark}: the epochs of its runs were picked by {' and by '.join(picked)}, which do not compare; expected "
+            f"runs of one, or <!-- epochs: {name} -->"
         )
     if kind in MADE:
         return MADE[kind](records)
     looks = pl.concat(map(read_looks, files))
     if looks.is_empty():
-        raise InputError(f"<!-- {kind}: {name} -->: no curves; expected runs with protocol.test_in_curve=true")
+        raise InputError(f"{mark}: no curves; expected runs with protocol.test_in_curve=true")
     return MADE_OF_CURVES[kind](records, looks)
 
 
@@ -105,7 +115,7 @@ def main() -> None:
         sys.exit(f"Invalid arguments {' '.join(given)}: expected {USAGE}, where NAME is letters, digits and _")
     try:
         if given:
-            keep(runs_below(Path(given[1])), given[0])
+            keep(of_suite(runs_below(Path(given[1]))) if given[0] == BOARD else runs_below(Path(given[1])), given[0])
         write_pages()
     except InputError as error:
         sys.exit(str(error))

@@ -92,10 +92,8 @@ def ranks(scores: ScoreArray, *, larger_is_better: bool) -> ScoreArray:
     return ordered
 
 
-def rank_intervals(
-    scores: Mapping[str, Sequence[ScoreArray]], *, larger_is_better: bool, level: float = 0.9, draws: int = 2000
-) -> ScoreArray:
-    """Interval (2, k) of mean ranks: a bootstrap of tables, bag datasets (repeats, k) of each, and repeats."""
+def rank_draws(scores: Mapping[str, Sequence[ScoreArray]], *, larger_is_better: bool, draws: int = 2000) -> ScoreArray:
+    """Mean ranks (draws, k): a bootstrap of tables, bag datasets (repeats, k) of each, and repeats."""
     rng, tables = np.random.default_rng(0), [*scores.values()]
 
     def drawn(items: Sequence[ScoreArray] | ScoreArray) -> NDArray[np.int64]:
@@ -107,9 +105,7 @@ def rank_intervals(
         mean: ScoreArray = ranks(np.array(means), larger_is_better=larger_is_better).mean(axis=0)
         return mean
 
-    tails = (1 - level) / 2
-    interval: ScoreArray = np.quantile([draw() for _ in range(draws)], [tails, 1 - tails], axis=0)
-    return interval
+    return np.array([draw() for _ in range(draws)])
 
 
 class RankTest(NamedTuple):

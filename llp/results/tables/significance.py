@@ -12,7 +12,7 @@ from llp.results import statistics
 from llp.results.formats import columns_of, decimals_of, heading
 from llp.results.table import MISSING, Cell, Table
 
-_LEVEL = 0.05
+LEVEL = 0.05
 REFERENCE = {"binary": "dllp_bce", "real": "dllp_mse"}
 """The method, by kind of label, that others are compared with: named beforehand, not picked by the numbers."""
 MARGIN, LEFT_OUT = (
@@ -42,7 +42,7 @@ def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         p = dict(zip(tests, statistics.holm([test.p for test in tests.values()]), strict=True))
         beyond = {name: -test.difference if upwards else test.difference for name, test in tests.items()}
         told = [
-            [f"{name} {beyond[name]:{form}}" for name in tests if p[name] < _LEVEL and sign * beyond[name] > 0]
+            [f"{name} {beyond[name]:{form}}" for name in tests if p[name] < LEVEL and sign * beyond[name] > 0]
             for sign in (1, -1)
         ]
         least = float(np.median([test.least for test in tests.values()])) if tests else None
@@ -55,12 +55,12 @@ def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     notes = [
         "Paired t test over the common runs (each fold of each repeat; of published folds, which all seeds share, the "
         "seeds' mean), variance corrected for overlapping train rows (Nadeau and Bengio 2003), two-sided; p by Holm's "
-        f"steps over the methods of the row, {_LEVEL}. The reference was named beforehand. Could show: the least "
+        f"steps over the methods of the row, {LEVEL}. The reference was named beforehand. Could show: the least "
         "difference that would have a p below that level in the first of Holm's steps, by the spread of these "
         "differences, the median over the methods.",
         f"Within {MARGIN} of the best: without the methods that a one-sided corrected test shows to be worse than "
         f"another one by more than that; each method that is within it is named with {1 - LEFT_OUT:.0%} at least. "
-        "Given of AUC.",
+        "Given of AUC and log loss.",
     ]
     columns = ["bag dataset", "runs", "could show", f"better than {reference}", "worse", f"within {MARGIN} of the best"]
     return Table(f"{heading(cells)}: the methods against {reference}", columns, rows, notes)
@@ -69,12 +69,13 @@ def paired_tests(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
 def near_best(cells: pl.DataFrame, runs: pl.DataFrame) -> list[str]:
     """The confidence set of a bag dataset's compared methods, by falling mean; none for one method, or of errors."""
     compared = cells.filter("compared").sort("upwards", "column", descending=[True, False])["column"].to_list()
-    if len(compared) < 2 or cells["metric"][0] != "auc":
+    if len(compared) < 2 or cells["metric"][0] not in ("auc", "log_loss"):
         return []
     sizes = ("n_train_instances", "n_test_instances")
     scores = _scores(_by_draw(runs.filter(pl.col("column").is_in(compared))), compared)
     n_train, n_test = (float(runs[name].mean()) for name in sizes)  # type: ignore[arg-type]
-    kept = statistics.confidence_set(scores, n_train, n_test, margin=MARGIN, alpha=LEFT_OUT)
+    upwards = scores if cells["mode"][0] == "max" else -scores
+    kept = statistics.confidence_set(upwards, n_train, n_test, margin=MARGIN, alpha=LEFT_OUT)
     return [name for name, keep in zip(compared, kept, strict=True) if keep]
 
 
@@ -118,7 +119,7 @@ def against(best: str, runs: pl.DataFrame) -> dict[str, Comparison]:
     tests = {}
     for column, of_pairs in found.items():
         test = statistics.corrected_paired_t(*of_pairs)
-        least = statistics.least_difference(*of_pairs, _LEVEL / len(found))
+        least = statistics.least_difference(*of_pairs, LEVEL / len(found))
         tests[column] = Comparison(test.difference, test.p, test.effect, len(of_pairs[0]), least)
     return tests
 
@@ -148,7 +149,7 @@ def ranking(cells: pl.DataFrame) -> Ranking | None:
     ranked = statistics.ranks(scores, larger_is_better=cells["mode"][0] == "max")
     mean_rank = ranked.mean(axis=0)
     order = np.argsort(mean_rank, kind="stable")
-    limit = statistics.critical_difference(len(methods), len(rows), _LEVEL)
+    limit = statistics.critical_difference(len(methods), len(rows), LEVEL)
     return Ranking([methods[i] for i in order], rows, scores[:, order], ranked[:, order], mean_rank[order], limit)
 
 
@@ -158,7 +159,8 @@ def mean_ranks(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     if found is None:
         return None
     upwards, reference, n = cells["mode"][0] == "max", reference_of(cells), len(found.scores)
-    tables, interval = intervals(found, runs, larger_is_better=upwards)
+    tables, draws = rank_draws(found, runs, larger_is_better=upwards)
+    interval = np.quantile(draws, [0.05, 0.95], axis=0)
     behind = np.full(found.scores.shape, np.nan)
     if reference in found.methods:
         behind = (found.scores - found.scores[:, [found.methods.index(reference)]]) * (1 if upwards else -1)
@@ -179,7 +181,7 @@ def mean_ranks(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         f"{n} bag datasets of {tables} table{'s' if tables > 1 else ''} that all {len(found.methods)} methods have. "
         "Interval: 90 % of a bootstrap over tables, then bag datasets, then repeats"
         f"{'' if tables > 1 else ': of one table it says nothing of others'}. "
-        f"{_said(statistics.friedman(found.ranks))} Nemenyi's critical difference of mean ranks at {_LEVEL}: "
+        f"{_said(statistics.friedman(found.ranks))} Nemenyi's critical difference of mean ranks at {LEVEL}: "
         f"{found.limit:.2f}. Wilcoxon's signed-rank test against {reference}, which was named beforehand, by Holm's "
         f"steps: the least p that it could have here is {least:.3g}.",
     ]
@@ -187,14 +189,14 @@ def mean_ranks(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     return Table(f"{heading(cells)}: ranks over the bag datasets", columns, rows, notes)
 
 
-def intervals(found: Ranking, runs: pl.DataFrame, *, larger_is_better: bool) -> tuple[int, NDArray[np.float64]]:
-    """How many tables the ranking's bag datasets are of, and the intervals (2, M) of the mean ranks."""
+def rank_draws(found: Ranking, runs: pl.DataFrame, *, larger_is_better: bool) -> tuple[int, NDArray[np.float64]]:
+    """How many tables the ranking's bag datasets are of, and the mean ranks (draws, M) by a bootstrap of these."""
     own = runs.filter(pl.col("row").is_in(found.rows) & pl.col("column").is_in(found.methods))
     scores: dict[str, list[NDArray[np.float64]]] = {}
     for (dataset, _), part in own.group_by("dataset", "row", maintain_order=True):
         repeats = part.group_by("column", "seed").agg(pl.col("best").mean()).sort("seed")
         scores.setdefault(str(dataset), []).append(_scores(repeats, found.methods))
-    return len(scores), statistics.rank_intervals(scores, larger_is_better=larger_is_better)
+    return len(scores), statistics.rank_draws(scores, larger_is_better=larger_is_better)
 
 
 def _said(test: statistics.RankTest) -> str:

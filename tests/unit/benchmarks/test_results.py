@@ -31,14 +31,14 @@ def test_records_and_tables_belong_together():
     assert {path for _, name in named for path in files_of(name)} == {*(DOCS / "results").iterdir()} != set()
 
 
-def test_a_name_stands_for_the_records_that_begin_with_it(monkeypatch, tmp_path):
+def test_a_name_stands_for_the_bag_datasets_kept_under_it_and_the_board_for_its_entries_too(monkeypatch, tmp_path):
     monkeypatch.setattr("benchmarks.records.DOCS", tmp_path)
     (tmp_path / "results").mkdir()
-    for name in ("suite_a", "suite_b", "suite", "suites"):
+    for name in ("suite.a", "suite.b", "suites.a", "suite_real.a", "board.a", "entry_mine.a"):
         (tmp_path / "results" / f"{name}.parquet").touch()
-    assert [path.stem for path in files_of("suite")] == ["suite"]
-    (tmp_path / "results" / "suite.parquet").unlink()
-    assert [path.stem for path in files_of("suite")] == ["suite_a", "suite_b"]
+    assert [path.stem for path in files_of("suite")] == ["suite.a", "suite.b"]
+    assert [path.stem for path in files_of("suite.a")] == ["suite.a"]
+    assert [path.stem for path in files_of("board")] == ["board.a", "entry_mine.a"]
 
 
 def test_kept_records_name_no_place_of_a_machine(tmp_path):
@@ -61,11 +61,11 @@ def test_a_file_a_bag_dataset_is_kept_in_place_of_those_of_before(tmp_path, monk
     for key in ("month_dest", "random_64"):
         write_folds(tmp_path / "runs", [0.6, 0.7], grouping_key=key)
     (tmp_path / "results").mkdir()
-    for other in ("kept_of_before", "another"):
+    for other in ("kept.of_before", "kept_another"):
         (tmp_path / "results" / f"{other}.parquet").touch()
     names = {path.stem for path in keep(runs_below(tmp_path / "runs"), "kept")}
-    assert names == {"kept_flights_month_dest", "kept_flights_random_64"}
-    assert {path.stem for path in (tmp_path / "results").iterdir()} == {*names, "another"}
+    assert names == {"kept.flights_month_dest", "kept.flights_random_64"}
+    assert {path.stem for path in (tmp_path / "results").iterdir()} == {*names, "kept_another"}
     assert all(len(read(path)) == 2 and read_looks(path).is_empty() for path in files_of("kept"))
 
 

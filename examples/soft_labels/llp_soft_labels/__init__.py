@@ -1,0 +1,1 @@
+"""A method of a package of its own: the event-level loss."""

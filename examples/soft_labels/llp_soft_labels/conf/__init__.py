@@ -1,0 +1,1 @@
+"""Options of the method, where every command of llp looks for them."""
