@@ -1,20 +1,20 @@
 """The tables of the board, of the six measures and of the study of rates: see `benchmarks.results`."""
 
-import itertools
 import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from string import ascii_letters
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from benchmarks.records import SOURCE, Place, learning_rate
 from benchmarks.result_tables import cells_and_runs, collected, relative_times, told, untitled
+from llp.errors import InputError
 from llp.results.formats import decimals_of
-from llp.results.statistics import holm
+from llp.results.statistics import cliques, critical_difference, holm
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.significance import (
     LEFT_OUT,
@@ -101,17 +101,21 @@ def standings(cells: pl.DataFrame, runs: pl.DataFrame, times: Mapping[str, float
 
     Raises
     ------
-    ValueError
+    InputError
         There are fewer than two bag datasets or three methods that all have.
     """
     found = ranking(cells)
     if found is None:
-        raise ValueError("the records hold too few methods or bag datasets for a board")
+        raise InputError("The records hold too few methods or bag datasets for a board: expected three on two at least")
     n_tables, draws = rank_draws(found, runs, larger_is_better=cells["mode"][0] == "max")
     low, high = np.quantile(draws, [(1 - _SURE) / 2, (1 + _SURE) / 2], axis=0)
-    apart, least = told_apart(found.mean, draws)
+    limit = critical_difference(len(found.methods), n_tables, LEVEL)
+    groups = cliques(found.mean, limit)
+    groups += [(i, i) for i in range(len(found.methods)) if not any(first <= i <= last for first, last in groups)]
     letters = [
-        "".join(letter for letter, group in zip(_LETTERS, groups_of(apart), strict=False) if i in group)
+        "".join(
+            letter for letter, (first, last) in zip(ascii_letters, sorted(groups), strict=False) if first <= i <= last
+        )
         for i in range(len(found.methods))
     ]
     cost = {method: times.get(method) or math.inf for method in found.methods}
@@ -123,42 +127,10 @@ def standings(cells: pl.DataFrame, runs: pl.DataFrame, times: Mapping[str, float
     said = (
         f"{len(found.rows)} bag datasets of {n_tables} tables, {len(found.methods)} methods that all have. Interval: "
         f"{_SURE:.0%} of a bootstrap over tables, then bag datasets, then repeats. Methods with a letter in common are "
-        f"not told apart, all pairs together with {_SURE:.0%}, by the same draws: of half of the pairs a difference of "
-        f"mean ranks of {least:.1f} would be."
+        f"not told apart: their mean ranks are closer than {limit:.2f}, Nemenyi's critical difference at {LEVEL} with "
+        f"the tables as its sample."
     )
     return shown, said
-
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-def told_apart(mean: NDArray[np.float64], draws: NDArray[np.float64]) -> tuple[NDArray[np.bool_], float]:
-    """Which pairs of mean ranks (k,) differ by draws (n, k), all pairs at once, and the median least difference.
-
-    A pair does where its difference is beyond c standard deviations of its draws; c is what the largest of all pairs'
-    deviations, each in its own standard deviations, stays below in `_SURE` of the draws.
-    """
-    difference, drawn = mean[:, None] - mean, draws[:, :, None] - draws[:, None, :]
-    spread = drawn.std(axis=0)
-    scale = np.where(spread > 0, spread, np.inf)
-    c = np.quantile((np.abs(drawn - drawn.mean(axis=0)) / scale).max(axis=(1, 2)), _SURE)
-    pairs = np.triu_indices(len(mean), 1)
-    return np.abs(difference) > c * spread, float(np.median((c * spread)[pairs]))
-
-
-def groups_of(apart: NDArray[np.bool_]) -> list[set[int]]:
-    """The largest groups of which no pair is told apart, by their first members: two share one unless they are.
-
-    >>> groups_of(np.array([[False, False, True], [False, False, False], [True, False, False]]))
-    [{0, 1}, {1, 2}]
-    """
-    groups = [frozenset(range(len(apart)))]
-    for pair in itertools.combinations(range(len(apart)), 2):
-        if apart[pair]:
-            split = {group - {one} for group in groups if group.issuperset(pair) for one in pair}
-            kept = {*(group for group in groups if not group.issuperset(pair)), *split}
-            groups = [group for group in kept if not any(group < other for other in kept)]
-    return [{*group} for group in sorted(groups, key=sorted)]
 
 
 def board_of(records: Sequence[RunRecord]) -> str:

@@ -14,6 +14,9 @@ from llp.results.table import MISSING, Cell, Table
 CRITERIA = {"bag_loss": "held_out_loss"} | {name: f"held_out_{name}" for name in ("upm", "debiased", "easy_llp")}
 """Values of `protocol.select_by` and their columns in a run's curve: the least value picks."""
 
+OWN = "the run's own"
+"""Column of what picked the run's epoch: of protocol.select_by=auto the one that it takes."""
+
 EARLY = "best at the first evaluation"
 """Column of the runs whose best test AUC is that of the first evaluation."""
 
@@ -53,26 +56,31 @@ def selection(
     Beside it, how often that is the first evaluation's. None where no curve has both (`protocol.test_in_curve=true`).
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for method, kind, folder in runs.select("column", "bag_kind", "folder").iter_rows():
+    for method, kind, folder, picked_by in runs.select("column", "bag_kind", "folder", "picked_by").iter_rows():
         curve = curve_of(folder)
         found = {criterion: loss for criterion in CRITERIA if (loss := lost(curve, criterion)) is not None}
+        whole = len(found) == len(CRITERIA)
+        own = [name for name, column in CRITERIA.items() if column == picked_by]
+        if own and own[0] in found:
+            found[OWN] = found[own[0]]
         if found:
             found[EARLY] = max(filter(math.isfinite, curve["test_auc"])) - curve["test_auc"][0]
         for criterion, loss in found.items():
             losses[method, criterion].append(loss)
-            if len(found) > len(CRITERIA):
+            if whole:
                 losses[f"all, {BAG_KINDS[kind]}", criterion].append(loss)
     if not losses:
         return None
     names = [*columns_of(cells), *(f"all, {name}" for name in BAG_KINDS.values())]
+    criteria = (*CRITERIA, OWN)
     rows = [
-        [Cell(name), *(good_picks(losses.get((name, one), [])) for one in CRITERIA), _early(losses[name, EARLY])]
+        [Cell(name), *(good_picks(losses.get((name, one), [])) for one in criteria), _early(losses[name, EARLY])]
         for name in names
         if (name, EARLY) in losses
     ]
     title = f"{heading(cells)}: picks within {NEAR} of the best AUC of the curve"
     notes = ["Runs whose epoch the criterion picks that well, of all; in brackets the mean AUC that its pick loses."]
-    return Table(title, ["method", *CRITERIA, EARLY], rows, notes)
+    return Table(title, ["method", *criteria, EARLY], rows, notes)
 
 
 def good_picks(losses: Sequence[float]) -> Cell:

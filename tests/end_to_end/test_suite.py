@@ -16,7 +16,8 @@ METHODS = ("dllp_bce", "ot_llp")
 @pytest.fixture
 def part(tmp_path):
     """Arguments that train two methods on a small suite."""
-    return [*small_suite(tmp_path / "conf"), f"method={','.join(METHODS)}", "trainer.max_epochs=1"]
+    return [*small_suite(tmp_path / "conf"), "bag_dataset=tiny_random_64", f"method={','.join(METHODS)}",
+            "trainer.max_epochs=1"]  # fmt: skip
 
 
 def finished(outputs_dir):

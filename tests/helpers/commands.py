@@ -32,14 +32,15 @@ REPORT = (
 
 
 def small_suite(folder):
-    """Write an experiment as the open suite's, of the tiny table in random bags; the arguments that train it."""
+    """Write an experiment as the open suite's, of the tiny table in two kinds of bags; the arguments that train it."""
     options = "".join(f"  {one.removeprefix('dataset.').replace('=', ': ')}\n" for one in TINY[1:3])
+    dataset = f"dataset:\n{options}"
     files = {
-        "bag_dataset/tiny_random_64": "defaults: [override /dataset: synthetic, override /grouping_key: random_64]\n"
-        f"dataset:\n{options}",
-        "experiment/small": "defaults: [override /protocol: holdout]\nhydra: {sweeper: {params: "
-        "{bag_dataset: tiny_random_64, method: 'dllp_bce,upm', fold: '0,1,2,3,4', seed: 0}}}\n",
+        f"bag_dataset/tiny_{key}": f"defaults: [override /dataset: synthetic, override /grouping_key: {key}]\n{dataset}"
+        for key in ("random_32", "random_64")
     }
+    params = "{bag_dataset: 'tiny_random_32,tiny_random_64', method: 'dllp_bce,upm', fold: '0,1,2,3,4', seed: 0}"
+    files["experiment/small"] = f"defaults: [override /protocol: holdout]\nhydra: {{sweeper: {{params: {params}}}}}\n"
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.yaml").write_text(f"# @package _global_\n{text}")

@@ -15,6 +15,7 @@ def stage(**changes: Any) -> StageRecord:
 def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None = None, **changes: Any) -> RunRecord:
     """A finished run's record; `changes` replaces fields, `config` is merged into the groups of its configuration."""
     held_out, best_epoch = changes.pop("held_out", None), changes.pop("best_epoch", 2)
+    picked_by = changes.pop("picked_by", None)
     point = {"dataset": "flights", "grouping_key": "month_dest", "method": "dllp_bce", "model": "mlp"}
     point |= {"protocol": "paper", "fold": 0, "seed": 0}
     point |= {name: changes.pop(name) for name in point if name in changes}
@@ -35,6 +36,7 @@ def record(metric: str, best: float | None, /, *, config: dict[str, Any] | None 
             last=best,
             untrained=0.5,
             held_out=held_out,
+            picked_by=picked_by,
         ),
         "measures": {metric: best, "log_loss": 0.6},
         "stages": [stage()],

@@ -53,7 +53,7 @@ def test_kept_curves_say_how_well_each_criterion_picks(tmp_path):
     for folder, looks in zip(sorted(path.parent for path in tmp_path.rglob("result.json")), curves, strict=True):
         (folder / "metrics.csv").write_text(f"test_auc,held_out_loss,held_out_upm\n{looks}")
     table = selection_of(kept(tmp_path), read_looks(tmp_path / "kept.parquet"))
-    assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – | 0 of 2 |" in table
+    assert "| upm | 1 of 2 (0.0250) | 2 of 2 (0.0000) | – | – | – | 0 of 2 |" in table
 
 
 def test_a_file_a_bag_dataset_is_kept_in_place_of_those_of_before(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from benchmarks.selection import lost, selection
+from benchmarks.selection import EARLY, OWN, lost, selection
 from llp.results.curves import read_columns
 from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.grids import contents_of
@@ -30,14 +30,14 @@ def table_of(outputs):
 
 def test_picks_are_counted_by_method_and_criterion(tmp_path):
     both = {"test_auc": AUC, "held_out_loss": BAG_LOSS, "held_out_upm": UPM}
-    write(tmp_path, 0, both)
-    write(tmp_path, 1, both | {"held_out_loss": UPM, "test_auc": [0.7, *AUC[1:]]})
+    write(tmp_path, 0, both, picked_by="held_out_loss")
+    write(tmp_path, 1, both | {"held_out_loss": UPM, "test_auc": [0.7, *AUC[1:]]}, picked_by="held_out_upm")
     write(tmp_path, 0, {"test_auc": AUC, "held_out_loss": [1, 2, 3, 4]}, method="instance_bce")
     table = table_of(tmp_path)
     shown = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
-    assert table.columns == ["method", "bag_loss", "upm", "debiased", "easy_llp", "best at the first evaluation"]
-    assert shown["dllp_bce"] == ["1 of 2 (0.0265)", "2 of 2 (0.0030)", "–", "–", "1 of 2"]
-    assert shown["instance_bce"] == ["0 of 1 (0.1000)", "–", "–", "–", "0 of 1"]
+    assert table.columns == ["method", "bag_loss", "upm", "debiased", "easy_llp", OWN, EARLY]
+    assert shown["dllp_bce"] == ["1 of 2 (0.0265)", "2 of 2 (0.0030)", "–", "–", "1 of 2 (0.0265)", "1 of 2"]
+    assert shown["instance_bce"] == ["0 of 1 (0.1000)", *4 * ["–"], "0 of 1"]
 
 
 def test_all_methods_with_every_criterion_stand_together_by_kind_of_bags(tmp_path):
@@ -50,8 +50,8 @@ def test_all_methods_with_every_criterion_stand_together_by_kind_of_bags(tmp_pat
     write(tmp_path, 0, {"test_auc": AUC, "held_out_loss": UPM}, method="instance_bce")
     last = [[cell.text for cell in row] for row in table_of(tmp_path).rows[-2:]]
     assert last == [
-        ["all, feature bags", *4 * ["1 of 1 (0.0030)"], "0 of 1"],
-        ["all, random bags", "0 of 2 (0.0500)", *3 * ["2 of 2 (0.0030)"], "0 of 2"],
+        ["all, feature bags", *4 * ["1 of 1 (0.0030)"], "–", "0 of 1"],
+        ["all, random bags", "0 of 2 (0.0500)", *3 * ["2 of 2 (0.0030)"], "–", "0 of 2"],
     ]
 
 
