@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN, learning_rate
-from benchmarks.selection import CRITERIA, selection
+from benchmarks.selection import selection
 from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.rates import at_held_out_rates
@@ -142,31 +142,6 @@ def relative_times(records: Sequence[RunRecord], runs: pl.DataFrame, unit: str) 
         if (row, unit) in times:
             ratios[method].append(seconds / times[row, unit])
     return {method: statistics.geometric_mean(own) for method, own in ratios.items()}
-
-
-def repicked_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
-    """Make a Markdown table: a row per method on bags, its mean in each bag dataset at the epochs that `upm` picks.
-
-    Epochs are picked in the curves of the same runs, so of models before they are trained again on all bags; a method
-    that trains nothing has its own value. Methods stand by mean rank.
-    """
-    both = looks.filter(pl.col("test_auc").is_not_null() & pl.col(CRITERIA["upm"]).is_not_null())
-    least = both.sort(CRITERIA["upm"], maintain_order=True).unique(OF_RUN, keep="first", maintain_order=True)
-    picked = {tuple(run): auc for *run, auc in least.select(*OF_RUN, "test_auc").iter_rows()}
-    repicked = [
-        record.model_copy(
-            update={"metric": record.metric.model_copy(update={"best": picked.get(run, record.metric.best)})}
-        )
-        for record in at_chosen_rates(records)
-        if not record.instance_labels
-        and ((run := attrgetter(*OF_RUN)(record)) in picked or not record.stages[-1].epochs)
-    ]
-    of_auc = [record for record in repicked if record.metric.name == "auc"]
-    return _by_metric(of_auc, lambda cells, _: _means(cells, "mean rank", _mean_rank(cells), ".2f"))
-
-
-def _mean_rank(cells: pl.DataFrame) -> dict[str, float]:
-    return dict(cells.group_by("column").agg(pl.col("rank").mean()).iter_rows())
 
 
 def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, str], float]:

@@ -7,9 +7,7 @@
 - `means`, `ranks`: the methods beside each other over all bag datasets;
 - `board`: the methods by mean rank, with what tests tell apart; `measures`: all six measures of each;
 - `regrets`: what one fixed rate a method loses, in a study of rates;
-- `rates`: what each learning rate of a search gave; `choices`: how those that were chosen did, over all bag datasets;
-- `selection`: how well each held-out criterion picks the epoch; `repicked`: `means` where `upm` does; `picks`: how well
-  the epoch and the rate together;
+- `selection`: how well each held-out criterion picks the epoch;
 - `keys`, `epochs`: by the kind of bags, of two with a test of their difference; by what picked the epoch;
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size;
 - `reports`: of several tables what reports give, beside all labels.
@@ -32,12 +30,10 @@ import polars as pl
 from benchmarks.records import BOARD, DOCS, files_of, keep, of_suite, read, read_looks, runs_below
 from benchmarks.result_board import board_of, measures_of, narrowed, regrets_of
 from benchmarks.result_grids import epochs_of, keys_of, noise_of, reports_of, selected_by, study_of
-from benchmarks.result_searches import choices_of, picks_of, rates_of
 from benchmarks.result_tables import (
     comparison_of,
     means_of,
     ranks_of,
-    repicked_of,
     selection_of,
     table_of,
 )
@@ -49,8 +45,6 @@ MADE = {
     "tests": comparison_of,
     "means": means_of,
     "ranks": ranks_of,
-    "rates": rates_of,
-    "choices": choices_of,
     "board": board_of,
     "measures": measures_of,
     "regrets": regrets_of,
@@ -60,7 +54,7 @@ MADE = {
     "study": study_of,
     "reports": reports_of,
 }
-MADE_OF_CURVES = {"selection": selection_of, "repicked": repicked_of, "picks": picks_of}
+MADE_OF_CURVES = {"selection": selection_of}
 BEGIN, END = re.compile(r"<!-- (?!file:)(\w+): ([\w.]+)((?: \w+)*) -->"), "<!-- end -->"
 TABLE = re.compile(rf"(^{BEGIN.pattern}\n).*?(^{END}$)", re.DOTALL | re.MULTILINE)
 USAGE = "python -m benchmarks.results, or with records to keep first: python -m benchmarks.results NAME FOLDER"
