@@ -24,6 +24,7 @@ NOT_RUN = {
     "docs/suite.md": 1,
 }
 MOST_WORDS = 17_000
+PAGE_NAME = re.compile(r"\bdocs/\w+\.md")
 
 
 @pytest.fixture
@@ -98,6 +99,13 @@ def test_what_a_page_says_runs(home, page):
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_names_is_there(page):
     assert [str(path) for path in links_of(page) if not path.exists()] == []
+
+
+def test_pages_that_the_code_names_are_there():
+    files = [path for folder in ("llp", "conf", "benchmarks", "tests") for path in (CHECKOUT / folder).rglob("*")]
+    named = {name for path in files if path.suffix in (".py", ".yaml") for name in PAGE_NAME.findall(path.read_text())}
+    assert "docs/guide.md" in named
+    assert [name for name in named if not (CHECKOUT / name).is_file()] == []
 
 
 def test_blocks_that_do_not_run_are_few_and_say_why():

@@ -42,7 +42,7 @@ def copy(tmp_path):
     for path in CHECKOUT.iterdir():
         if path.is_file():
             shutil.copy(path, copied)
-        elif path.name not in (".git", ".venv", "data", "outputs"):
+        elif path.name not in (".git", ".venv", "data", "outputs", "site"):
             shutil.copytree(path, copied / path.name, ignore=without)
     blocks = blocks_of(PAGE)
     for block in blocks:
