@@ -1,5 +1,6 @@
 """Queries of the cells that runs learnt from: whether their sums are met, and what each carries."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,3 +48,11 @@ def queries(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         rows,
         notes,
     )
+
+
+def dropped(found: Sequence[Mapping[str, Any]], dataset: str) -> Table:
+    """What `llp.reports.account.drops` finds."""
+    shown = {"cells": ".0f", "published": ".3f", "drop": ".5f"}
+    rows = [[Cell(one["query"]), *(Cell.number(one[name], form) for name, form in shown.items())] for one in found]
+    notes = ["Drop: estimated log loss of fresh labels without the query, less that of the whole exact report."]
+    return Table(f"{dataset}: queries of a report", ["query", "cells", "instances in them", "drop"], rows, notes)
