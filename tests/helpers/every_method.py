@@ -9,9 +9,8 @@ from llp.config.composition import register
 from llp.config.grouping_keys import options, read_option
 from llp.config.options import find_target
 from llp.conformance.case import Case
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from tests.helpers.composed import checked, composition
+from tests.helpers.tables import write_table
 
 register()
 
@@ -21,14 +20,10 @@ VOCAB, N_NUMERIC, N_ROWS = [6, 9, 4], 2, 3000
 def make_tables(folder):
     """A small table for each kind of label."""
     rng, made = np.random.default_rng(0), {}
-    columns = [Column(f"C{j}", "categorical", size) for j, size in enumerate(VOCAB)]
-    columns += [Column(f"N{j}", "numeric", None) for j in range(N_NUMERIC)]
+    sizes = {f"C{j}": size for j, size in enumerate(VOCAB)}
     for kind, label in (("binary", rng.integers(0, 2, N_ROWS)), ("real", rng.normal(size=N_ROWS) * 3)):
-        with TableWriter(folder / kind, columns, label_kind=kind, rows=N_ROWS) as writer:
-            codes = np.stack([rng.integers(0, size, N_ROWS) for size in VOCAB], 1)
-            writer.write(0, codes, rng.normal(size=(N_ROWS, N_NUMERIC)), label)
-            writer.finish(made_by={}, source={}, facts={})
-        made[kind] = InstanceTable.open(folder / kind)
+        codes = np.stack([rng.integers(0, size, N_ROWS) for size in VOCAB], 1)
+        made[kind] = write_table(folder / kind, sizes, codes, label, rng.normal(size=(N_ROWS, N_NUMERIC)), kind)
     return made
 
 

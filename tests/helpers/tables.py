@@ -23,6 +23,16 @@ def make_table(folder, *, n=500, sizes=(5, 7, 3), n_numeric=0, label_kind="binar
     return InstanceTable.open(folder)
 
 
+def write_table(folder, sizes, codes, label, numeric=None, label_kind="binary"):
+    """A table of codes in the columns of `sizes`, {name: vocabulary size}, and of numbers N0, N1 ..."""
+    columns = [Column(name, "categorical", size) for name, size in sizes.items()]
+    columns += [Column(f"N{j}", "numeric", None) for j in range(0 if numeric is None else numeric.shape[1])]
+    with TableWriter(folder, columns, label_kind=label_kind, rows=len(label)) as writer:
+        writer.write(0, codes, numeric, label)
+        writer.finish(made_by={}, source={}, facts={})
+    return InstanceTable.open(folder)
+
+
 def same_content(one, other):
     """Assert that two tables hold the same rows in the same codes."""
     np.testing.assert_array_equal(one.categorical, other.categorical)

@@ -13,13 +13,11 @@ from llp.analysis.separation import Distances, squared_euclidean
 from llp.analysis.space import multi_hot_space
 from llp.analysis.vector_blocks import Scaled, moments, sum_of_moments
 from llp.analyze import add_clusters, check_metric, make_space
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from llp.results.table import show
 from llp.results.tables.bag_datasets import overview
 from tests.helpers.composed import open_table, run_of, run_one
-from tests.helpers.tables import make_table
+from tests.helpers.tables import make_table, write_table
 
 N = 900
 VOCAB = {"A": 6, "B": 40, "C": 300}
@@ -31,11 +29,7 @@ def table(tmp_path_factory):
     codes = np.column_stack([(size * rng.random(N) ** 2).astype(np.int32) for size in VOCAB.values()])
     numbers = rng.normal(size=(N, 1)).astype(np.float32)
     folder = tmp_path_factory.mktemp("tables") / "small"
-    columns = [Column(name, "categorical", size) for name, size in VOCAB.items()] + [Column("x", "numeric", None)]
-    with TableWriter(folder, columns, label_kind="binary", rows=N) as writer:
-        writer.write(0, codes, numbers, (rng.random(N) < 0.3).astype(np.float32))
-        writer.finish(made_by={}, source={}, facts={})
-    return InstanceTable.open(folder)
+    return write_table(folder, VOCAB, codes, (rng.random(N) < 0.3).astype(np.float32), numbers)
 
 
 def by(space, metric="sqeuclidean", limit=0):
@@ -183,12 +177,9 @@ def test_measures_are_stored_under_the_names_they_had(tmp_path):
 
 def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
     name = "../../c"
-    columns = [Column(name, "categorical", 3), Column("/x", "categorical", 2)]
-    with TableWriter(tmp_path / "table", columns, label_kind="binary", rows=60) as writer:
-        codes = np.column_stack([np.arange(60) % 3, np.arange(60) % 2]).astype(np.int32)
-        writer.write(0, codes, np.empty((60, 0), np.float32), np.arange(60) % 2)
-        writer.finish(made_by={}, source={}, facts={})
-    opened, store = InstanceTable.open(tmp_path / "table"), tmp_path / "a" / "b" / "keys"
+    codes = np.column_stack([np.arange(60) % 3, np.arange(60) % 2]).astype(np.int32)
+    opened = write_table(tmp_path / "table", {name: 3, "/x": 2}, codes, np.arange(60) % 2)
+    store = tmp_path / "a" / "b" / "keys"
     measurer = Measurer(opened, store, threads=1)
     before = set(tmp_path.rglob("*"))
     list(measurer.count_all(feature_keys([name, "/x"], 2, 1, 100)))

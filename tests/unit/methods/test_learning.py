@@ -8,12 +8,11 @@ from llp.config.grouping_keys import read_option
 from llp.data.bags import Bags
 from llp.data.keys import RandomKey
 from llp.data.minibatches import gather_bags, gather_instances
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.data.train_split import Features, TrainSplit
 from llp.metrics.ranking import exact_auc
 from tests.helpers.composed import build_method
 from tests.helpers.every_method import DATASETS, TRAINED, composed
+from tests.helpers.tables import write_table
 
 pytestmark = pytest.mark.run  # trains
 
@@ -29,11 +28,7 @@ def tasks(tmp_path_factory):
     truth = EFFECT[codes[:, 0]]
     labels = {"binary": rng.random(N_ROWS) < 1 / (1 + np.exp(-truth)), "real": truth + rng.normal(size=N_ROWS)}
     for kind, label in labels.items():
-        columns = [Column("a", "categorical", 4), Column("b", "categorical", 5)]
-        with TableWriter(folder / kind, columns, label_kind=kind, rows=N_ROWS) as writer:
-            writer.write(0, codes, None, label.astype(float))
-            writer.finish(made_by={}, source={}, facts={})
-        table = InstanceTable.open(folder / kind)
+        table = write_table(folder / kind, {"a": 4, "b": 5}, codes, label.astype(float), label_kind=kind)
         offsets = np.arange(0, N_ROWS + 1, BAG)
         sums = np.add.reduceat(np.asarray(table.label, np.float64), offsets[:-1])
         made[kind] = (table, Bags(np.arange(N_ROWS), offsets, sums), truth)

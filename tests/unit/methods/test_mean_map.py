@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from llp.data.bags import Bags
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.errors import InputError
 from llp.methods.mean_map import MeanMap, bag_coefficients, mean_operator
 from llp.models.mlp import MLP
+from tests.helpers.tables import write_table
 
 N, VOCAB, N_NUMERIC = 60, [5, 3], 2
 
@@ -19,13 +18,9 @@ N, VOCAB, N_NUMERIC = 60, [5, 3], 2
 @pytest.fixture
 def table(tmp_path):
     rng = np.random.default_rng(0)
-    columns = [Column(f"C{j}", "categorical", size) for j, size in enumerate(VOCAB)]
-    columns += [Column(f"N{j}", "numeric", None) for j in range(N_NUMERIC)]
-    with TableWriter(tmp_path / "table", columns, label_kind="binary", rows=N) as writer:
-        codes = np.stack([rng.integers(0, size, N) for size in VOCAB], 1)
-        writer.write(0, codes, rng.normal(size=(N, N_NUMERIC)), rng.integers(0, 2, N))
-        writer.finish(made_by={}, source={}, facts={})
-    return InstanceTable.open(tmp_path / "table")
+    codes, numeric = np.stack([rng.integers(0, size, N) for size in VOCAB], 1), rng.normal(size=(N, N_NUMERIC))
+    sizes = {f"C{j}": size for j, size in enumerate(VOCAB)}
+    return write_table(tmp_path / "table", sizes, codes, rng.integers(0, 2, N), numeric)
 
 
 def dense(table):

@@ -11,8 +11,6 @@ from scipy.special import logit
 from llp.config.grouping_keys import options, read_option
 from llp.data.bags import Bags
 from llp.data.label_unit import AS_GIVEN, LabelUnit
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.methods.base import RAREST
 from llp.methods.dllp import DLLP
 from llp.methods.group_prior import GroupPrior
@@ -21,6 +19,7 @@ from tests.helpers.composed import build_method, composition, start_of
 from tests.helpers.every_method import class_of
 from tests.helpers.minibatches import make_method
 from tests.helpers.stages import stage_of
+from tests.helpers.tables import write_table
 
 STEPPING = [name for name in options("method") if not class_of(name).solves]  # one that solves has a model of its own
 REAL = [name for name in STEPPING if "real" in read_option(f"method/{name}").labels]
@@ -38,11 +37,7 @@ def made_table(folder, label, label_kind="real", n=2000):
     rng = np.random.default_rng(0)
     codes = np.stack([rng.integers(0, size, n) for size in (5, 8)], 1).astype(np.int32)
     values = label(codes.sum(1) - 5.5 + rng.normal(size=n)).astype(np.float32)
-    columns = [Column(name, "categorical", size) for name, size in (("C1", 5), ("C2", 8))]
-    with TableWriter(folder, columns, label_kind=label_kind, rows=n) as writer:
-        writer.write(0, codes, None, values)
-        writer.finish(made_by={}, source={}, facts={})
-    return InstanceTable.open(folder)
+    return write_table(folder, {"C1": 5, "C2": 8}, codes, values, label_kind=label_kind)
 
 
 def composed(name, label_kind, *overrides):
