@@ -142,6 +142,17 @@ def test_no_room_is_told_before_anything_is_written(table, monkeypatch):
     assert copies(table) == []
 
 
+def test_full_disk_names_the_place(table, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(bag_order, "write_in_order", full)
+    with pytest.raises(OSError, match="make room there") as told:
+        ordered(table)
+    assert str(copies_of(table)) in str(told.value.filename)
+    assert copies(table) == []
+
+
 def test_copy_that_another_one_writes_is_waited_for(table, monkeypatch, caplog):
     copies_of(table).mkdir()
     with locked(copies_of(table) / ".lock", "") as _:

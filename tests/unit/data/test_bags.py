@@ -114,6 +114,11 @@ def test_bag_limits_include_their_ends(table):
         assert len(key_of("feature", ("a",), low=int(low), high=int(high)).fold_bags(table, 0).train) == kept
 
 
+def test_key_with_no_bag_left_says_what_to_do(table):
+    with pytest.raises(InputError, match=r"grouping_key=a_c: it leaves 0 rows in bags of 5000 to 40 .* widen"):
+        key_of("feature", low=5000).fold_bags(table, 0)
+
+
 def test_key_codes_tell_all_combinations_apart_in_the_columns_order(table):
     codes = key_codes(table, ("a", "b", "c"))
     tuples = [tuple(row) for row in table.categorical]
@@ -155,6 +160,11 @@ def test_select_takes_bags_in_the_given_order():
     assert chosen.rows.tolist() == [1, 0, 9, 5, 3]
     assert chosen.offsets.tolist() == [0, 3, 5]
     assert chosen.label_sum.tolist() == [2.0, 1.0]
+
+
+def test_label_mean_is_by_instances():
+    bags = Bags(np.arange(10), np.array([0, 1, 10]), np.array([1.0, 0.0]))
+    assert bags.label_mean == 0.1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,6 +9,7 @@ from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FeatureKey
 from llp.data.minibatches import Minibatches, gather_bags
+from llp.data.overlap import split_bags
 from tests.helpers.tables import make_table
 
 KEY = FeatureKey(columns=("a", "b"), low_thresh=5, high_thresh=200)
@@ -115,6 +116,20 @@ def test_holdout_of_an_instance_method_evaluates_on_the_held_out_rows(table):
     np.testing.assert_array_equal(labels, table.label[data.held_out_bags.rows])
 
 
+def test_held_out_bags_follow_the_seed_and_are_at_least_one(table):
+    bags = KEY.fold_bags(table, 0).train
+    held = [split_bags(bags, 0.2, seed)[1].tolist() for seed in (0, 0, 1)]
+    assert held[0] == held[1] != held[2]
+    assert len(split_bags(bags, 0.001, 0)[1]) == 1
+    assert len(split_bags(bags, 0.0, 0)[1]) == 0
+
+
+def test_minibatches_without_a_seed_keep_the_order():
+    minibatches = Minibatches(7, 3, seed=None)
+    assert [ids.tolist() for ids in minibatches] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert len(minibatches) == 3
+
+
 @pytest.mark.parametrize("evaluate_every", [1.0, 0.5, 0.3, 0.01])
 def test_looks_cut_the_row_of_epochs_into_equal_parts(evaluate_every):
     whole, parts = (Minibatches(31, 4, seed=5, evaluate_every=share) for share in (1.0, evaluate_every))
@@ -130,3 +145,9 @@ def test_looks_cut_the_row_of_epochs_into_equal_parts(evaluate_every):
 
     assert len(parts) == max(1, round(8 * evaluate_every))
     assert first_of(parts, 30) == first_of(whole, 30)
+
+
+def test_no_items_have_no_minibatches():
+    minibatches = Minibatches(0, 4, seed=None)
+    assert list(minibatches) == []
+    assert len(minibatches) == 0

@@ -50,6 +50,13 @@ def test_what_is_written_is_read(tmp_path):
     assert table.schema.facts == {"rate": 0.5}
 
 
+def test_writer_that_fails_leaves_nothing(tmp_path):
+    writer = TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind="binary", rows=2)
+    with pytest.raises(InputError), writer:
+        writer.write(0, np.zeros((1, 1), int), None, np.full(1, 7))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_leftovers_of_killed_writers_are_removed_and_no_other_folder(tmp_path):
     others = [
         ".visits.v2.7.tmp",
@@ -162,6 +169,11 @@ def test_only_a_table_is_replaced(tmp_path, make):
         with pytest.raises(InputError, match=r"stays as it is.*dataset\.table=NAME"):
             replace()
     assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
+
+
+def test_empty_source_is_refused(tmp_path):
+    with pytest.raises(InputError, match="the source is empty"):
+        TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind="binary", rows=0)
 
 
 @pytest.mark.parametrize(

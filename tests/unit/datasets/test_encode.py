@@ -8,7 +8,16 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llp.datasets.encode import category, eight_digits, encode_column, natural_log_squared, quantile_bins
+from llp.datasets.encode import (
+    category,
+    eight_digits,
+    encode,
+    encode_column,
+    log2_squared,
+    natural_log_squared,
+    quantile_bins,
+    vocabulary,
+)
 
 
 @settings(max_examples=50, deadline=None)
@@ -29,6 +38,11 @@ def test_eight_digits_are_the_numbers(numbers):
     assert text == [None if number is None else f"{number:08x}" for number in numbers]
 
 
+def test_a_value_outside_the_vocabulary_has_the_rare_code():
+    known = vocabulary(pl.DataFrame({"value": ["x", "y"], "len": [3, 8]}), rare_at_most=2)
+    assert encode(pl.Series(["x", "new", "y", None]), known).tolist() == [2, 0, 1, 0]
+
+
 def test_missing_is_a_value_or_rare():
     counts = pl.DataFrame({"value": [7, None], "len": [20, 30]})
     as_value = category(counts, rare_at_most=10, missing_is_value=True)
@@ -41,6 +55,11 @@ def test_natural_log_squared_is_the_whole_part():
     values = [*range(-5, 2000), 10**5, 3 * 10**7]
     ours = pl.DataFrame({"x": values}).select(natural_log_squared("x"))["x"].to_list()
     assert ours == [int(math.log(x) ** 2) if x > 2 else x for x in values]
+
+
+def test_log2_squared_leaves_small_numbers():
+    ours = log2_squared(np.array([-3.0, 0.0, 2.0, 2.5, 1024.0]))
+    np.testing.assert_allclose(ours, [-3, 0, 2, math.log2(2.5) ** 2, 100])
 
 
 def test_quantile_bins_rise_with_the_value_and_keep_the_missing_apart():

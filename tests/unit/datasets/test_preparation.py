@@ -1,5 +1,6 @@
 """Tables under a lock: prepared once, never half, and found again."""
 
+import os
 import shlex
 import threading
 import time
@@ -13,6 +14,7 @@ from benchmarks import raw_synthetic
 from llp import prepare
 from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
+from llp.datasets import staging
 from llp.datasets.preparation import not_prepared
 from llp.errors import InputError, written
 from tests.helpers.composed import composition
@@ -100,6 +102,11 @@ def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
         prepare_table(MADE, tmp_path, raw="x.txt")
 
 
+def test_an_unknown_way_with_errors_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"Invalid errors=.ignore.: expected stop or skip, such as errors=stop"):
+        prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
+
+
 @pytest.mark.parametrize("force", ["no", "false", "maybe", 1, None])
 def test_force_is_true_or_false(tmp_path, force):
     folder = prepare_table(MADE, tmp_path)
@@ -174,6 +181,20 @@ def test_raw_files_for_a_table_that_is_there_are_not_taken_silently(tmp_path, ca
     prepare_table(RAW, tmp_path / "data", raw="other.txt")
     assert contents(folder) == before
     assert "is there already and stays as it is; force=true" in caplog.text
+
+
+def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, monkeypatch):
+    raw = tmp_path / "train.txt"
+    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.1, "tail_values": 100}
+    raw_synthetic.write_ctr(raw, rows=400, **options)
+
+    def full_disk(*args, **kwargs):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(staging.TableWriter, "finish", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        prepare_table(RAW, tmp_path / "data", raw=str(raw))
+    assert [path.name for path in (tmp_path / "data").iterdir()] == [".criteo_ctr.lock"]
 
 
 def test_command_that_prepares_finds_the_users_own_yaml_files(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
+from llp.data.vocabulary import write_vocabulary
 from llp.datasets import criteo_ctr, criteo_sscl, flights, synthetic
 from llp.datasets.installed import package_folder
 from llp.errors import InputError
@@ -132,3 +133,10 @@ def test_a_damaged_vocabulary_is_told(tmp_path):
     pl.DataFrame({"value": [1]}).write_parquet(path)
     with pytest.raises(InputError, match=r"vocabulary/0\.parquet holds no vocabulary"):
         table.vocabulary("N1")
+
+
+def test_a_vocabulary_is_text_and_rising_codes(tmp_path):
+    write_vocabulary(tmp_path, 3, pl.Series([None, 7, 5]), ["NA"])
+    frame = pl.read_parquet(tmp_path / "vocabulary" / "3.parquet")
+    assert frame.rows() == [(None, 1), ("7", 2), ("5", 3)]
+    assert frame.schema == {"value": pl.String, "code": pl.Int32}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from llp.runs.record import SCHEMA, FailureRecord, RunRecord
+from llp.runs.record import SCHEMA, FailureRecord, RecordError, RunRecord
 from tests.helpers.records import record, stage
 
 
@@ -39,6 +39,13 @@ def test_misspelt_and_missing_fields_are_refused_when_a_record_is_made():
     for name in fields.keys() - {"schema_version", "refit", "n_held_out_bags", "n_left_out_bags", "noise", "facts"}:
         with pytest.raises(ValidationError):
             RunRecord(**{other: value for other, value in fields.items() if other != name})
+
+
+def test_a_missing_file_and_a_folder_are_told_in_a_line(tmp_path):
+    for path, said in ((tmp_path / "none.json", "No such file"), (tmp_path, "Not a regular file")):
+        with pytest.raises(RecordError, match=said) as error:
+            RunRecord.read(path)
+        assert "\n" not in str(error.value)
 
 
 def test_failure_says_type_and_first_line(tmp_path):
