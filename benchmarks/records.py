@@ -25,14 +25,6 @@ OF_POINT = ("dataset", "grouping_key", "method", "fold", "seed", "config_hash")
 OF_RUN = ("config_hash", "fold", "seed")
 OF_LOOK = ("test_auc", *CRITERIA.values())
 BOARD = "board"
-RATES = {
-    **dict.fromkeys(("debiased",), "1e-4"),
-    **dict.fromkeys(("dllp_mse", "easy_llp", "llp_vat", "llpfc", "ot_llp", "sim_llp", "upm"), "3e-4"),
-    **dict.fromkeys(("dllp_bce", "dllp_mae", "mean_map", "rot"), "1e-3"),
-    **dict.fromkeys(("genbags", "instance_bce", "instance_mse", "mixbag"), "3e-3"),
-    **dict.fromkeys(("event_level",), "1e-2"),
-}
-"""Learning rate of each of the suite's methods."""
 _LOOKS = pl.List(pl.Struct(dict.fromkeys(OF_LOOK, pl.Float32)))
 LOOKS = {"config_hash": pl.String, "fold": pl.Int64, "seed": pl.Int64, **dict.fromkeys(OF_LOOK, pl.Float64)}
 """Columns of `read_looks`."""
@@ -63,11 +55,6 @@ def runs_below(folder: Path) -> list[Kept]:
             f"No run is finished below {folder}: expected a folder of an outputs folder, as outputs/flights"
         )
     return [runs[point] for point in sorted(runs)]
-
-
-def of_suite(runs: Iterable[Kept]) -> list[Kept]:
-    """Those at the rate of their method: not the first stage of another method at that one's rate."""
-    return [run for run in runs if learning_rate(run[0]) == float(RATES.get(run[0].method, learning_rate(run[0])))]
 
 
 def learning_rate(record: RunRecord) -> float:

@@ -27,9 +27,10 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.records import BOARD, DOCS, files_of, keep, of_suite, read, read_looks, runs_below
-from benchmarks.result_board import board_of, measures_of, narrowed, regrets_of
+from benchmarks.records import BOARD, DOCS, files_of, keep, read, read_looks, runs_below
+from benchmarks.result_board import board_of, measures_of, narrowed
 from benchmarks.result_grids import epochs_of, keys_of, noise_of, reports_of, selected_by, study_of
+from benchmarks.result_rates import of_suite, regrets_of
 from benchmarks.result_tables import (
     comparison_of,
     means_of,

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from omegaconf import OmegaConf
 
-from benchmarks.records import RATES
+from benchmarks.result_rates import suite_rates
 from llp.command import command
 from llp.config.command_line import make_parsable, parse_words
 from llp.config.complaints import nearest
@@ -53,7 +53,7 @@ def multiruns(arguments: Sequence[str]) -> list[list[str]]:
             asked[option] = values.split(",")
         else:
             others[option] = str(one.input_line)
-    found, trained = [], set[str]()
+    found, trained, rates = [], set[str](), suite_rates()
     swept = {one: _swept(one, [*others.values()]) for one in asked.pop("experiment", EXPERIMENTS)}
     known = {
         "bag_dataset": [name for sweep in swept.values() for name in sweep["bag_dataset"]],
@@ -65,14 +65,14 @@ def multiruns(arguments: Sequence[str]) -> list[list[str]]:
     for experiment, sweep in swept.items():
         bags = [name for name in asked.get("bag_dataset", sweep["bag_dataset"]) if name in sweep["bag_dataset"]]
         kinds = _label_kinds(sweep["method"])
-        of_rate = defaultdict[str, list[str]](list)
+        of_rate = defaultdict[float | None, list[str]](list)
         for method in asked.get("method", sweep["method"]):
             if bags and kinds <= _label_kinds([method]):
-                of_rate[RATES.get(method, "")].append(method)
+                of_rate[rates.get(method)].append(method)
                 trained |= {method, *bags}
         for rate, methods in of_rate.items():
             own = [f"bag_dataset={','.join(bags)}", f"method={','.join(methods)}"]
-            at = {"optimizer.lr": f"optimizer.lr={rate}"} if rate else {}
+            at = {"optimizer.lr": f"optimizer.lr={rate:g}"} if rate else {}
             found.append([f"experiment={experiment}", *own, *(at | others).values()])
         if of_rate:  # one point says what is wrong before anything is trained
             one = {"fold": "fold=0", "seed": "seed=0", **others}.values()

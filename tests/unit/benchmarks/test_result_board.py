@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.records import RATES, SOURCE, files_of, read
-from benchmarks.result_board import board_of, fixed_rates, measures_of, narrowed, regrets_of
+from benchmarks.records import SOURCE
+from benchmarks.result_board import board_of, measures_of, narrowed
+from benchmarks.result_rates import fixed_rates, of_suite, regrets_of, suite_rates
 from tests.helpers.records import record, stage
 
 TABLES = ("a", "b", "c", "d")
@@ -112,7 +113,10 @@ def test_rates_are_compared_on_the_folds_that_all_have():
     assert fixed_rates([*first, *more]) == {"upm": 1e-4}
 
 
-@pytest.mark.skipif(not files_of("rates"), reason="no records of a study of rates")
-def test_the_suites_rates_are_those_that_the_study_decided():
-    decided = fixed_rates([one for path in files_of("rates") for one in read(path)])
-    assert decided == {method: float(RATES[method]) for method in decided}
+def test_the_suites_rates_are_those_that_its_committed_study_decides():
+    """So a first stage at another method's rate is none of the suite's runs."""
+    rates = suite_rates()
+    runs = [(record("auc", 0.5, config={"optimizer": {"lr": rate}}), None) for rate in (rates["dllp_bce"], 0.5)]
+    runs.append((record("auc", 0.5, method="mine", config={"optimizer": {"lr": 0.5}}), None))
+    assert of_suite(runs) == [runs[0], runs[2]]
+    assert rates["instance_mse"] == rates["instance_bce"]

@@ -7,7 +7,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from benchmarks.records import RATES
+from benchmarks.result_rates import suite_rates
 from benchmarks.suite import multiruns
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
@@ -17,6 +17,9 @@ from tests.helpers.composed import check_config, grouping_key
 pytestmark = pytest.mark.run  # composes every point of the grids
 
 EXPERIMENTS = ("suite", "suite_real", "rates", "study")
+
+
+RATES = {method: f"{rate:g}" for method, rate in suite_rates().items()}
 
 
 def swept(experiment):
