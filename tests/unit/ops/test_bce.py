@@ -17,6 +17,8 @@ def test_bag_bce_is_the_formula():
     mean = torch.stack([part.mean() for part in torch.split(torch.sigmoid(SCORES), SIZES)])
     expected = F.binary_cross_entropy(mean, PROPORTION, reduction="none")
     torch.testing.assert_close(bag_bce(SCORES, SEGMENT, SIZE, PROPORTION), expected)
+    noisy = torch.tensor([1 / 3, 1.8, -0.7], dtype=torch.float64)  # taken as the nearest that can be
+    torch.testing.assert_close(bag_bce(SCORES, SEGMENT, SIZE, noisy), expected)
 
 
 def test_bag_bce_gradient():
