@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -312,23 +311,16 @@ def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in paths] == before
 
 
-def test_command(tmp_path: Path) -> None:
+def test_command(command: Command, tmp_path: Path) -> None:
     write_folds(tmp_path / "runs", FIVE)
-
-    def command(*options: str) -> subprocess.CompletedProcess[str]:
-        arguments = [sys.executable, "-m", "llp.report", *options]
-        root = str(Path(__file__).resolve().parents[3])
-        return subprocess.run(
-            arguments, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=False
-        )
-
-    good = command("outputs_dir=runs", "dataset=[flights]", "grouping_key=[month_dest]", "method=[dllp_bce]")
+    chosen = ["dataset=[flights]", "grouping_key=[month_dest]", "method=[dllp_bce]"]
+    runs = ["outputs_dir=runs"]
+    good, bad = command.many([*runs, *chosen], [*runs, "dataset=none"], module="llp.report")
     assert good.returncode == 0, good.stderr
     assert "0.6240 ± 0.0230" in good.stdout
     assert good.stdout.splitlines()[-1].endswith("written: runs/report/index.html")
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"flights", "report"}
-    bad = command("outputs_dir=runs", "dataset=none")
     assert bad.returncode == 1
     assert "dataset=none: no run has it; write dataset=[criteo_ctr,criteo_sscl,flights]" in bad.stderr
     assert "Traceback" not in bad.stderr
