@@ -9,8 +9,15 @@ from tests.helpers.composed import grouping_key, open_table, run_one
 DISTILLED = ("method=distilled", "trainer.max_epochs=5", "trainer.instances_per_batch=16", "optimizer.lr=0.01")
 
 
-@pytest.mark.parametrize("protocol", ["paper", "holdout"])
-@pytest.mark.parametrize("key", [REPORT[:-1], ("grouping_key=random_64", *SIGNAL), ("grouping_key=C16", *SIGNAL)])
+@pytest.mark.parametrize(
+    ("protocol", "key"),
+    [
+        ("paper", REPORT[:-1]),
+        ("holdout", REPORT[:-1]),
+        ("paper", ("grouping_key=random_64", *SIGNAL)),
+        ("holdout", ("grouping_key=C16", *SIGNAL)),
+    ],
+)
 def test_it_learns_what_its_first_stage_says(tiny, key, protocol):
     few = [] if key[0] == "grouping_key=report" else [FEW.replace("method.", "method.first_stage.")]
     record = run_one(tiny(*key, *DISTILLED, *few, f"protocol={protocol}"))
