@@ -1,10 +1,8 @@
 """Count loss: the likelihood of each bag's number of positives.
 
 Vinay Shukla, Zhe Zeng, Kareem Ahmed and Guy Van den Broeck, "A unified approach to count-based weakly supervised
-learning", NeurIPS 2023. Instances are independent given the model, Y_i ~ Bernoulli(h_i), and the loss of a bag is
--log P(Σ Y_i = y_B), averaged over the bags. Definition from the authors' public code (UCLA-StarAI/CountLoss), which
-runs the recursion over the instances in log space; of the paper only the abstract was at hand. Here the same
-probability comes from `llp.ops.poisson_binomial`, for bags of every size at once.
+learning", NeurIPS 2023: Y_i ~ Bernoulli(h_i), loss -log P(Σ Y_i = y_B), mean over the bags. Their code runs the
+recursion over the instances; here it comes from `llp.ops.poisson_binomial`, for bags of every size at once.
 """
 
 from torch import Tensor

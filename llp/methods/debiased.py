@@ -1,15 +1,11 @@
 """The debiased loss for a general instance loss, here the cross-entropy.
 
-Lorne Applebaum, Travis Dick, Claudio Gentile, Haim Kaplan and Tomer Koren, "Optimal learning from label proportions
-with general loss functions", arXiv 2509.15145 (2025), eq. 28. Per bag Σ_c (α_c - p_c) Σ_i (ℓ_c(x_i) - Ê[ℓ_c])
-+ Σ_c p_c Ê[ℓ_c], where ℓ_c = -log p_c(x) and Ê is a mean over instances. Checked against the public code of a
-later comparison (LLP-MM, 2026), which names the equation; the paper's full text was not at hand. That code takes
-one Ê, the minibatch's, for bags of one size; `centre: minibatch` does so. By default the Ê that centres a bag is
-the mean over the other bags: it is then independent of the bag's labels, and the estimate unbiased.
-
-For two classes the first sum is linear in the scores, -(α - p) Σ_i (z_i - z̄), so the loss has no lower bound: what
-keeps it from running away is that the term averages out over many bags, not the loss of one minibatch. `absolute`
-takes the absolute value of the minibatch's estimate, which that code has as a variant: bounded, no longer unbiased.
+Lorne Applebaum et al., "Optimal learning from label proportions with general loss functions", arXiv 2509.15145 (2025),
+eq. 28. Per bag Σ_c (α_c - p_c) Σ_i (ℓ_c(x_i) - Ê[ℓ_c]) + Σ_c p_c Ê[ℓ_c], ℓ_c = -log p_c(x), Ê a mean over instances. By
+default the Ê that centres a bag is that of the other bags, independent of its labels: the estimate is unbiased. LLP-
+MM's code (2026) takes the minibatch's (`centre: minibatch`). For two classes the first sum is linear in the scores, -(α
+- p) Σ_i (z_i - z̄), so the loss has no lower bound: what holds it is that the term averages out over many bags;
+`absolute` bounds it, and is no longer unbiased.
 """
 
 from typing import Any, Literal

@@ -1,8 +1,7 @@
 """A model trained on the soft labels of a finished `cell_glm`: the shape of a network, what a report's sums say.
 
-Instances are trained on singly, with the first stage's prediction of each train row in place of its label, which is not
-read (G. Hinton et al., "Distilling the knowledge in a neural network", 2015). Cells know no order of a column's values
-and, under noise, have weights that jump from one to the next; a network smooths them.
+The first stage's predictions stand in for labels, which are not read (G. Hinton et al., 2015). Cells know no order of
+values and, under noise, have weights that jump from one to the next; a network smooths them.
 """
 
 from typing import ClassVar

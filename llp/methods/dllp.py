@@ -1,9 +1,8 @@
 """DLLP: match each bag's mean prediction with its label proportion.
 
-Ehsan Mohammady Ardehaly and Aron Culotta, "Co-training for demographic classification using deep learning from
-label proportions", ICDM workshops 2017. The benchmark's default compares proportions and averages over the bags,
-as its authors' code does; `target: sum` compares label sums, as the benchmark's paper writes MSE and MAE, which
-weights a bag by k².
+Ehsan Mohammady Ardehaly and Aron Culotta, "Co-training for demographic classification using deep learning from label
+proportions", ICDM workshops 2017. As in the benchmark's code proportions are compared; `target: sum` compares label
+sums, as its paper writes MSE and MAE, which weights a bag by k².
 """
 
 from typing import Any, Literal

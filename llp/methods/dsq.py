@@ -1,13 +1,9 @@
 """DSQ: the debiased square loss, which estimates the instances' squared error from bags.
 
-Gene Li, Lin Chen, Adel Javanmard and Vahab Mirrokni, "Optimistic rates for learning from label proportions",
-COLT 2024 (arXiv 2406.00487). The square loss of bags of k instances exceeds the instances' squared error by
-(k - 1)(E[h] - p)²; DSQ subtracts that, with an estimate of E[h].
-
-Checked against the authors' public code (their streaming loss), of the paper only the abstract was at hand. There
-E[h] is a moving average over the minibatches whose past is a constant: with its decay of 0.99 one hundredth of the
-correction's gradient is left, which makes it `dllp_mse` (the cosine of their gradients is 1.000). The correction is
-a function of the model and its gradient is what debiases, so by default `decay` is 0: E[h] is the minibatch's mean.
+Gene Li, Lin Chen, Adel Javanmard and Vahab Mirrokni, "Optimistic rates for learning from label proportions", COLT 2024
+(arXiv 2406.00487). The square loss of bags of k exceeds the instances' squared error by (k - 1)(E[h] - p)²; DSQ
+subtracts that. In the authors' code E[h] is a moving average whose past is a constant: with its decay of 0.99 it is
+`dllp_mse` (cosine of the gradients 1.000). By default `decay` is 0: E[h] is the minibatch's mean.
 """
 
 from typing import Annotated, Any

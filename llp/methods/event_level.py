@@ -1,12 +1,9 @@
 """Event level: every instance has its bag's label proportion as a soft label.
 
-Adel Javanmard, Matthew Fahrbach and Vahab Mirrokni, "PriorBoost: an adaptive algorithm for learning from aggregate
-responses", ICML 2024 (arXiv 2402.04987), train on this loss. Its interpolation with the bags' loss, with weight ρ, is
-that of Adel Javanmard, Lin Chen, Vahab Mirrokni, Ashwinkumar Badanidiyuru and Gang Fu, "Learning from aggregate
-responses: instance level versus bag level loss functions", ICLR 2024. Both papers were at hand as abstracts.
-
-The soft labels draw each prediction to its bag's mean: a bias that grows the less the bags' proportions tell of the
-instances, against the least variance of all. Where instances of a bag share what carries the label it is small.
+Adel Javanmard, Matthew Fahrbach and Vahab Mirrokni, "PriorBoost", ICML 2024 (arXiv 2402.04987); its interpolation with
+the bags' loss, with weight ρ, is that of Adel Javanmard et al., "Learning from aggregate responses: instance level
+versus bag level loss functions", ICLR 2024. Each prediction is drawn to its bag's mean: a bias that is small where
+instances of a bag share what carries the label, against the least variance of all.
 """
 
 from typing import Any

@@ -1,16 +1,10 @@
 """LLP-DC: the bag loss together with hard pseudo-labels of the right number, where instances are sure of theirs.
 
 Tianhao Ma, Ximing Li, Changchun Li and Renchu Guan, "Learning from label proportions with dual-proportion constraints",
-CVPR 2026 Findings (arXiv 2603.21153). Bag cross-entropy + weight × the cross-entropy to pseudo-labels that fit the
-bag's label sum at the least total -log probability, a minimum-cost flow; with two classes these are the y highest
-scores of the bag (`llp.ops.transport.transport_labels`). An instance counts where the current probability of its
-pseudo-label is at least `threshold`, and the sum is divided by the number of all instances. The paper was at hand as
-its abstract; the definition is that of the authors' public code (TianhaoMa5/CVPR2026_Findings_LLP_DC), whose
-threshold, 0.6, is for 100 classes. The defaults, 0.5 and 0.95, are those of the first author's later registry of
-methods (TianhaoMa5/LLP-MM).
-
-That code takes pseudo-labels and probabilities from a weakly changed image and their loss from a strongly changed one.
-Rows of a table have no such changes: here both are of the row itself.
+CVPR 2026 Findings (arXiv 2603.21153). Bag cross-entropy + weight × cross-entropy to labels that fit the bag's sum at
+the least -log probability: the y highest scores (`llp.ops.transport.transport_labels`). An instance counts whose label
+has at least the probability `threshold` (0.95, not the code's 0.6 for 100 classes), the sum is over all instances'
+number. That code changes images for pseudo-labels and for losses; here both are of the row itself.
 """
 
 from typing import Any, ClassVar

@@ -1,11 +1,9 @@
 """LLP-MM: match the law of the positives in random subsets of a bag, up to subsets of R instances.
 
-Tianhao Ma et al., LLP-MM (2026), public code TianhaoMa5/LLP-MM, from which the definition is taken; the paper itself
-was not at hand. Draw r of a bag's k instances: the number of positives among them follows the hypergeometric law
-of (k, y, r); the model's law gives each instance the label 1 with probability h. The loss is their cross-entropy,
-averaged over r = 1..R; order 1 is `dllp_bce`. The model's law is a ratio of elementary symmetric polynomials of h
-and 1 - h, summed without a subtraction in float64. The public code mixes the model's law with the share
-`smoothing` of a fair coin's, and refuses bags smaller than R: here such a bag uses the orders that it has.
+Tianhao Ma et al., code TianhaoMa5/LLP-MM (2026). Of r of a bag's k instances the number of positives is hypergeometric
+in (k, y, r); by the model each is 1 with probability h. The loss is the laws' cross-entropy, mean over r = 1..R; order
+1 is `dllp_bce`. The model's law is a ratio of elementary symmetric polynomials, summed without a subtraction, mixed
+with the share `smoothing` of a fair coin's. A bag smaller than R, refused there, uses the orders that it has.
 """
 
 import math

@@ -1,10 +1,9 @@
 """ROT: the bag loss together with pseudo-labels by entropic optimal transport, in one stage.
 
-Gabriel Dulac-Arnold, Neil Zeghidour, Marco Cuturi, Lucas Beyer and Jean-Philippe Vert, "Deep multi-class learning
-from label proportions", 2019 (arXiv 1905.12909). Only its abstract was at hand; the definition is that of the
-public code of a later comparison (LLP-MM, 2026): weight × bag cross-entropy + (1 - weight) × cross-entropy to
-pseudo-labels from Sinkhorn steps on the current probabilities, that is, entropic transport with `reg` 1. That code
-stops after three Sinkhorn steps and takes the likelier class; here the problem is solved to its end.
+Gabriel Dulac-Arnold et al., "Deep multi-class learning from label proportions", 2019 (arXiv 1905.12909), as in LLP-MM's
+code (2026): weight × bag cross-entropy + (1 - weight) × cross-entropy to labels of entropic transport with `reg` 1 of
+the current probabilities. That code stops after three Sinkhorn steps and takes the likelier class; here the problem is
+solved.
 """
 
 from typing import Any

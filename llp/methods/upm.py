@@ -1,12 +1,9 @@
 """UPM: an unbiased estimate of the instances' squared error with a variance that does not grow with the bag.
 
-Róbert Busa-Fekete, Travis Dick, Claudio Gentile, Haim Kaplan, Tomer Koren and Uri Stemmer, "Nearly optimal sample
-complexity for learning with label proportions", ICML 2025 (arXiv 2505.05355). Per bag k(α - h̄ + δ)² + δ², where
-δ estimates E[h] - p from the other bags of the minibatch, so that it is independent of the bag. Checked against
-the public code of a later comparison (LLP-MM, 2026), where δ carries gradient as it does here by default; the
-paper's full text was not at hand. That gradient is half of the method: without it (`detach: true`) δ is a target
-that moves, and the estimate's gradient is no longer unbiased. A bag that is alone in its minibatch has no other
-bags: it gets δ = 0, plain k(α - h̄)².
+Róbert Busa-Fekete et al., "Nearly optimal sample complexity for learning with label proportions", ICML 2025 (arXiv
+2505.05355). Per bag k(α - h̄ + δ)² + δ², δ an estimate of E[h] - p from the minibatch's other bags, so independent of
+the bag; 0 for a bag alone. Its gradient is half of the method: without it (`detach: true`) the estimate's is no longer
+unbiased.
 """
 
 from typing import Any
