@@ -17,7 +17,7 @@ from benchmarks.selection import CRITERIA
 from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
 from llp.files import folder_name, write_atomically
-from llp.results.curves import read_columns
+from llp.results.collect import read_columns
 from llp.runs.record import RunRecord
 
 DOCS = CONF_DIR.parent / "docs"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from llp.results.curves import read_columns
+from llp.results.collect import read_columns
 from llp.results.formats import BAG_KINDS, columns_of, heading
 from llp.results.table import MISSING, Cell, Table
 

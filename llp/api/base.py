@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llp.api.bags import BagLabels, bag_labels
 from llp.api.frames import as_frame, as_reports
-from llp.data.label_sums import check_sums
+from llp.data.given_bags import check_sums
 from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
 from llp.errors import InputError, invalid

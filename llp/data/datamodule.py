@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bag_order import BagOrder, in_table
 from llp.data.bags import Bags, Ids, Rows, make_bags
+from llp.data.given_bags import outside
 from llp.data.keys import FoldBags, GroupingKey
-from llp.data.label_sums import outside
 from llp.data.label_unit import AS_GIVEN, LabelUnit
 from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
 from llp.data.noise import Noise

@@ -1,8 +1,10 @@
 """Finished, failed and cut-off runs of an outputs folder as a data frame; records that cannot be used are named."""
 
+import csv
 import json
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -163,3 +165,31 @@ def _leaves(node: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _leaves(value, f"{path}.{name}" if path else name)
     else:
         yield path, node if isinstance(node, str) else json.dumps(node).replace('"', "").replace(" ", "")
+
+
+def read_curve(folder: Path, metric: str) -> list[float]:
+    """The test metric of each evaluation, NaN where it is undefined; empty where there is no curve that can be read."""
+    return read_columns(folder, [f"test_{metric}"])[f"test_{metric}"]
+
+
+def unit(evaluate_every: Iterable[float]) -> str:
+    """Unit of a curve's steps, by the epochs between two evaluations.
+
+    >>> unit([1.0, 1.0]), unit([0.25]), unit([0.25, 1.0])
+    ('epoch', 'evaluation, every 0.25 epochs', 'evaluation')
+    """
+    apart = set(evaluate_every)
+    if apart == {1.0}:
+        return "epoch"
+    return "evaluation" + (f", every {apart.pop():g} epochs" if len(apart) == 1 else "")
+
+
+def read_columns(folder: Path, names: Sequence[str]) -> dict[str, list[float]]:
+    """Columns of a curve; NaN where a value is not finite or there is no such column; empty without a curve to read."""
+    try:
+        with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+            found = {name: [float(row.get(name) or math.nan) for row in rows] for name in names}
+            return {name: [one if math.isfinite(one) else math.nan for one in own] for name, own in found.items()}
+    except (OSError, ValueError, csv.Error):
+        return {name: [] for name in names}

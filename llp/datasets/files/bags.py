@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from llp.data.label_sums import ROUNDING, check_sums
+from llp.data.given_bags import ROUNDING, check_sums
 from llp.data.table import LabelKind
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.values import BETWEEN_BAGS, number, raw_number, text

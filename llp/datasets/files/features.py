@@ -1,4 +1,4 @@
-"""The columns that own files become, fitted on the train rows; `llp.datasets.files.coder` applies them to any rows."""
+"""The columns that own files become, fitted on the train rows; `llp.datasets.files.recipe` applies them to any rows."""
 
 import itertools
 import logging

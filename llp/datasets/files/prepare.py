@@ -18,9 +18,9 @@ from llp.datasets.files.ids import tell_ids
 from llp.datasets.files.kinds import find_kinds, kinds_table
 from llp.datasets.files.label import Label, check_weights, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
+from llp.datasets.files.read import stage_files
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.report_files import ReportOptions, label_kind_of, read_reports, with_keys
-from llp.datasets.files.stage import stage_files
 from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Found, Labels, Part, write_table
 from llp.datasets.reading.find import check_each_once, find_files

@@ -12,11 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llp.data.cells import Cells, Query, layout
-from llp.data.label_sums import ROUNDING
+from llp.data.given_bags import ROUNDING
 from llp.data.schema import LARGEST_NUMBER
 from llp.data.table_writer import CHUNK_ROWS
-from llp.datasets.files.coder import RowCoder
-from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.recipe import Recipe, RowCoder
 from llp.errors import InputError
 
 log = logging.getLogger(__name__)

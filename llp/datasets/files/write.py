@@ -14,9 +14,8 @@ from rich.progress import Progress
 from llp.data.given_bags import NO_BAG, write_given_bags
 from llp.data.table import LabelKind
 from llp.data.table_writer import TableWriter
-from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.kinds import RawColumn
-from llp.datasets.files.recipe import FORMAT_VERSION, Recipe
+from llp.datasets.files.recipe import FORMAT_VERSION, Recipe, RowCoder
 from llp.datasets.files.report_files import Reports
 from llp.datasets.files.reports import publish
 from llp.datasets.files.values import bags_of, number

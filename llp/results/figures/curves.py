@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from llp.analysis.drawing import name_lines
-from llp.results.curves import read_curve, unit
+from llp.results.collect import read_curve, unit
 from llp.results.figures.runs import MOST_PANELS, direction, looks_of, read_first, row_panels
 from llp.results.formats import heading
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from llp.results.collect import Config
-from llp.results.curves import read_curve, unit
+from llp.results.collect import Config, read_curve, unit
 from llp.results.formats import METRIC_TITLES
 from llp.results.sections import Report
 from llp.results.summary import CELL

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from benchmarks.selection import EARLY, OWN, lost, selection
-from llp.results.curves import read_columns
+from llp.results.collect import read_columns
 from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.grids import contents_of
 from tests.helpers.records import write_run

@@ -3,7 +3,7 @@
 import pytest
 
 from llp.results.collect import collect
-from llp.results.findings import findings
+from llp.results.sections import findings
 from llp.results.variants import differing_settings
 from tests.helpers.grids import contents_of
 from tests.helpers.records import write_folds, write_run

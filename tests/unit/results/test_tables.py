@@ -12,8 +12,8 @@ from llp.datasets.published import BENCHMARKS
 from llp.results import contents
 from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
-from llp.results.findings import findings
 from llp.results.formats import BAG_KINDS
+from llp.results.sections import findings
 from llp.results.statistics import corrected_paired_t, least_difference
 from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_markdown
 from llp.results.tables import bag_datasets, scores, significance, winners

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from llp.datasets.encode import encode
-from llp.datasets.files import coder as coder_module
-from llp.datasets.files.coder import RowCoder
+from llp.datasets.files import recipe as coder_module
 from llp.datasets.files.features import Feature, fit_features, plan_features, value_of
 from llp.datasets.files.kinds import find_kinds
 from llp.datasets.files.options import check_files_options
 from llp.datasets.files.read import normalised
+from llp.datasets.files.recipe import RowCoder
 from tests.helpers.own_files import default_options
 
 pytestmark = pytest.mark.run  # prepares data

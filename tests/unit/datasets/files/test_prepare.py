@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llp.config.own_datasets import dataset_node
-from llp.datasets.files.coder import RowCoder
 from llp.datasets.files.features import Feature
 from llp.datasets.files.kinds import find_kinds
 from llp.datasets.files.options import check_files_options
-from llp.datasets.files.recipe import Recipe
+from llp.datasets.files.recipe import Recipe, RowCoder
 from llp.datasets.reading import texts
 from llp.datasets.reading.files import Block, Dialect, Field
 from llp.datasets.reading.records import parse
