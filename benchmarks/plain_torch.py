@@ -1,97 +1,168 @@
-"""What a user of plain torch would have: the same network, minibatches and rows, without Lightning and `llp.optim`.
+"""Another way to do our work, as its users start it: `python benchmarks/plain_torch.py given.npz WHAT THREADS`.
 
-`benchmarks.speed` sets ours beside it in one run. Minibatches and test rows are gathered before the clock starts, so
-that the comparison leaves plain torch everything but the work itself.
+The same network in torch's own layers, on minibatches or test rows that `benchmarks.speed` wrote; one line of JSON is
+printed. Run by its path it imports nothing of this package, so no setting of ours is made. WHAT is `adam` (torch's
+fused Adam, dense), `sparse_adam` (`SparseAdam`, which leaves untouched rows where they are: another algorithm),
+`fbgemm` (row-wise Adagrad fused into the backward pass, another algorithm too; needs `pip install fbgemm-gpu-cpu`),
+`limit` (the step's distinct rows of weights and both moments, each read and written once in place), or `scoring`.
 """
 
+import json
+import sys
 import time
-from collections.abc import Callable, Sequence
-from itertools import cycle, islice
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.measuring import best_seconds
-from llp.data.batch import BagBatch
-from llp.models.mlp import MLP
-
-SCORING_BATCHES = (1024, 4096, 16_384)
-"""Rows of a batch; the quickest counts."""
+WIDTH, HIDDEN = 128, 64
+ROUNDS = 3
+STEPS = {"adam": 4, "sparse_adam": 10}  # of a round; 30 of the others
+SCORING_BATCHES = (1024, 4096, 16_384)  # rows; the quickest counts
 
 
-def network(model: MLP) -> nn.Module:
-    """The same network of torch's own layers, on the same weights: row numbers (n, Fc) to raw scores (n, 1)."""
-    table = nn.EmbeddingBag.from_pretrained(model.first.weight.detach(), mode="sum", freeze=False)
-    return nn.Sequential(table, _Bias(model.first.weight.shape[1]), model.body, model.score)
+class Network(nn.Module):
+    """Row numbers (n, Fc) to raw scores (n,): a sum of the table's rows, then relu layers."""
 
-
-class _Bias(nn.Module):
-    def __init__(self, width: int) -> None:
+    def __init__(self, table: nn.Module) -> None:
         super().__init__()
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.table = table
+        self.bias = nn.Parameter(torch.zeros(WIDTH))
+        self.body = nn.Sequential(nn.ReLU(), nn.Linear(WIDTH, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1))
 
-    def forward(self, total: Tensor) -> Tensor:
-        return total + self.bias
-
-
-def steps_per_second(model: MLP, batches: Sequence[BagBatch], n_steps: int) -> float:
-    """Steps of `dllp_bce` with torch's fused Adam, after one that makes its state."""
-    net = network(model)
-    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, fused=True)
-    rows = [batch.categorical + model.first.offset for batch in batches]
-
-    def step(batch: BagBatch, rows: Tensor) -> None:
-        optimizer.zero_grad()
-        h = torch.sigmoid(net(rows)).squeeze(1)
-        mean = torch.zeros(len(batch.size)).index_add(0, batch.segment, h) / batch.size
-        F.binary_cross_entropy(mean, batch.label_proportion).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-
-    step(batches[0], rows[0])
-    begin = time.perf_counter()
-    for batch, its_rows in islice(cycle(zip(batches, rows, strict=True)), n_steps):
-        step(batch, its_rows)
-    return n_steps / (time.perf_counter() - begin)
+    def forward(self, rows: Tensor) -> Tensor:
+        """See the class."""
+        scores: Tensor = self.body(self.table(rows) + self.bias).squeeze(1)
+        return scores
 
 
-def rows_per_second(model: MLP, categorical: NDArray[np.int32]) -> float:
-    """Scoring of rows (n, Fc) in the best of a few sizes of batches."""
-    net, rows = network(model).eval(), torch.from_numpy(categorical) + model.first.offset
+class FusedTable(nn.Module):
+    """A table of fbgemm's, whose backward pass takes the step of the rows."""
 
-    def scoring(size: int) -> Callable[[], Any]:
+    def __init__(self, n_rows: int) -> None:
+        super().__init__()
+        from fbgemm_gpu import split_table_batched_embeddings_ops_training as fbgemm
+
+        self.table = fbgemm.SplitTableBatchedEmbeddingBagsCodegen(
+            [(n_rows, WIDTH, fbgemm.EmbeddingLocation.HOST, fbgemm.ComputeDevice.CPU)],
+            optimizer=fbgemm.OptimType.EXACT_ROWWISE_ADAGRAD,
+            learning_rate=1e-3,
+            eps=1e-8,
+            pooling_mode=fbgemm.PoolingMode.SUM,
+            device=torch.device("cpu"),
+        )
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Sums (n, D) of rows (n, Fc)."""
+        total: Tensor = self.table(rows.flatten(), torch.arange(0, rows.numel() + 1, rows.shape[1]))
+        return total
+
+
+def best_rate(work: Callable[[], int]) -> float:
+    """The most of what `work` does in a second, over some rounds after a first one."""
+    work()
+    rates = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        done = work()
+        rates.append(done / (time.perf_counter() - begin))
+    return max(rates)
+
+
+def training(given: Mapping[str, NDArray[Any]], what: str) -> float:
+    """Steps a second of `dllp_bce` on minibatches of bags."""
+    n_rows = int(given["n_rows"])
+    if what == "fbgemm":
+        net = Network(FusedTable(n_rows))
+        of_table: list[Tensor] = []
+    else:
+        net = Network(nn.EmbeddingBag(n_rows, WIDTH, mode="sum", sparse=what == "sparse_adam"))
+        of_table = list(net.table.parameters())
+    others = [weight for name, weight in net.named_parameters() if not name.startswith("table.")]
+    sparse = torch.optim.SparseAdam(of_table, lr=1e-3) if what == "sparse_adam" else None
+    dense = torch.optim.Adam(others + (of_table if sparse is None else []), lr=1e-3, fused=True)
+    batches = [tuple(map(torch.from_numpy, one)) for one in zip(*(given[n] for n in PARTS), strict=True)]
+    optimizers = [dense] if sparse is None else [dense, sparse]
+
+    def steps() -> int:
+        n = STEPS.get(what, 30)
+        for i in range(n):
+            rows, segment, size, proportion = batches[i % len(batches)]
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            h = torch.sigmoid(net(rows))
+            mean = torch.zeros(len(size)).index_add(0, segment, h) / size
+            F.binary_cross_entropy(mean, proportion).backward()  # type: ignore[no-untyped-call]
+            for optimizer in optimizers:
+                optimizer.step()
+        return n
+
+    return best_rate(steps)
+
+
+PARTS = ("rows", "segment", "size", "proportion")
+
+
+def limit(given: Mapping[str, NDArray[Any]]) -> float:
+    """Steps a second, on one thread, that touch each distinct row's weights and moments once, and do nothing else."""
+    import numba
+
+    @numba.njit
+    def touch(rows: NDArray[Any], tables: tuple[NDArray[Any], ...]) -> None:
+        for i in range(len(rows)):
+            w, m, v = tables[0][rows[i]], tables[1][rows[i]], tables[2][rows[i]]
+            for d in range(len(w)):
+                m[d] += np.float32(1)
+                v[d] += np.float32(1)
+                w[d] += np.float32(1)
+
+    distinct = [np.unique(rows) for rows in given["rows"]]
+    tables = tuple(np.ones((int(given["n_rows"]), WIDTH), np.float32) for _ in range(3))
+
+    def pass_over() -> int:
+        for rows in distinct:
+            touch(rows, tables)
+        return len(distinct)
+
+    return best_rate(pass_over)
+
+
+def scoring(given: Mapping[str, NDArray[Any]]) -> float:
+    """Test rows a second, gathered from the table's memory map as they are scored."""
+    net = Network(nn.EmbeddingBag(int(given["n_rows"]), WIDTH, mode="sum")).eval()
+    codes, test, offset = np.load(str(given["categorical"]), mmap_mode="r"), given["test"], given["offset"]
+
+    def of_size(size: int) -> Callable[[], int]:
         @torch.inference_mode()
-        def score() -> Tensor:
-            return torch.cat([net(rows[first : first + size]) for first in range(0, len(rows), size)])
+        def score() -> int:
+            parts = (test[first : first + size] for first in range(0, len(test), size))
+            return len(torch.cat([net(torch.from_numpy(codes[part] + offset)) for part in parts]))
 
         return score
 
-    return len(rows) / min(best_seconds(scoring(size), 3) for size in SCORING_BATCHES)
+    return max(best_rate(of_size(size)) for size in SCORING_BATCHES)
 
 
-@numba.njit(nogil=True)
-def _copy(rows: NDArray[Any], source: NDArray[Any], target: NDArray[Any]) -> None:
-    for i in range(len(rows)):
-        for d in range(source.shape[1]):
-            target[rows[i], d] = source[rows[i], d]
+def main() -> None:
+    """Measure, and print the rate and the memory that it took, or what is missing."""
+    path, what, threads = sys.argv[1:]
+    torch.set_num_threads(int(threads))
+    given = np.load(path)
+    try:
+        rate = (
+            {"limit": limit, "scoring": scoring}[what](given) if what in ("limit", "scoring") else training(given, what)
+        )
+    except ImportError as error:
+        print(json.dumps({"missing": str(error)}))
+        return
+    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    print(json.dumps({"rate": rate, "anonymous": 1024 * int(fields["RssAnon"].split()[0])}))
 
 
-def copying_seconds(model: MLP, batches: Sequence[BagBatch]) -> float:
-    """Time, on one thread, in which the bytes that a step must touch can be copied: the mean over some minibatches.
-
-    The bytes are those of the distinct rows' weights and both moments; each is read once and written once.
-    """
-    touched = [np.unique((batch.categorical + model.first.offset).numpy()) for batch in batches]
-    arrays = [torch.zeros_like(model.first.weight, requires_grad=False).numpy() for _ in range(4)]
-    _copy(touched[0], arrays[0], arrays[1])  # compiled now
-
-    def copy() -> None:
-        for rows in touched:
-            for source, target in zip(arrays, [*arrays[1:], arrays[0]], strict=True):
-                _copy(rows, source, target)
-
-    return best_seconds(copy) / len(touched) * 3 / len(arrays)
+if __name__ == "__main__":
+    main()

@@ -1,16 +1,51 @@
-"""What ours is timed beside computes the same."""
+"""What ours is timed beside computes the same, as its users start it."""
 
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
 import torch
+from torch import nn
 
-from benchmarks.plain_torch import network
+from benchmarks import speed
+from benchmarks.plain_torch import HIDDEN, WIDTH, Network, limit, training
+from llp.machine import prefer_speed
 from llp.models.mlp import MLP
 
 
-def test_network_of_plain_torch_gives_the_models_scores_and_trains_the_models_table():
-    model = MLP(vocab_sizes=[3, 5, 2], n_numeric=0, hidden=[8, 4])
+def test_the_network_beside_ours_gives_the_models_scores():
+    model = MLP(vocab_sizes=[3, 5, 2], n_numeric=0, hidden=[WIDTH, HIDDEN])
     categorical = torch.tensor([[0, 4, 1], [2, 0, 0], [1, 1, 1]], dtype=torch.int32)
-    net = network(model)
-    scores = net(categorical + model.first.offset).squeeze(1)
-    torch.testing.assert_close(scores, model(categorical, torch.empty(3, 0)))
-    scores.sum().backward()
-    assert sum(p.grad is not None for p in net.parameters()) == len(list(model.parameters()))
+    net, of_shape = Network(nn.EmbeddingBag(10, WIDTH, mode="sum")), {one.shape: one for one in model.parameters()}
+    for weight in net.parameters():
+        weight.data.copy_(of_shape.pop(weight.shape))
+    assert not of_shape
+    torch.testing.assert_close(net(categorical + model.first.offset), model(categorical, torch.empty(3, 0)))
+
+
+@pytest.mark.parametrize("what", ["adam", "sparse_adam", "limit"])
+def test_what_ours_is_timed_beside_runs(what):
+    given = {
+        "n_rows": np.int64(10),
+        "rows": np.random.default_rng(0).integers(0, 10, (2, 6, 3), np.int32),
+        "segment": np.repeat([[0, 0, 0, 1, 1, 1]], 2, axis=0),
+        "size": np.full((2, 2), 3),
+        "proportion": np.full((2, 2), 0.5, np.float32),
+    }
+    assert (limit(given) if what == "limit" else training(given, what)) > 0
+
+
+def test_others_are_started_without_our_settings(monkeypatch, tmp_path):
+    environments = []
+    answer = SimpleNamespace(stdout='{"rate": 1, "anonymous": 2}\n')
+    monkeypatch.setattr(speed.subprocess, "run", lambda *_, env, **__: environments.append(env) or answer)
+    for name in speed.OUR_SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    before = dict(os.environ)
+    prefer_speed()
+    assert {name: value for name, value in os.environ.items() if before.get(name) != value} == speed.OUR_SETTINGS
+    for settings in ({}, speed.OUR_SETTINGS):
+        assert speed.alternative(tmp_path, "adam", 2, **settings) == {"rate": 1, "anonymous": 2}
+    assert [speed.OUR_SETTINGS.items() <= one.items() for one in environments] == [False, True]
+    assert not speed.OUR_SETTINGS.keys() & environments[0].keys()
