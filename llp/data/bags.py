@@ -13,6 +13,7 @@ from llp.errors import InputError
 
 Rows = NDArray[np.int64]  # row numbers of a table
 Ids = NDArray[np.int64]  # positions in a list of bags, or of rows
+COUNTED = 200_000  # rows from which on counting is worth its import
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,12 @@ def key_codes(table: InstanceTable, columns: tuple[str, ...]) -> NDArray[np.uint
 def group_rows(key: NDArray[np.uint64], rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
     """Bring rising rows (m,) of equal key together: rows by (key, row), and where each group begins (groups + 1)."""
     row_bits = int(rows[-1]).bit_length() if len(rows) else 0
-    if int(key.max(initial=0)).bit_length() + row_bits <= 64:
+    greatest = int(key.max(initial=0))
+    if greatest < len(rows) >= COUNTED:
+        from llp.data.counting import group_by_counting  # imports numba
+
+        return group_by_counting(key, rows, greatest + 1)
+    if greatest.bit_length() + row_bits <= 64:
         # key and row fit into one integer: one sort in place, three times as fast as sorting an index by the key
         both = (key << np.uint64(row_bits)) | rows.view(np.uint64)
         both.sort()

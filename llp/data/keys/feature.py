@@ -39,7 +39,9 @@ class FeatureKey(GroupingKey):
         rows, offsets = group_rows(values, np.arange(len(values)))
         sizes = np.diff(offsets)
         keep = (sizes >= self.low_thresh) & (sizes <= self.high_thresh)
-        kept = np.sort(rows[np.repeat(keep, sizes)])  # in row order again: the folds split positions in this list
+        is_kept = np.zeros(len(values), np.bool_)
+        is_kept[rows[np.repeat(keep, sizes)]] = True
+        kept = np.flatnonzero(is_kept)  # in row order again: the folds split positions in this list
         if len(kept) < least:
             raise InputError(
                 f"Invalid grouping_key={self.name}: it leaves {len(kept)} rows in bags of {self.low_thresh} to "

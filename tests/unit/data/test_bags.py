@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from llp.config.grouping_keys import read_option
+from llp.data import bags
 from llp.data.bags import Bags, group_rows, key_codes, positions_of
 from llp.data.keys import KINDS, FeatureKey, read_name
 from llp.data.keys.base import SizedKey
@@ -141,10 +142,14 @@ def test_key_with_too_many_combinations_is_refused(tmp_path):
 def test_group_rows_is_a_stable_sort(keys, factor, step):
     key = np.array(keys, np.uint64) * np.uint64(factor)
     rows = np.arange(len(keys)) * step
-    ordered, offsets = group_rows(key, rows)
-    np.testing.assert_array_equal(ordered, rows[np.argsort(key, kind="stable")])
-    if keys:
-        assert np.diff(offsets).tolist() == [count for _, count in sorted(Counter(keys).items())]
+    for least in (bags.COUNTED, 1):  # from 1 row on, small keys are counted
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bags, "COUNTED", least)
+            ordered, offsets = group_rows(key, rows)
+        np.testing.assert_array_equal(ordered, rows[np.argsort(key, kind="stable")])
+        assert {ordered.dtype, offsets.dtype} == {np.dtype(np.int64)}
+        if keys:
+            assert np.diff(offsets).tolist() == [count for _, count in sorted(Counter(keys).items())]
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 6)), max_size=10))
