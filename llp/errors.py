@@ -96,13 +96,13 @@ def _written(value: Any, text: Callable[[str], str]) -> str:
     return text(value) if isinstance(value, str) else str(value)
 
 
-def choice(names: list[str]) -> str:
+def choice(names: list[str], word: str = "or") -> str:
     """Names as an enumeration.
 
     >>> choice(["auto", "cpu", "gpu"])
     'auto, cpu or gpu'
     """
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "none"
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "none"
 
 
 def first_line(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import Collected, Config
 from llp.results.formats import BAG_KINDS, heading, metric_title
+from llp.results.learnt import learnt
 from llp.results.summary import summarize
 from llp.results.table import Table
 from llp.results.tables.completeness import Progress, progress
@@ -34,6 +35,7 @@ class Section:
     name: str  # start of its files' names
     title: str
     subject: str  # the titles of its tables begin with it
+    learnt: str = ""  # the sentence that the page opens with
     findings: list[str] = field(default_factory=list)  # sentences; the first says which method wins where
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Path] = field(default_factory=dict)  # name to the PNG file; the SVG file lies beside it
@@ -70,7 +72,7 @@ def make_report(config: ReportConfig, datasets: Collection[str], collected: Coll
         own = report.cells.filter(pl.col("dataset") == dataset)
         for scores in _parts(own, runs, analysis):
             title, point = heading(scores.cells), [scores.cells[name][0] for name in _SECTION]
-            section = Section(folder_name("_".join(map(str, point))), title, subject=title)
+            section = Section(folder_name("_".join(map(str, point))), title, title, learnt(scores.cells, collected.configs))
             _fill(section, scores, contents.SCORE_TABLES, contents.SCORE_FIGURES, config)
             differences = differing_settings(scores.cells, collected.configs)
             section.findings.extend(findings(scores.cells, own, differences))

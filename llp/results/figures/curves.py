@@ -1,6 +1,7 @@
 """Learning curves: the metric at every evaluation, per bag dataset and method."""
 
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +21,17 @@ _MARKERS = 10  # of a curve
 
 
 def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
-    """The first bag datasets' curves: runs thin, the mean over a cell's runs bold; None where no run has one."""
+    """The first bag datasets' curves: runs thin, the mean over a cell's runs bold; None where no run has one.
+
+    Under protocol=holdout a curve has the metric only with `protocol.test_in_curve`.
+    """
     metric = str(cells["metric"][0])
-    found = read_first(cells, runs, lambda folder: read_curve(folder, metric) or None)
+
+    def curve_in(folder: Path) -> list[float] | None:
+        curve = read_curve(folder, metric)
+        return curve if np.isfinite(curve).any() else None
+
+    found = read_first(cells, runs, curve_in)
     if not found:
         return None
     looks, apart = looks_of(cells), dict(runs.group_by("row").agg("evaluate_every").iter_rows())
@@ -50,8 +59,6 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
 def _limits(values: list[float], mode: str) -> tuple[tuple[float, float], str]:
     """Limits that hold all values, but for errors far above the others; what the title says of these."""
     known = np.array(values)[np.isfinite(values)]
-    if not len(known):
-        return (0.0, 1.0), ""
     there = known[known <= _FAR * np.median(known)] if mode == "min" else known  # the median is one of them
     beyond = len(known) - len(there)
     said = f"\n{beyond} of {len(known)} values are above the axis, up to {known.max():.4g}" if beyond else ""

@@ -25,6 +25,7 @@ def render(report: Report, data: Mapping[str, Any], refresh_seconds: int | None)
     )
     return environment.get_template("index.html.j2").render(
         sections=report.sections,
+        opening=next((section for section in report.sections if section.learnt), None),
         grids=report.grids,
         figures=dict(_embed(report.sections, report.outputs_dir / "report")),
         problems=report.closing[1:],

@@ -99,6 +99,11 @@ def learning_curves(folder, curves, metric="auc", **changes):
     return contents.SCORE_FIGURES["learning_curves"][1](contents_of(folder))
 
 
+def test_runs_without_the_metric_in_their_curves_have_no_figure_of_them(tmp_path):
+    """Those under protocol=holdout: an empty pair of axes tells nothing."""
+    assert learning_curves(tmp_path, [[float("nan")] * 3]) is None
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 40])
 def test_ticks_of_learning_curves_are_whole_looks(tmp_path, n):
     axes = learning_curves(tmp_path, [[0.5 + 0.001 * i for i in range(n)]]).axes[0]

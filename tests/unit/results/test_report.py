@@ -347,3 +347,15 @@ def test_a_watched_report_follows_the_runs_until_it_is_stopped(command: Command,
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
+
+
+def test_the_page_opens_with_what_was_learnt_and_its_picture(tmp_path):
+    for method, auc in (("upm", 0.7), ("instance_bce", 0.9)):
+        write_run(tmp_path, auc, method=method, measures={"auc": auc, "constant_auc": 0.5})
+    page = report(tmp_path, figures=["scores", "cost"]).page.read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    opening, rest = page.split('<section id="overview"')[1].split('<div class="cards">')
+    assert "sums over bags reach test AUC 0.700 (month_dest, upm): 50 % of the way from a constant" in opening
+    assert 'alt="Scores by bag dataset and method' in opening
+    assert 'alt="Scores by bag dataset and method' not in rest
+    assert 'alt="Score against cost' in rest

@@ -13,6 +13,7 @@ from llp.results import contents
 from llp.results.bag_measures import against_hardness, trends
 from llp.results.collect import Collected, collect
 from llp.results.formats import BAG_KINDS
+from llp.results.learnt import learnt
 from llp.results.sections import findings
 from llp.results.statistics import corrected_paired_t, least_difference
 from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_markdown
@@ -58,6 +59,31 @@ def test_measures_stand_beside_those_of_a_constant(tmp_path):
         "month_dest, dllp_bce": ["0.7000", "0.5500", "0.2000"],
         "month_dest, upm": ["0.8000", "–", "–"],
     }
+
+
+def test_what_was_learnt_is_told_by_the_numbers(tmp_path):
+    """The best method of each bag dataset, and its share of what all labels add to a constant."""
+    write_run(tmp_path, 0.7, method="upm", measures={"auc": 0.7, "constant_auc": 0.5})
+    assert learnt(contents_of(tmp_path).cells) == (
+        "Without the label of a single instance, sums over bags reach test AUC 0.700 (month_dest, upm)."
+    )
+    for method, key, auc in (
+        ("dllp_bce", "month_dest", 0.6), ("instance_bce", "month_dest", 0.9), ("upm", "random_256", 0.65),
+        ("instance_bce", "random_256", 0.8), ("dllp_bce", "carrier", 0.6),
+    ):  # fmt: skip
+        write_run(tmp_path, auc, method=method, grouping_key=key, measures={"auc": auc, "constant_auc": 0.5})
+    assert learnt(contents_of(tmp_path).cells) == (
+        "Without the label of a single instance, sums over bags reach test AUC 0.700 (month_dest, upm), 0.650 "
+        "(random_256, upm) and 0.600 (carrier, dllp_bce): 50 %, 50 % and 25 % of the way from a constant (0.500) to "
+        "all labels (0.800 to 0.900)."
+    )
+
+
+def test_a_short_sentence_tells_of_many_bag_datasets(grid):
+    said = learnt(grid.cells)
+    assert said.startswith("Without the label of a single instance, of 10 bag datasets the best reach test AUC ")
+    assert said.count("dllp_bce") == 4
+    assert learnt(grid.cells.filter("instance_labels")) == ""
 
 
 def test_every_kind_of_bags_has_its_wins_its_place_and_its_words(tmp_path):
