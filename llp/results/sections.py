@@ -72,7 +72,9 @@ def make_report(config: ReportConfig, datasets: Collection[str], collected: Coll
         own = report.cells.filter(pl.col("dataset") == dataset)
         for scores in _parts(own, runs, analysis):
             title, point = heading(scores.cells), [scores.cells[name][0] for name in _SECTION]
-            section = Section(folder_name("_".join(map(str, point))), title, title, learnt(scores.cells, collected.configs))
+            section = Section(
+                folder_name("_".join(map(str, point))), title, title, learnt(scores.cells, collected.configs)
+            )
             _fill(section, scores, contents.SCORE_TABLES, contents.SCORE_FIGURES, config)
             differences = differing_settings(scores.cells, collected.configs)
             section.findings.extend(findings(scores.cells, own, differences))

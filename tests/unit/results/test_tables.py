@@ -61,29 +61,35 @@ def test_measures_stand_beside_those_of_a_constant(tmp_path):
     }
 
 
+def told(folder):
+    return learnt(contents_of(folder).cells, collect(folder).configs)
+
+
 def test_what_was_learnt_is_told_by_the_numbers(tmp_path):
     """The best method of each bag dataset, and its share of what all labels add to a constant."""
     write_run(tmp_path, 0.7, method="upm", measures={"auc": 0.7, "constant_auc": 0.5})
-    assert learnt(contents_of(tmp_path).cells) == (
+    assert told(tmp_path) == (
         "Without the label of a single instance, sums over bags reach test AUC 0.700 (month_dest, upm)."
     )
     for method, key, auc in (
         ("dllp_bce", "month_dest", 0.6), ("instance_bce", "month_dest", 0.9), ("upm", "random_256", 0.65),
         ("instance_bce", "random_256", 0.8), ("dllp_bce", "carrier", 0.6),
     ):  # fmt: skip
-        write_run(tmp_path, auc, method=method, grouping_key=key, measures={"auc": auc, "constant_auc": 0.5})
-    assert learnt(contents_of(tmp_path).cells) == (
+        noise = {"noise": {"mechanism": "laplace", "epsilon": 0.5}} if key == "carrier" else {}
+        measures = {"auc": auc, "constant_auc": 0.5}
+        write_run(tmp_path, auc, method=method, grouping_key=key, measures=measures, config=noise)
+    assert told(tmp_path) == (
         "Without the label of a single instance, sums over bags reach test AUC 0.700 (month_dest, upm), 0.650 "
-        "(random_256, upm) and 0.600 (carrier, dllp_bce): 50 %, 50 % and 25 % of the way from a constant (0.500) to "
-        "all labels (0.800 to 0.900)."
+        "(random_256, upm) and 0.600 (carrier, dllp_bce, laplace noise of ε = 0.5): 50 %, 50 % and "
+        "25 % of the way from a constant (0.500) to all labels (0.800 to 0.900)."
     )
 
 
-def test_a_short_sentence_tells_of_many_bag_datasets(grid):
-    said = learnt(grid.cells)
+def test_a_short_sentence_tells_of_many_bag_datasets(tmp_path):
+    write_grid(tmp_path)
+    said = told(tmp_path)
     assert said.startswith("Without the label of a single instance, of 10 bag datasets the best reach test AUC ")
     assert said.count("dllp_bce") == 4
-    assert learnt(grid.cells.filter("instance_labels")) == ""
 
 
 def test_every_kind_of_bags_has_its_wins_its_place_and_its_words(tmp_path):
