@@ -1,5 +1,6 @@
-"""A small grid on real flights and its page: `python -m llp.demo`; options go to its training."""
+"""A small grid on real flights, a noisy report, and their page: `python -m llp.demo`; options go to the training."""
 
+import re
 import runpy
 import signal
 import sys
@@ -8,7 +9,10 @@ from llp import signals
 
 
 def main() -> None:
-    """Train the grid of `experiment=demo`, then report, as their commands do one after the other."""
+    """Train `experiment=demo` and `demo_report`, then report, as their commands do one after the other.
+
+    Of other data, bags or methods there is no report of flights: then the first one alone is trained.
+    """
     signals.exit_at_once()
     given = sys.argv[1:]
     if {"-h", "--help"} & {*given}:
@@ -16,7 +20,9 @@ def main() -> None:
         return
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     folders = [word for word in given if word.startswith("outputs_dir=")]
-    for name, arguments in (("train", ["-m", "experiment=demo", *given]), ("report", folders)):
+    others = any(re.match(r"[+~]*(dataset|grouping_key|method)\b", word) for word in given)
+    trained = [("train", ["-m", f"experiment={name}", *given]) for name in ("demo", "demo_report")[: 2 - others]]
+    for name, arguments in (*trained, ("report", folders)):
         sys.argv[1:] = arguments
         for number, handler in handlers.items():  # a command that has ended ignores them
             signal.signal(number, handler)

@@ -74,6 +74,7 @@ def test_the_demo_ends_with_its_page(llp, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith(": shown/report/index.html")
     page = (tmp_path / "shown" / "report" / "index.html").read_text()
+    assert "Without the label of a single instance, sums over bags reach test AUC" in page
     assert "random_256" in page
     assert "dllp_bce" in page
 
