@@ -29,21 +29,21 @@ demo: $(READY)  ## Train a small grid on real data and show its table and figure
 
 CTR := paper_ctr_feature paper_ctr_random paper_ctr_fixed paper_ctr_instance
 SSCL := paper_sscl_feature paper_sscl_random paper_sscl_instance
-SMALL := trainer.max_epochs=2 fold=0,1 hydra/launcher=joblib hydra.launcher.n_jobs=2
-SMALL_CTR_DATA := dataset=flights 'dataset.key_columns=[month,carrier,dest]'
+SMALL := trainer.max_epochs=8 fold=0,1 hydra/launcher=joblib hydra.launcher.n_jobs=2
+SMALL_CTR_DATA := dataset=synthetic dataset.rows=50000 dataset.vocab_fraction=1e-2 'dataset.key_columns=[C1,C2,C8,C11,C15]'
 SMALL_SSCL_DATA := dataset=synthetic_sscl dataset.rows=20000 dataset.vocab_fraction=0.01 'dataset.key_columns=[C8,C10,C17]'
-SMALL_FIXED := grouping_key=fixed_month_dest_64,fixed_month_dest_256
+SMALL_FIXED := grouping_key=fixed_C1_C11_64,fixed_C1_C11_256
 
 benchmark: $(READY)  ## Train every experiment of the benchmark's paper on the two Criteo sets, and report
 	for name in $(CTR) $(SSCL); do $(RUN) -m llp.train -m experiment=$$name || exit; done
 	for name in criteo_ctr criteo_sscl; do $(RUN) -m llp.analyze dataset=$$name || exit; done
 	$(RUN) -m llp.report
 
-benchmark-small: $(READY)  ## The same experiments on flights and made data in minutes: three columns, two folds, two epochs
+benchmark-small: $(READY)  ## The same experiments on made data in minutes: few columns, two folds, eight epochs
 	for name in $(filter-out paper_ctr_fixed,$(CTR)); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_CTR_DATA) $(SMALL) || exit; done
 	$(RUN) -m llp.train -m experiment=paper_ctr_fixed $(SMALL_CTR_DATA) $(SMALL) $(SMALL_FIXED)
 	for name in $(SSCL); do $(RUN) -m llp.train -m experiment=$$name $(SMALL_SSCL_DATA) $(SMALL) || exit; done
-	$(RUN) -m llp.analyze $(SMALL_CTR_DATA) matrix=month_dest
+	$(RUN) -m llp.analyze $(SMALL_CTR_DATA) matrix=C1_C11
 	$(RUN) -m llp.analyze $(SMALL_SSCL_DATA)
 	$(RUN) -m llp.report
 
