@@ -109,7 +109,7 @@ def standings(cells: pl.DataFrame, runs: pl.DataFrame, times: Mapping[str, float
     n_tables, draws = rank_draws(found, runs, larger_is_better=cells["mode"][0] == "max")
     low, high = np.quantile(draws, [(1 - _SURE) / 2, (1 + _SURE) / 2], axis=0)
     limit = critical_difference(len(found.methods), n_tables, LEVEL)
-    groups = cliques(found.mean, limit)
+    groups = cliques([*found.mean], limit)
     groups += [(i, i) for i in range(len(found.methods)) if not any(first <= i <= last for first, last in groups)]
     letters = [
         "".join(

@@ -75,8 +75,8 @@ def multiruns(arguments: Sequence[str]) -> list[list[str]]:
             at = {"optimizer.lr": f"optimizer.lr={rate:g}"} if rate else {}
             found.append([f"experiment={experiment}", *own, *(at | others).values()])
         if of_rate:  # one point says what is wrong before anything is trained
-            one = {"fold": "fold=0", "seed": "seed=0", **others}.values()
-            asked_points([f"experiment={experiment}", f"bag_dataset={bags[0]}", f"method={methods[0]}", *one])
+            point = {"fold": "fold=0", "seed": "seed=0", **others}.values()
+            asked_points([f"experiment={experiment}", f"bag_dataset={bags[0]}", f"method={methods[0]}", *point])
     for option, names in asked.items():
         for name in {*names} - trained:
             raise invalid(option, name, "one whose labels are of the kind of the rest that is asked for")
@@ -94,7 +94,7 @@ def _swept(experiment: str, overrides: Sequence[str]) -> dict[str, list[str]]:
 def _label_kinds(methods: Iterable[str]) -> set[str]:
     """The kinds of labels that all of some methods learn from."""
     files = [folder / "method" / f"{name}.yaml" for name in methods for folder in (CONF_DIR, *plugins().values())]
-    return set.intersection(*({*OmegaConf.load(path)["labels"]} for path in files if path.is_file()))
+    return set.intersection(*({*OmegaConf.load(path).labels} for path in files if path.is_file()))
 
 
 def _train(arguments: Sequence[str]) -> None:
