@@ -63,18 +63,19 @@ class FusedTable(nn.Module):
         return total
 
 
-def best_rate(work: Callable[[], int]) -> float:
-    """The most of what `work` does in a second, over some rounds after a first one."""
+def best_rate(work: Callable[[], int]) -> tuple[float, int]:
+    """The most of what `work` does in a second, over some rounds after a first one, and the anonymous bytes then."""
     work()
     rates = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         done = work()
         rates.append(done / (time.perf_counter() - begin))
-    return max(rates)
+    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return max(rates), 1024 * int(fields["RssAnon"].split()[0])
 
 
-def training(given: Mapping[str, NDArray[Any]], what: str) -> float:
+def training(given: Mapping[str, NDArray[Any]], what: str) -> tuple[float, int]:
     """Steps a second of `dllp_bce` on minibatches of bags."""
     n_rows = int(given["n_rows"])
     if what == "fbgemm":
@@ -108,7 +109,7 @@ def training(given: Mapping[str, NDArray[Any]], what: str) -> float:
 PARTS = ("rows", "segment", "size", "proportion")
 
 
-def limit(given: Mapping[str, NDArray[Any]]) -> float:
+def limit(given: Mapping[str, NDArray[Any]]) -> tuple[float, int]:
     """Steps a second, on one thread, that touch each distinct row's weights and moments once, and do nothing else."""
     import numba
 
@@ -132,7 +133,7 @@ def limit(given: Mapping[str, NDArray[Any]]) -> float:
     return best_rate(pass_over)
 
 
-def scoring(given: Mapping[str, NDArray[Any]]) -> float:
+def scoring(given: Mapping[str, NDArray[Any]]) -> tuple[float, int]:
     """Test rows a second, gathered from the table's memory map as they are scored."""
     net = Network(nn.EmbeddingBag(int(given["n_rows"]), WIDTH, mode="sum")).eval()
     codes, test, offset = np.load(str(given["categorical"]), mmap_mode="r"), given["test"], given["offset"]
@@ -154,14 +155,12 @@ def main() -> None:
     torch.set_num_threads(int(threads))
     given = np.load(path)
     try:
-        rate = (
-            {"limit": limit, "scoring": scoring}[what](given) if what in ("limit", "scoring") else training(given, what)
-        )
+        other = {"limit": limit, "scoring": scoring}.get(what)
+        rate, anonymous = training(given, what) if other is None else other(given)
     except ImportError as error:
         print(json.dumps({"missing": str(error)}))
         return
-    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
-    print(json.dumps({"rate": rate, "anonymous": 1024 * int(fields["RssAnon"].split()[0])}))
+    print(json.dumps({"rate": rate, "anonymous": anonymous}))
 
 
 if __name__ == "__main__":

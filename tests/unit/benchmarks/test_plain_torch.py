@@ -33,7 +33,9 @@ def test_what_ours_is_timed_beside_runs(what):
         "size": np.full((2, 2), 3),
         "proportion": np.full((2, 2), 0.5, np.float32),
     }
-    assert (limit(given) if what == "limit" else training(given, what)) > 0
+    rate, anonymous = limit(given) if what == "limit" else training(given, what)
+    assert rate > 0
+    assert anonymous > 0
 
 
 def test_others_are_started_without_our_settings(monkeypatch, tmp_path):
