@@ -168,16 +168,13 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
     def _train_on(self, sample: Any, categorical: Sequence[str]) -> None:
         from llp.api.training import files_options, train
 
-        frame, rare = sample.frame, self.rare_threshold
-        if rare is None and not isinstance(sample.labels, BagLabels):
-            rare = 0  # a report says which values have cells
-        coding = {"rare_threshold": rare, "numeric_as": self.numeric_as}
+        coding = {"rare_threshold": self.rare_threshold, "numeric_as": self.numeric_as}
         try:
             options = files_options(coding, categorical)
             trained = train(sample, options, self._overrides(), verbose=self.verbose)
         except InputError as error:
             raise InputError(_by_parameter(str(error))) from None
-        self._columns = frame.columns
+        self._columns = sample.frame.columns
         self._recipe, self._trained = trained.recipe, trained.method
         self.record_ = trained.record
         self.n_iter_ = trained.record.stages[-1].epochs

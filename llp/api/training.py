@@ -93,7 +93,9 @@ def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
     frame, labels, y, label_kind, facts = sample
     check_names(frame.columns, options.roles)
     lazy = frame.lazy()
-    features, vocabularies = fit_features(lazy, plan_features(find_kinds(lazy, options), options.coding), options)
+    keys = () if isinstance(labels, BagLabels) else {name for query in labels for name in query}
+    planned = plan_features(find_kinds(lazy, options), options.coding)
+    features, vocabularies = fit_features(lazy, planned, options, whole=keys)
     recipe = Recipe(options, None, features, vocabularies)
     with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
         coder = recipe.coder()

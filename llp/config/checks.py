@@ -12,7 +12,7 @@ from llp.config.schema import AnyConfig, DatasetConfig, ProtocolConfig
 from llp.config.validation import no_columns, validate
 from llp.data.keys import GroupingKey
 from llp.data.keys.feature import check_thresholds
-from llp.data.noise import LARGEST_SCALE, LEAST_EPSILON, Noise
+from llp.data.noise import LARGEST_SCALE, LEAST_EPSILON, LEAST_SHARE, Noise
 from llp.data.table import LabelKind
 from llp.errors import InputError, choice, invalid, missing, plain
 
@@ -107,8 +107,8 @@ def _check_noise(noise: Noise | None, label_kind: LabelKind, key: GroupingKey) -
         if noise.flips and getattr(noise, name) != only:
             raise invalid(f"noise.{name}", getattr(noise, name), f"{only} under noise=randomised_response", only)
     shares = None if noise.shares is None else [*noise.shares.values()]
-    if shares is not None and (abs(math.fsum(shares) - 1) > 1e-6 or min(shares) <= 0):
-        expected = "numbers > 0 that sum to 1"
+    if shares is not None and not (shares and min(shares) >= LEAST_SHARE and abs(math.fsum(shares) - 1) <= 1e-6):
+        expected = f"numbers >= {LEAST_SHARE:g} that sum to 1"
         raise invalid("noise.shares", dict(noise.shares or {}), expected, {"a": 0.5, "b": 0.3, "a_b": 0.2})
     if (pure := noise.flips or noise.mechanism == "laplace") and noise.delta != 0:
         chosen = f"noise=gaussian noise.delta={noise.delta}"

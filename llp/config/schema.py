@@ -149,11 +149,11 @@ class NoiseConfig(ConfigGroup):
 
     mechanism: Mechanism
     epsilon: PositiveFloat
-    delta: Annotated[float, Field(ge=0, lt=1)]
+    delta: Annotated[float, Field(ge=0, lt=1, examples=[1e-6])]
     sensitivity: PositiveFloat
     seed: NonNegativeInt
     neighbours: Neighbours = "label"
-    shares: dict[str, float] | None = None
+    shares: Annotated[dict[str, float], Field(examples=[{"a": 0.5, "b": 0.3, "a_b": 0.2}])] | None = None
 
 
 NoiseOnSums = Annotated[Noise, ReadAs(NoiseConfig, lambda options: Noise(**options.model_dump()))]

@@ -11,8 +11,9 @@ from omegaconf import DictConfig
 
 from llp.config.commands import TrainConfig
 from llp.config.options import HYDRAS, check_options, find_target, places
+from llp.config.own_datasets import MADE_BY
 from llp.config.schema import DatasetConfig, MethodConfig
-from llp.errors import invalid
+from llp.errors import InputError, invalid
 
 METADATA = {*MethodConfig.model_fields} - {"target"}
 """Of a method or model what only the program reads; not its constructor's."""
@@ -63,7 +64,12 @@ def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
     own = {name: value for name, value in options.items() if getattr(dataset, name, None) == value}
     others = {name: value for name, value in options.items() if name not in own}
     for group, checked, rest in (("dataset", own, others), ("dataset.prepare", others, own)):
-        check_options(group, function, checked, ("folder", "made_by", "raw", "errors", *rest))
+        try:
+            check_options(group, function, checked, ("folder", "made_by", "raw", "errors", *rest))
+        except InputError as error:
+            if path != MADE_BY:
+                raise
+            raise InputError(str(error).replace("dataset.prepare.", "")) from None  # as they are written
     return function
 
 

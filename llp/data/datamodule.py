@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from llp.data.bag_order import BagOrder, in_table
-from llp.data.bags import Bags, Ids, Rows, make_bags
+from llp.data.bags import Bags, CellBags, Ids, Rows, make_bags
 from llp.data.given_bags import outside
 from llp.data.keys import FoldBags, GroupingKey
 from llp.data.label_unit import AS_GIVEN, LabelUnit
@@ -89,7 +89,8 @@ class LLPDataModule(L.LightningDataModule):
         in_rows = train if bag_order is None or train.number is None else in_table(train, bag_order.order)
         self.bags_overlap = in_rows.overlap  # a row is in several train bags
         # each cell of a report shares rows with cells of each query; of a sample's report none can be held out either
-        report = train.cells is not None and (self.bags_overlap or train.counts is not None)
+        whole = isinstance(train, CellBags) and held_out.share == 0
+        report = train.cells is not None and (self.bags_overlap or train.counts is not None or whole)
         cells = train
         if report and batching.instance_labels:  # every row is a bag of its own
             rows = np.unique(train.rows)

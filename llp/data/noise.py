@@ -30,6 +30,8 @@ LARGEST_SCALE = 1e36
 """Of noise on label sums: what is drawn with it is a finite float32."""
 LEAST_EPSILON = 1e-6
 """Of other mechanisms than Laplace's: below it, the condition of the analytic one drowns in rounding."""
+LEAST_SHARE = 1e-6
+"""Of a query in the promise: the noise of a lesser one fits into no number."""
 Mechanism = Literal["laplace", "gaussian", "analytic_gaussian", "randomised_response"]
 Neighbours = Literal["label", "row", "replace"]
 _PUBLIC = "for the label sums alone, as features, bags and their sizes are taken as public"

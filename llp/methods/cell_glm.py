@@ -79,9 +79,11 @@ class CellGLM(LLPMethod):
             self.facts["sample"] = len(split.bags.instances)
             self.facts["report_rows"] = problem.halves[0].design.total
             self.facts["cells_of_few_rows"] = int((problem.noise.ratio >= DROPPED).sum())
+        if split.bags.noise_variance is not None and split.bags.noise_variance.any():  # stated or added
+            self.facts["noise_sd"] = float(np.sqrt(split.bags.noise_variance.mean()))
         mean = problem.sums[0] / problem.design.total
         if problem.design.family.within(mean) != mean:
-            log.warning("the noisy sums give a mean label of %.3g, which no labels have: the nearest is fitted", mean)
+            log.warning("the sums give a mean label of %.3g, which no labels have: the nearest is fitted", mean)
         penalty, start = self._penalty(problem, cells, split)
         scale = LabelUnit.of(split.bags).scale if self.family is GAUSSIAN else 1.0  # sums are in the labels' unit
         found = fit(problem.design, problem.sums, penalty, STEEPNESS * scale, start)
@@ -89,7 +91,7 @@ class CellGLM(LLPMethod):
         if found.steepness > STEEPNESS * scale:
             log.warning("the fit ended at a steepness of %.1e, not at %.0e", found.steepness / scale, STEEPNESS)
         log.info("%s", ", ".join(f"{name} {value}" for name, value in self.facts.items() if name != "queries"))
-        if split.bags.cells is cells and not problem.halves and split.labelled is None:
+        if split.bags.cells is cells and split.labelled is None:
             names = split.features.categorical_names
             self.facts["by_query"] = by_query(problem.design, cells, found, problem.sums, penalty, split.bags, names)
         assert isinstance(self.model, CellWeights)
@@ -128,7 +130,7 @@ class CellGLM(LLPMethod):
         cells = split.bags.cells
         queries = queries_of(names, self.columns or names, self.queries) if cells is None else cells.queries
         self.facts["queries"] = ["_".join(names[column] for column in query) for query in queries]
-        if not any(queries):
+        if cells is None and not any(queries):
             raise InputError(
                 "Invalid method=cell_glm: it has a weight for each cell of categorical columns, of which none is here; "
                 "expected some, such as the bins of numeric_as=both, and queries such as method.queries=singles"

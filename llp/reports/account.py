@@ -14,7 +14,7 @@ from llp.reports.families import LOGISTIC
 from llp.reports.glm import CellFit, Design
 from llp.reports.passes import Vector
 from llp.reports.penalty import choose, criterion, draw_probes, groups_of
-from llp.reports.problem import DROPPED, problem_of
+from llp.reports.problem import DROPPED, LEAST_ROWS, of_sampling, problem_of
 
 
 class QueryAccount(TypedDict):
@@ -39,15 +39,18 @@ def by_query(
     mean = design.family.mean(fitted.scores)
     predicted = design.passes.sums(design.weight * mean)[1:-1]
     variance = np.zeros(len(cells)) if bags.noise_variance is None else bags.noise_variance
-    spread = np.sqrt(variance + design.passes.sums(design.weight * design.family.variance(mean))[1:-1])
-    within = np.abs(bags.label_sum - predicted) <= 1.96 * spread + 1e-9 * np.abs(predicted)
+    scaled = design.passes.sums(design.weight)[1:-1] / bags.summed  # to the rows of a sample; else 1
+    scatter = scaled * design.passes.sums(design.weight * design.family.variance(mean))[1:-1]
+    spread = np.sqrt(scaled**2 * variance + scatter + of_sampling(design, fitted.scores)[0][1:-1])
+    within = np.abs(scaled * bags.label_sum - predicted) <= 1.96 * spread + 1e-9 * np.abs(predicted)
+    told = (bags.sizes >= LEAST_ROWS) | (bags.counts is None)  # by a sample's rows
     accounts: list[QueryAccount] = []
     for q, query in enumerate(cells.queries):
         own = np.flatnonzero(cells.query_of == q)
         ids, theta = design.passes.cells[:, q], np.zeros_like(fitted.theta)
         theta[own + 1] = fitted.theta[own + 1]
         without = design.partition(fitted.scores - theta[ids])
-        some = len(own) > 0
+        some, shown = len(own) > 0, within[own][told[own]]
         accounts.append(
             {
                 "columns": [names[column] for column in query],
@@ -55,7 +58,7 @@ def by_query(
                 "published": float((ids <= len(cells)).mean()),
                 "noise_sd": float(np.sqrt(variance[own].mean())) if some else 0.0,
                 "penalty": float(np.median(penalty[own + 1])) if some else 0.0,
-                "coverage": float(within[own].mean()) if some and design.family is LOGISTIC else None,
+                "coverage": float(shown.mean()) if len(shown) and design.family is LOGISTIC else None,
                 "carries": float(without - fitted.partition + sums @ theta) / design.total,
             }
         )

@@ -33,7 +33,7 @@ class Margins:
                 first[column] = total
                 total += sizes[column]
         # a margin's number is query·total + value's; the intercept is a margin of the constant
-        self._of = np.full((max(map(len, cells.queries)), len(cells) + 2), -1)
+        self._of = np.full((max(1, *map(len, cells.queries)), len(cells) + 2), -1)
         for q, query in enumerate(cells.queries):
             values, place = cells.values(q), np.flatnonzero(cells.query_of == q) + 1
             for i, column in enumerate(query):

@@ -176,7 +176,7 @@ def groups_of(cells: Cells) -> tuple[Groups, Groups]:
     """The cells by the number of their query's columns, and by query."""
     edge = np.array([-1])
     return (
-        Groups("order", np.concatenate([edge, order_of(cells) - 1, edge]), 4),
+        Groups("order", np.concatenate([edge, np.maximum(order_of(cells), 1) - 1, edge]), 4),
         Groups("query", np.concatenate([edge, cells.query_of, edge]), 2),
     )
 

@@ -56,9 +56,14 @@ def metric_title(cells: pl.DataFrame) -> str:
     return METRIC_TITLES.get(name, name)
 
 
+def measured_title(cells: pl.DataFrame) -> str:
+    """The metric, and whether it is of test rows: where no row has a label, bags measure, perhaps train bags."""
+    return ("" if str(cells["metric"][0]).startswith("bag_") else "test ") + metric_title(cells)
+
+
 def heading(cells: pl.DataFrame) -> str:
     """Title of a dataset's tables and figures."""
-    return f"{cells['dataset'][0]}: test {metric_title(cells)}, protocol {cells['protocol'][0]}"
+    return f"{cells['dataset'][0]}: {measured_title(cells)}, protocol {cells['protocol'][0]}"
 
 
 def decimals_of(cells: pl.DataFrame) -> int:
@@ -74,7 +79,7 @@ def notes_on(cells: pl.DataFrame) -> list[str]:
     direction = "higher" if cells["mode"][0] == "max" else "lower"
     notes = [
         f"Mean ± sample standard deviation (ddof 1) over the runs of a cell, folds × seeds: {N_FOLDS} folds and one "
-        f"seed unless it says otherwise. Test {metric_title(cells)}, {direction} is better.",
+        f"seed unless it says otherwise. The {measured_title(cells)}: {direction} is better.",
         "Marked: the best method on bags, among those with the most runs of the row, on the same folds and seeds.",
     ]
     if cells["protocol"][0] == "paper":

@@ -7,7 +7,7 @@ import polars as pl
 
 from llp.errors import choice
 from llp.results.collect import Config
-from llp.results.formats import metric_title
+from llp.results.formats import measured_title
 
 _MOST_ROWS = 4  # bag datasets that it names
 
@@ -22,7 +22,7 @@ def learnt(cells: pl.DataFrame, configs: Sequence[Config]) -> str:
     shown = best.head(_MOST_ROWS).rows(named=True)
     reached = choice([f"{one['mean']:.3f} ({', '.join(_told(one, configs))})" for one in shown], "and")
     of = f"of {len(best)} bag datasets the best reach" if len(best) > len(shown) else "sums over bags reach"
-    said = f"Without the label of a single instance, {of} test {metric_title(cells)} {reached}"
+    said = f"Without the label of a single instance, {of} {measured_title(cells)} {reached}"
     labelled = dict(reversed(ordered.filter("instance_labels").select("row", "mean").rows()))
     if not labelled or shown[0].get(of_constant) is None:
         return f"{said}."

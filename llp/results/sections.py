@@ -14,7 +14,7 @@ from llp.files import folder_name
 from llp.results import contents
 from llp.results.bag_measures import analysis_path, read_analysis
 from llp.results.collect import Collected, Config
-from llp.results.formats import BAG_KINDS, heading, metric_title
+from llp.results.formats import BAG_KINDS, heading, measured_title
 from llp.results.learnt import learnt
 from llp.results.summary import summarize
 from llp.results.table import Table
@@ -149,7 +149,7 @@ def _winners(cells: pl.DataFrame, kind: str) -> str | None:
     first, *others = counts.iter_rows()
     also = ", ".join(f"{name} on {n}" for name, n in others[:3])
     where = f"{n_rows} dataset{'s' if n_rows > 1 else ''} of {BAG_KINDS[kind]}"
-    return f"{first[0]} has the best test {metric_title(cells)} on {first[1]} of {where}{'; ' + also if also else ''}."
+    return f"{first[0]} has the best {measured_title(cells)} on {first[1]} of {where}{'; ' + also if also else ''}."
 
 
 def _ranks(cells: pl.DataFrame) -> str | None:

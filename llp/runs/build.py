@@ -13,6 +13,7 @@ from llp.config.commands import TrainConfig
 from llp.config.own_code import check_constructed
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_targets, instantiate
+from llp.data.given_bags import read_report
 from llp.data.keys import FoldBags
 from llp.data.noise import check_sensitivity, noise_of, with_flips, with_noise
 from llp.data.table import InstanceTable
@@ -60,7 +61,7 @@ class Parts:
     @classmethod
     def of(cls, config: TrainConfig) -> Self:
         """The parts of a config's run; see `open_table`. The options are checked first where preparing takes time."""
-        if not (config.data_dir / config.dataset.table).exists():
+        if config.method.first_stage is not None or not (config.data_dir / config.dataset.table).exists():
             check_targets(config)
         return cls(config, open_table(config.dataset, config.data_dir))
 
@@ -177,7 +178,8 @@ class Parts:
             held_out = refits(self.config.protocol, self.config.grouping_key) and not refit
             load_weights(first_model, first, CHOSEN if held_out else FINAL)
             method.start_from(first_model)
-        nothing_to_choose = method.solves and not self.config.grouping_key.measured_by_bags(self.table)
+        by_bags = self.config.grouping_key.measured_by_bags(self.table)
+        nothing_to_choose = method.solves and not (by_bags and read_report(self.table.folder) is None)
         data = self.data(
             instance_labels=method.sees_instance_labels,
             labels_as_given=method.labels_as_given,

@@ -132,7 +132,8 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             tracked.summary.update({"measures": record.measures, "metric": record.metric.model_dump()})
     attempt.finish(record, run.result_path)
     metric, value = record.metric, "undefined" if record.metric.best is None else f"{record.metric.best:.4f}"
-    log.info("%s: %s %s (epoch %d)", describe(run), metric.name, value, metric.best_epoch)
+    picked = f" (epoch {metric.best_epoch})" if metric.best_epoch >= 0 else ""
+    log.info("%s: %s %s%s", describe(run), metric.name, value, picked)
     return record
 
 

@@ -46,9 +46,10 @@ def check_estimated(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataMo
     """Refuse to select by an estimate that the held-out bags do not define, as they are too few."""
     found = len(data.held_out_bags)
     if protocol.name == "holdout" and not found and method.trains:
+        paper = ", or protocol=paper, as test rows have labels" if len(data.test_rows) else ""
         raise InputError(
             "Invalid protocol=holdout: the cells of a report share rows, so none can be held out; expected "
-            "method=cell_glm, which needs none, or protocol=paper where test rows have labels"
+            f"method=cell_glm, which needs none{paper}"
         )
     estimated = protocol.select_by not in ("test", "auto", "bag_loss") and not method.sees_instance_labels
     if estimated and found < LEAST_BAGS:

@@ -24,6 +24,8 @@ SUM, COUNT, SD, SCALE = "label_sum", "count", "noise_sd", "noise_scale"
 PLACE = "\0place"
 """Of a table that was read from files: which of all their records each cell is."""
 NO_ROW = "Invalid reports: no cell holds a row of the table; expected the same values in both"
+WHOLE = 1e-3
+"""Of an exact sum of labels 0 and 1: rounding that is left where it was made of a mean."""
 APART = 4.0
 """Standard deviations of noise that two totals of the same rows may differ by without a word."""
 
@@ -66,10 +68,7 @@ def publish(
         if len(twice := some.filter(pl.col(by).is_duplicated())):
             other = twice.filter(pl.col(by) == twice[by][0])
             again = "" if place is None else f", again in {place(other[PLACE][1])}"
-            raise InputError(
-                f"Invalid reports: {_said(twice, 0, place)} stands twice{again} (perhaps as "
-                "rare_threshold= merges its values); expected each once"
-            )
+            raise InputError(f"Invalid reports: {_said(twice, 0, place)} stands twice{again}; expected each once")
     if cells.is_empty():
         raise InputError(NO_ROW)
     held = Cells(tuple(queries), radix, base, cells["code"].to_numpy(), cells["place"].to_numpy())
@@ -179,6 +178,12 @@ def _checked(cells: pl.DataFrame, place: Callable[[int], str] | None, *, binary:
                 f"Invalid reports: {_said(other, 0, place)} has {COUNT} {one[COUNT]:g} and {one['size']} "
                 f"rows{_more(other)}; expected a report of these rows{or_else}"
             )
+    broken = pl.lit(binary) & (pl.col("noise_variance") == 0) & ((pl.col(SUM) - pl.col(SUM).round()).abs() > WHOLE)
+    if len(other := cells.filter(broken)):
+        raise InputError(
+            f"Invalid reports: {_said(other, 0, place)} has {SUM} {other[SUM][0]:g}{_more(other)}; expected whole sums "
+            f"of labels 0 and 1, or a column {SD} or {SCALE} that states the noise in the sums"
+        )
     slack = reach + ROUNDING * most
     wrong = cells.filter((pl.col(SUM) < -slack) | (pl.col(SUM) > most + slack)) if binary else cells.clear()
     if len(wrong):

@@ -96,7 +96,8 @@ def _found(name: str, option: str) -> list[DataFile]:
     if folders:
         within = Path(name) / folders[0] if path.is_dir() else next(each for each in paths if each.name == folders[0])
         raise InputError(f"Invalid {given}: it holds no file, but folders; expected {option}={within}")
-    raise InputError(f"Invalid {given}: no such file; expected {expected}")
+    what = "the folder holds no file" if path.is_dir() else "no such file"
+    raise InputError(f"Invalid {given}: {what}; expected {expected}")
 
 
 def _visible(paths: Sequence[Path]) -> list[Path]:

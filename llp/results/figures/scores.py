@@ -7,7 +7,7 @@ import polars as pl
 
 from llp.analysis.drawing import new_figure, new_panels
 from llp.results.figures.runs import direction
-from llp.results.formats import by_place, columns_of, decimals_of, metric_title
+from llp.results.formats import by_place, columns_of, decimals_of, measured_title, metric_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def scores(cells: pl.DataFrame) -> "Figure":
     mean = "mean ± sample std" if in_panels else "mean"
     rows = "the test rows (optimistic)" if cells["protocol"][0] == "paper" else "held-out bags"
     figure.suptitle(
-        f"{cells['dataset'][0]}: test {metric_title(cells)} by bag dataset and method\n"
+        f"{cells['dataset'][0]}: {measured_title(cells)} by bag dataset and method\n"
         f"{mean} over {_runs_text(cells)}; epoch selected on {rows}\n{direction(cells)}",
         fontsize=11,
     )

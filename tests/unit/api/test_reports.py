@@ -140,10 +140,10 @@ def test_noise_strengthens_the_penalty_and_the_record_says_what_was_chosen():
 
 
 def test_totals_that_disagree_are_said(caplog):
-    off = GOLDEN_REPORT | {("b",): GOLDEN_REPORT["b",].with_columns(label_sum=pl.col("label_sum") * 0.5)}
+    off = GOLDEN_REPORT | {("b",): GOLDEN_REPORT["b",].with_columns(label_sum=(pl.col("label_sum") / 2).floor())}
     with caplog.at_level(logging.WARNING):
         fitted(off)
-    assert "the sums of the query b add up to 19, those of a to 38" in caplog.text
+    assert "the sums of the query b add up to 18, those of a to 38" in caplog.text
 
 
 A = GOLDEN_REPORT["a",]
@@ -230,3 +230,30 @@ def test_numbers_alone_have_no_cells():
     X = ROWS.select(pl.first().cast(pl.Float64) + 0.5)
     with pytest.raises(ValueError, match=r"Invalid method=cell_glm: it has a weight for each cell"):
         LLPClassifier("cell_glm", numeric_as="standardised").fit(X, LABEL.astype(int), bags=np.arange(len(X)) // 4)
+
+
+@pytest.mark.parametrize("report", [{(): pl.DataFrame({"label_sum": [38.0]})}, {"a": GOLDEN_REPORT["a",].head(1)}])
+def test_a_report_of_a_single_cell_is_fitted_and_measured_by_it(report):
+    found = fitted(report, penalty=1e-6)
+    assert np.ptp(found.predict_proba(ROWS)[:, 1]) == pytest.approx(0, abs=1e-3) if () in report else True
+    assert found.record_.measures["bag_coverage"] == 1
+
+
+def test_exact_sums_of_0_and_1_are_whole():
+    broken = {"a": A.with_columns(label_sum=pl.col("label_sum") + 0.25)}
+    with pytest.raises(ValueError, match="expected whole sums of labels 0 and 1, or a column noise_sd"):
+        fitted(broken)
+    fitted({"a": broken["a"].with_columns(noise_sd=0.5)})
+
+
+def test_rare_values_of_a_query_keep_their_cells():
+    def scores(**options):
+        found = LLPClassifier("cell_glm", overrides=["method.penalty=2"], **options).fit(ROWS, reports=GOLDEN_REPORT)
+        return found.decision_function(ROWS)
+
+    np.testing.assert_array_equal(scores(rare_threshold=40), scores())
+
+
+def test_what_is_expected_of_a_method_that_a_report_does_not_suit_fits():
+    with pytest.raises(ValueError, match=r"expected method=cell_glm, which needs none$"):
+        LLPClassifier("upm").fit(ROWS, reports=GOLDEN_REPORT)

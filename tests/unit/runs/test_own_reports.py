@@ -149,6 +149,10 @@ def test_sample_of_a_reports_rows_scores_nearly_as_all_of_them_do(home, labelled
     assert record.facts["report_rows"] == pytest.approx(20_000, rel=0.01)
     assert record.facts["sample"] == 600
     assert record.facts.get("labelled") == (200 if labelled else None)
+    assert record.facts["noise_sd"] == 5
+    told = record.facts.get("by_query")
+    assert told is None if labelled else [one["columns"] for one in told] == [list(query) for query in QUERIES]
+    assert labelled or all(one["coverage"] > 0.8 and one["noise_sd"] == pytest.approx(5) for one in told)
 
 
 def test_labels_alone_of_a_report_that_says_little_move_the_scores(home):

@@ -123,6 +123,21 @@ def test_each_query_is_accounted_for_and_reported(tiny):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["noise.shares={C8: 1e-300, C16: 1}", "noise=laplace"], "expected numbers >= 1e-06 that sum to 1"),
+        (["noise.shares=foo", "noise=laplace"], "such as noise.shares={a: 0.5"),
+        (["noise.delta=1", "noise=gaussian"], "such as noise.delta=1e-06"),
+        (["method=distilled", "method.first_stage.penalty=-1"], "Invalid method.first_stage.penalty=-1"),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_is_written(tiny, words, said):
+    with pytest.raises(InputError) as error:
+        run_one(tiny(*REPORT, *words))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         (["method=dllp_bce", "model=cell_weights"], "Invalid model=cell_weights: method=cell_glm has its own"),
         (["method=cell_glm", "method.queries=[]"], "Invalid method=cell_glm: it has a weight for each cell"),
     ],
