@@ -26,9 +26,9 @@ ENUMERATE = (
     "tests/unit/results/test_tables.py", "tests/unit/metrics/test_evaluation.py", "tests/unit/benchmarks/test_suite.py",
 )  # fmt: skip
 BY_NAME = (
-    "tests/unit/methods/test_every_method.py", "tests/unit/training/test_chunks.py",
-    "tests/unit/training/test_label_start.py", "tests/unit/api/test_estimators.py",
-    "tests/unit/test_doctests.py",
+    "tests/unit/methods/test_every_method.py", "tests/unit/conformance/test_labels.py",
+    "tests/unit/training/test_chunks.py", "tests/unit/training/test_label_start.py",
+    "tests/unit/api/test_estimators.py", "tests/unit/test_doctests.py",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "pyproject.toml").is_file(), reason="needs the checkout")

@@ -4,12 +4,14 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
 from llp import __version__
 from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import TINY, Command
+from tests.helpers.pages import blocks_of
 
 CHECKOUT = CONF_DIR.parent
 
@@ -80,7 +82,7 @@ def test_the_demo_ends_with_its_page(llp, tmp_path):
 
 
 def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):
-    """`llp new`, installed and trained, and its own tests, which hold it to what `llp check` asks."""
+    """`llp new`, installed and trained, and its own tests, as `llp check` does; beside them the README's Python."""
     assert llp("new", "method", "my_gap").returncode == 0
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
     subprocess.run([*install, tmp_path / "plugins", tmp_path / "my_gap"], check=True, capture_output=True)
@@ -89,8 +91,11 @@ def test_a_package_that_it_writes_is_a_plug_in(llp, site, tmp_path):
     assert done.returncode == 0, done.stderr
     [record] = llp.results().values()
     assert record["config"]["method"] | {"power": 1.0} == record["config"]["method"]
+    blocks = [indent(block.text, "    ") for block in blocks_of("README.md") if block.language == "python"]
+    assert blocks
+    (tmp_path / "my_gap" / "tests" / "test_readme.py").write_text("\n".join(["def test_it():", *blocks]))
     tested = llp("-q", "-p", "no:cacheprovider", "my_gap", program=Path(sys.executable).parent / "pytest")
-    assert "2 passed" in tested.stdout, tested.stdout + tested.stderr
+    assert "3 passed" in tested.stdout, tested.stdout + tested.stderr
 
 
 def test_a_version_is_one_wherever_it_is_written(wheel):
