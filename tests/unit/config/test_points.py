@@ -137,3 +137,10 @@ def test_edited_made_and_removed_config_files_are_known(own):
         (own / "dashboard.yaml").write_text("project: mine\n")  # another command's
         edited = {path.name for path, _ in before.items() ^ grid.config_files().items()}
         assert edited == {"new.yaml", "mine_1.yaml"}
+
+
+def test_what_replaces_an_experiments_sweep_is_not_counted_beside_it(monkeypatch):
+    monkeypatch.setattr("llp.config.points.MOST_POINTS", 2)
+    register()
+    rest = ["grouping_key=random_16", "method=upm", "fold=0"]
+    assert len(Multirun.of(["experiment=study", "dataset.rows=1000,2000", *rest]).points()) == 2
