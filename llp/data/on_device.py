@@ -1,6 +1,5 @@
 """A table in a device's memory, or the CPU's map of it, and minibatches gathered there: a step takes bag ids alone."""
 
-import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +29,6 @@ class ResidentTable:
 
 
 _held: "WeakValueDictionary[tuple[str, str], ResidentTable]" = WeakValueDictionary()
-_loading = threading.Lock()
 
 
 def _place(table: InstanceTable, device: torch.device) -> tuple[str, str]:
@@ -40,14 +38,13 @@ def _place(table: InstanceTable, device: torch.device) -> tuple[str, str]:
 def table_on(table: InstanceTable, device: torch.device) -> ResidentTable:
     """The table on a device; runs of one process share it while any of them is under way."""
     place = _place(table, device)
-    with _loading:
-        resident = _held.get(place)
-        if resident is None:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-                arrays = (torch.from_numpy(array) for array in (table.categorical, table.numeric, table.label))
-                resident = ResidentTable(*(array.to(device) for array in arrays))
-            _held[place] = resident
+    resident = _held.get(place)
+    if resident is None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            arrays = (torch.from_numpy(array) for array in (table.categorical, table.numeric, table.label))
+            resident = ResidentTable(*(array.to(device) for array in arrays))
+        _held[place] = resident
     return resident
 
 

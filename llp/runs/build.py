@@ -161,11 +161,7 @@ class Parts:
             return None
 
     def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
-        """The method before its first step, and its data where they are gathered.
-
-        `first` is the folder of the finished first stage. With `refit` nothing is held out, and its final weights
-        count: those of its chosen epoch have not seen what is held out here too.
-        """
+        """The method, from the first stage in `first`, and its data; with `refit` nothing is held out."""
         from llp.training.place import put_data
         from llp.training.selection import check_estimated, refits
 
@@ -174,7 +170,7 @@ class Parts:
         if first is not None and self.config.method.first_model is not None:
             teacher = load_method(first, self.table)
         elif first is not None:
-            first_model = self.model()
+            first_model = self.model()  # where nothing is held out its final weights count: the others saw less
             held_out = refits(self.config.protocol, self.config.grouping_key) and not refit
             load_weights(first_model, first, CHOSEN if held_out else FINAL)
             method.start_from(first_model)
