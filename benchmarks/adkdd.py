@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from llp.datasets import scoring_model
 from llp.datasets.scoring_model import CHUNK_ROWS
+from llp.metrics.evaluation import all_measures
 
 SIZES = (5, 8, 12, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 800, 1200, 2000, 4000, 8000)
 NAMES = [f"hash_{i}" for i in range(len(SIZES))]
@@ -24,13 +26,18 @@ SIGNAL, CLICKS, SALES = 1.5, 0.1, 0.05
 
 
 def write(folder: Path, *, rows: int, population: int, labelled: int, test: int, seed: int) -> None:
-    """Write `unlabelled.csv` and `train.csv` of the population, `test.csv` of further rows, and the aggregates."""
+    """Write `unlabelled.csv` and `train.csv` of the population, `test.csv` of further rows, and the aggregates.
+
+    Says how well the chances that clicks were drawn with do on the test rows: no model does better but by luck.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    frame = displays(population + test, seed)
+    frame, scores = displays(population + test, seed)
     counted = frame.head(population)
     counted.head(rows).select(NAMES).write_csv(folder / "unlabelled.csv")
     counted.tail(labelled).write_csv(folder / "train.csv")
     frame.tail(test).write_csv(folder / "test.csv")
+    of_test = all_measures(scores[-test:], frame["click"].tail(test).to_numpy(), "binary")
+    print(f"chances of test.csv: AUC {of_test['auc']:.4f}, log loss {of_test['log_loss']:.4f}")
     rng = np.random.default_rng((seed, 5))
     for name, order, least in ((SINGLES, 1, 0), (PAIRS, 2, LEAST)):
         with (folder / name).open("wb") as file:
@@ -38,19 +45,20 @@ def write(folder: Path, *, rows: int, population: int, labelled: int, test: int,
                 aggregate(counted, query, least, rng).write_csv(file, include_header=i == 0)
 
 
-def displays(rows: int, seed: int) -> pl.DataFrame:
-    """Rows (n, 21): hashes of the columns, click and sale, a sale being of a clicked row."""
+def displays(rows: int, seed: int) -> tuple[pl.DataFrame, NDArray[np.float64]]:
+    """Rows (n, 21): hashes of the columns, click and sale, a sale being of a clicked row; and the clicks' log-odds."""
     model = scoring_model.make_model(SIZES, n_numeric=0, seed=seed)
     bias = scoring_model.bias_for(model, seed, signal=SIGNAL, rate=CLICKS)
-    parts = []
+    parts, scores = [], []
     for chunk in range(-(-rows // CHUNK_ROWS)):
         codes, _, score = scoring_model.make_features(model, seed, chunk)
         uniform = np.random.default_rng((seed, 3, chunk)).random((2, len(score)))
-        click = uniform[0] < expit(SIGNAL * score + bias)
+        scores.append(SIGNAL * score + bias)
+        click = uniform[0] < expit(scores[-1])
         sale = click & (uniform[1] < SALES)
         hashed = {name: hash_of(codes[:, i], i) for i, name in enumerate(NAMES)}
         parts.append(pl.DataFrame(hashed | {"click": click.astype(np.int8), "sale": sale.astype(np.int8)}))
-    return pl.concat(parts).head(rows)
+    return pl.concat(parts).head(rows), np.concatenate(scores)[:rows]
 
 
 def hash_of(code: np.ndarray, column: int) -> np.ndarray:
