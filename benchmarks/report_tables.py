@@ -8,6 +8,7 @@ are kept as `docs/results/reports_....parquet`; `python -m benchmarks.results` m
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import logit
@@ -77,8 +78,9 @@ def trees(result: Path) -> None:
     place = Path(str(result).replace("instance_bce", "trees"))
     if place.is_file():
         return
-    table = InstanceTable.open(DATA / str(record.config["dataset"]["table"]))
-    published = record.config["protocol"]["folds"] == "published"
+    config: Any = record.config
+    table = InstanceTable.open(DATA / config["dataset"]["table"])
+    published = config["protocol"]["folds"] == "published"
     train, test = fold_positions(table.schema.rows, record.fold, None if published else record.seed)
     categories = [one.transform == "categories" and one.vocab_size <= 255 for one in table.schema.categorical]
     begin = time.perf_counter()
