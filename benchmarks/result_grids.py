@@ -117,17 +117,16 @@ def reports_of(records: Sequence[RunRecord]) -> str:
         cells = statistics.median(record.n_train_bags for record in reports)
         queries: Any = reports[0].facts["queries"]
         size = f"{reports[0].n_train_instances:,} × {len(queries)} queries, {cells:,.0f} cells"
-        shown = [
-            " / ".join(
-                f"{statistics.mean(record.measures[name] or math.nan for record in own[place]):.4f}"
-                for name in ("auc", "log_loss")
-            )
-            for place in columns
-        ]
+        shown = [_both(own[place]) for place in columns]
         folds = len({record.fold for record in reports})
         rows.append([Cell(dataset), Cell(size), Cell(str(folds)), *map(Cell, shown)])
     table = untitled(Table("reports", ["table", "train rows", "folds", *(title for _, title in columns)], rows, []))
     return f"{table}\nTest AUC / log loss; {told(records, records)}.\n"
+
+
+def _both(records: Sequence[RunRecord]) -> str:
+    means = (statistics.fmean(record.measures[name] or math.nan for record in records) for name in ("auc", "log_loss"))
+    return " / ".join(f"{mean:.3f}" for mean in means) if records else MISSING
 
 
 def selected_by(record: RunRecord) -> str:
