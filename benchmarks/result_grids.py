@@ -86,7 +86,14 @@ def _rows(record: RunRecord) -> object:
 
 
 def noise_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table: a row per design and method, the test metric without noise and at each ε, falling."""
+    """Make a Markdown table: a row per design and method, the test metric without noise and at each ε, falling.
+
+    Of several datasets each has its own.
+    """
+    if len(datasets := sorted({record.dataset for record in records})) > 1:
+        return "\n".join(
+            f"**{name}**\n\n{noise_of([one for one in records if one.dataset == name])}" for name in datasets
+        )
 
     def place(record: RunRecord) -> tuple[tuple[float, ...], str]:
         own = epsilon(record)
