@@ -152,7 +152,7 @@ def choose_grouping(
 
     With g a draw of labels and noise, c + a g and c − g/a are independent where Gaussian: each grouping's choice on the
     first is measured on the second (N. L. Oliveira et al., 2021). The first candidate, of fewest λ, is taken unless
-    another is better by two standard errors, and with a loss that labels can have.
+    another is better by two standard errors, and with losses that labels can have, there and on the sums as they are.
     """
     spread = fit(design, sums, rule_of_thumb(noise.ratio), COMPARED)
     root = np.sqrt(spread.hessian.weights)
@@ -169,7 +169,9 @@ def choose_grouping(
     error = np.sqrt(np.mean(np.square(moved)) * (1 + 1 / (DRAWS * APART**2)))
     log.debug("coupled bootstrap: losses %s, standard error %.4g", losses / design.total, error / design.total)
     clear = losses[0] - losses[best] > 2 * error and losses[best] > design.total * design.family.least_loss
-    return choose(design, sums, noise, candidates[best if clear else 0], probes)
+    found = choose(design, sums, noise, candidates[best if clear else 0], probes)
+    possible = found.criterion > design.family.least_loss  # else many λ were fitted to one draw of much noise
+    return found if possible or not clear else choose(design, sums, noise, candidates[0], probes)
 
 
 def groups_of(cells: Cells) -> tuple[Groups, Groups]:

@@ -19,7 +19,7 @@ from llp.reports.families import GAUSSIAN, LOGISTIC, Family
 from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
 from llp.reports.passes import Passes, Vector
-from llp.reports.penalty import COMPARED, SumNoise, rule_of_thumb
+from llp.reports.penalty import SumNoise, rule_of_thumb
 
 RAREST = 1e-4
 """Least share of either label, for the variance of one."""
@@ -96,7 +96,7 @@ def problem_of(
 
         start = None
         for _ in range(2):  # what the sampling adds depends on the fit, little
-            fitted = fit(whole.design, whole.sums, rule_of_thumb(whole.noise.ratio), COMPARED, start)
+            fitted = fit(whole.design, whole.sums, rule_of_thumb(whole.noise.ratio), ROUGH, start)
             start, whole = fitted.theta, on(slice(None), found, fitted.scores)
         of_report, kept = whole.noise, whole.noise.ratio < DROPPED
         _, sampled = of_sampling(whole.design, fitted.scores)
@@ -123,6 +123,8 @@ def _with_labelled(
 
 LEAST_ROWS = 5
 """Of a sample in a cell: fewer tell nothing of it."""
+ROUGH = 1.0
+"""Steepness of a fit that only tells what sampling adds: closer ones take most of the time and change little."""
 DROPPED = 1e9
 """Noise over labels' variance of a cell that is left out."""
 CellSums = tuple[Vector, Vector, Callable[[np.random.Generator], Vector]]

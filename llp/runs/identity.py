@@ -76,7 +76,9 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
     if identity["method"].get("recalibrate"):
         found["recalibrated"] = "offset"
     if "CellGLM" in method and key.kind == "given" and table.schema.made_by.get("rows"):
-        found["sampling"] = "in the noise"
+        found["sampling"] = "in the noise, of a rough fit"
+    if "CellGLM" in method and noisy and binary and '"penalty": "auto"' in method:
+        found["grouping"] = "of possible loss"
     return found
 
 

@@ -11,7 +11,7 @@ from llp.reports.families import LOGISTIC
 from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
 from llp.reports.passes import Passes
-from llp.reports.penalty import Groups, SumNoise, choose, choose_grouping, draw_probes, rule_of_thumb
+from llp.reports.penalty import ChosenPenalty, Groups, SumNoise, choose, choose_grouping, draw_probes, rule_of_thumb
 
 QUERIES = [[(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)], [(0, 1), (1, 2)], [(0, 1, 2), (0,), (1, 2)], [(2,)], [(), (0,)]]
 
@@ -217,3 +217,23 @@ def test_cells_of_few_rows_and_of_many_are_the_same():
     for q in range(3):
         assert (np.bincount(ids[:300, q], minlength=len(cells) + 2)[1:-1][cells.query_of == q] >= 3).all()
     assert (ids == len(cells) + 1).any()
+
+
+def test_many_penalties_with_a_loss_that_no_labels_have_are_left_for_few(monkeypatch):
+    """By query the bootstrap may look best, and the criterion on the sums themselves be below 0."""
+    design, sums, noise, (queries, one), _ = noisy_problem(3.0, 5)
+    groups = (one, queries)
+    strong, weak = (
+        fit(design, sums, one.spread(np.full(one.number, by), noise.ratio), 0.05)
+        for one, by in zip(groups, (1e5, 10), strict=True)
+    )
+    fits = {groups[0].name: strong, groups[1].name: weak}
+    probes = draw_probes(design, noise, 1, np.random.default_rng(0))
+    for criterion, expected in ((0.2, groups[1]), (-0.1, groups[0])):
+
+        def chosen(design, sums, noise, groups, probes, widened=1.0, least=criterion):
+            return ChosenPenalty(groups, np.ones(groups.number), least if groups.number > 1 else 0.3, fits[groups.name])
+
+        monkeypatch.setattr("llp.reports.penalty.choose", chosen)
+        found = choose_grouping(design, sums, noise, groups, probes, np.random.default_rng(0))
+        assert found.groups is expected
