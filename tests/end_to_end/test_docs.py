@@ -16,7 +16,6 @@ from tests.helpers.pages import CHECKOUT, PAGES, blocks_of, links_of, words_of, 
 NOT_RUN = {
     "docs/adkdd.md": 1,
     "docs/board.md": 1,
-    "docs/budget.md": 1,
     "docs/extend.md": 1,
     "docs/guide.md": 5,
     "docs/methods.md": 1,
