@@ -82,7 +82,7 @@ def trees(result: Path) -> None:
     table = InstanceTable.open(DATA / config["dataset"]["table"])
     published = config["protocol"]["folds"] == "published"
     train, test = fold_positions(table.schema.rows, record.fold, None if published else record.seed)
-    categories = [one.transform == "categories" and one.vocab_size <= 255 for one in table.schema.categorical]
+    categories = [one.transform == "categories" and (one.vocab_size or 0) <= 255 for one in table.schema.categorical]
     begin = time.perf_counter()
     model = HistGradientBoostingClassifier(categorical_features=categories, random_state=record.seed)
     model.fit(table.categorical[train], table.label[train])

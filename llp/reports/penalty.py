@@ -169,9 +169,9 @@ def choose_grouping(
     error = np.sqrt(np.mean(np.square(moved)) * (1 + 1 / (DRAWS * APART**2)))
     log.debug("coupled bootstrap: losses %s, standard error %.4g", losses / design.total, error / design.total)
     clear = losses[0] - losses[best] > 2 * error and losses[best] > design.total * design.family.least_loss
-    found = choose(design, sums, noise, candidates[best if clear else 0], probes)
-    possible = found.criterion > design.family.least_loss  # else many λ were fitted to one draw of much noise
-    return found if possible or not clear else choose(design, sums, noise, candidates[0], probes)
+    chosen = choose(design, sums, noise, candidates[best if clear else 0], probes)
+    possible = chosen.criterion > design.family.least_loss  # else many λ were fitted to one draw of much noise
+    return chosen if possible or not clear else choose(design, sums, noise, candidates[0], probes)
 
 
 def groups_of(cells: Cells) -> tuple[Groups, Groups]:
