@@ -81,7 +81,7 @@ def gradient(case: Case) -> str:
     numerical = (torch.tensor(above, dtype=torch.float64) - torch.tensor(below, dtype=torch.float64)) / (2 * step)
     difference = (found - numerical).abs()
     worst = int((difference - 1e-4 * numerical.abs()).argmax())
-    if difference[worst] > 1e-6 + 1e-4 * numerical[worst].abs():
+    if not difference[worst] <= 1e-6 + 1e-4 * numerical[worst].abs():  # NaN is neither
         raise NotKeptError(
             f"a derivative is {float(found[worst]):.4g}, numerically {float(numerical[worst]):.4g}; a method that "
             "holds a part of its loss constant, as pseudo-labels, sets self.holds_constant = True"
@@ -149,7 +149,7 @@ def _same(method: LLPMethod, scores: Tensor, batch: BagBatch, other: BagBatch, o
     drawn = torch.stack([both(step) for step in range(STEPS)])
     means, error = drawn.mean(0), (drawn.var(0).sum(0) / STEPS).sqrt()
     off = ((means[0] - means[1]).abs() - allowed).clamp(min=0) / error.clamp(min=1e-300)
-    if (worst := float(off.max())) > STANDARD_ERRORS:
+    if not (worst := float(off.max())) <= STANDARD_ERRORS:  # NaN is neither
         at = int(off.argmax())
         raise NotKeptError(
             f"{what}: on average over {STEPS} steps' draws {_NAMES[at > 0]} is {float(means[1][at]):.4g} in place of "

@@ -64,6 +64,17 @@ class DrawsTheFirstMoreOften(DLLP):
         return super().bag_loss(torch.where(drawn > place, scores, 0), batch)
 
 
+@fails("gradient", "a derivative is nan, numerically nan")
+class IsNoNumber(DLLP):
+    def bag_loss(self, scores, batch):
+        return super().bag_loss(scores, batch) * torch.nan
+
+
+@fails("permutation", "on average over 200 steps' draws .* is nan in place of nan")
+class IsNoNumberInAnyOrder(IsNoNumber):
+    pass
+
+
 @fails("padding", r"sizes of other bags change a bag's gradient by \S+ of \S+")
 class CountsPadding(DLLP):
     def bag_loss(self, scores, batch):
