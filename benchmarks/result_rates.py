@@ -1,32 +1,16 @@
-"""The rates of the suite's methods, which the committed records of a search decide, and what they lose."""
+"""What one learning rate for every method loses, in a study of rates."""
 
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from benchmarks.records import Kept, Place, files_of, learning_rate, read
+from benchmarks.records import Place, learning_rate
 from benchmarks.result_tables import told, untitled
 from llp.results.table import MISSING, Cell, Table
 from llp.runs.record import RunRecord
 
-STUDY = "rates"
-"""Name of the committed records of `experiment=rates`."""
 DEFAULT_RATE = 1e-3
-_ALIKE = {"instance_mse": "instance_bce"}
-
-
-def suite_rates() -> dict[str, float]:
-    """The learning rate of each of the suite's methods that trains with one."""
-    found = fixed_rates([record for path in files_of(STUDY) for record in read(path)])
-    return found | {method: found[other] for method, other in _ALIKE.items() if other in found}
-
-
-def of_suite(runs: Iterable[Kept]) -> list[Kept]:
-    """Those at the rate of their method: not the first stage of another method at that one's rate."""
-    rates = suite_rates()
-    return [run for run in runs if learning_rate(run[0]) == rates.get(run[0].method, learning_rate(run[0]))]
-
 
 Grid = dict[Place, dict[float, list[RunRecord]]]
 """Runs of a method by bag dataset and learning rate, those whose fold and seed all rates have."""
@@ -70,9 +54,9 @@ def _scaled(grid: Grid) -> dict[float, float]:
 
 
 def regrets_of(records: Sequence[RunRecord]) -> str:
-    """Make a Markdown table of a study of rates: what one fixed rate a method loses of the best one's test metric.
+    """Make a Markdown table of a study of rates: what the default rate loses of the best one's test metric.
 
-    Beside what the rate loses that the held-out criterion chooses on each bag dataset by itself, and the default rate.
+    Beside what one fixed rate a method loses, and the rates that the held-out criterion chooses on each bag dataset.
     """
     fixed, rules = fixed_rates(records), ("fixed", "chosen", "default")
     lost: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -97,10 +81,10 @@ def regrets_of(records: Sequence[RunRecord]) -> str:
     ]  # fmt: skip
     columns = ["method", "fixed rate", "lost by it", "lost by the chosen rates", f"lost by {DEFAULT_RATE:g}"]
     columns.append("chose an end of the grid")
-    beyond = [one - other for one, other in zip(everything["fixed"], everything["chosen"], strict=True)]
+    beyond = [one - other for one, other in zip(everything["default"], everything["chosen"], strict=True)]
     n_rates = len({learning_rate(one) for one in records})
     note = (
-        f"Mean test {records[0].metric.name} below the best of {n_rates} rates. The fixed rates lose "
+        f"Mean test {records[0].metric.name} below the best of {n_rates} rates. {DEFAULT_RATE:g} loses "
         f"{statistics.mean(beyond):+.4f} more than the chosen ones, standard error "
         f"{statistics.stdev(beyond) / math.sqrt(len(beyond)):.4f}, over {len(beyond)} pairs of method and bag dataset."
     )

@@ -6,7 +6,7 @@
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
 - `means`, `ranks`: the methods beside each other over all bag datasets;
 - `board`: the methods by mean rank, with what tests tell apart; `measures`: all six measures of each;
-- `regrets`: what one fixed rate a method loses, in a study of rates;
+- `regrets`: what one learning rate for every method loses, in a study of rates;
 - `selection`: how well each held-out criterion picks the epoch;
 - `keys`, `epochs`: by the kind of bags, of two with a test of their difference; by what picked the epoch;
 - `noise`, `study`: by the ε of noise on the sums; by the bags' number and size;
@@ -16,7 +16,7 @@ NAME stands for all bag datasets kept under it, NAME.DATASET_KEY for one. Words 
 and show a measure in place of the runs' own metric: `<!-- board: board log_loss random -->`.
 
 `python -m benchmarks.results NAME FOLDER` first keeps the records and curves of all finished runs below a folder as
-`docs/results/NAME.DATASET_KEY.parquet` (`benchmarks.records`), of the board those at the suite's rates.
+`docs/results/NAME.DATASET_KEY.parquet` (`benchmarks.records`).
 """
 
 import re
@@ -27,10 +27,10 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.records import BOARD, DOCS, files_of, keep, read, read_looks, runs_below
+from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below
 from benchmarks.result_board import board_of, measures_of, narrowed
 from benchmarks.result_grids import epochs_of, keys_of, noise_of, reports_of, selected_by, study_of
-from benchmarks.result_rates import of_suite, regrets_of
+from benchmarks.result_rates import regrets_of
 from benchmarks.result_tables import (
     comparison_of,
     means_of,
@@ -110,7 +110,7 @@ def main() -> None:
         sys.exit(f"Invalid arguments {' '.join(given)}: expected {USAGE}, where NAME is letters, digits and _")
     try:
         if given:
-            keep(of_suite(runs_below(Path(given[1]))) if given[0] == BOARD else runs_below(Path(given[1])), given[0])
+            keep(runs_below(Path(given[1])), given[0])
         write_pages()
     except InputError as error:
         sys.exit(str(error))

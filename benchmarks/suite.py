@@ -1,9 +1,9 @@
 """The open suite by one command: `python -m benchmarks.suite [OVERRIDE ...]`.
 
-Its two experiments, labels 0 and 1 and real ones: one method a family on all folds and seeds, each at the one rate that
-`experiment=rates` decided for it. What is finished is not trained again, so the same command resumes where it was cut
-off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a part: any method that fits the labels, of a plug-in too.
-`experiment=NAME` trains another one that sweeps over both. All else goes to every multirun, `optimizer.lr=RATE` too.
+Its two experiments, labels 0 and 1 and real ones: one method a family on all folds and seeds. What is finished is not
+trained again, so the same command resumes where it was cut off. `bag_dataset=NAME,NAME` and `method=NAME,NAME` train a
+part: any method that fits the labels, of a plug-in too. `experiment=NAME` trains another one that sweeps over both. All
+else goes to every multirun.
 """
 
 from llp import signals
@@ -14,12 +14,10 @@ if __name__ == "__main__":
 import signal
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from omegaconf import OmegaConf
 
-from benchmarks.result_rates import suite_rates
 from llp.command import command
 from llp.config.command_line import make_parsable, parse_words
 from llp.config.complaints import nearest
@@ -37,7 +35,7 @@ SECONDS_TO_STOP = 20.0
 
 
 def multiruns(arguments: Sequence[str]) -> list[list[str]]:
-    """Arguments of the multiruns that train what is asked for, one for each experiment and rate of its methods.
+    """Arguments of the multiruns that train what is asked for, one for each experiment.
 
     Raises
     ------
@@ -53,7 +51,7 @@ def multiruns(arguments: Sequence[str]) -> list[list[str]]:
             asked[option] = values.split(",")
         else:
             others[option] = str(one.input_line)
-    found, trained, rates = [], set[str](), suite_rates()
+    found, trained = [], set[str]()
     swept = {one: _swept(one, [*others.values()]) for one in asked.pop("experiment", EXPERIMENTS)}
     known = {
         "bag_dataset": [name for sweep in swept.values() for name in sweep["bag_dataset"]],
@@ -65,17 +63,13 @@ def multiruns(arguments: Sequence[str]) -> list[list[str]]:
     for experiment, sweep in swept.items():
         bags = [name for name in asked.get("bag_dataset", sweep["bag_dataset"]) if name in sweep["bag_dataset"]]
         kinds = _label_kinds(sweep["method"])
-        of_rate = defaultdict[float | None, list[str]](list)
-        for method in asked.get("method", sweep["method"]):
-            if bags and kinds <= _label_kinds([method]):
-                of_rate[rates.get(method)].append(method)
-                trained |= {method, *bags}
-        for rate, methods in of_rate.items():
+        methods = [name for name in asked.get("method", sweep["method"]) if bags and kinds <= _label_kinds([name])]
+        if methods:
+            trained |= {*methods, *bags}
             own = [f"bag_dataset={','.join(bags)}", f"method={','.join(methods)}"]
-            at = {"optimizer.lr": f"optimizer.lr={rate:g}"} if rate else {}
-            found.append([f"experiment={experiment}", *own, *(at | others).values()])
-        if of_rate:  # one point says what is wrong before anything is trained
+            found.append([f"experiment={experiment}", *own, *others.values()])
             point = {"fold": "fold=0", "seed": "seed=0", **others}.values()
+            # one point says what is wrong before anything is trained
             asked_points([f"experiment={experiment}", f"bag_dataset={bags[0]}", f"method={methods[0]}", *point])
     for option, names in asked.items():
         for name in {*names} - trained:

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from benchmarks.result_rates import suite_rates
 from llp.runs.record import RunRecord
 from tests.helpers.commands import small_suite
 
@@ -42,8 +41,7 @@ def test_suite_that_is_killed_goes_on_where_it_was(command, part):
     records = [RunRecord.read(folder / "result.json") for folder in found]
     for method in METHODS:
         own = [record for record in records if record.method == method]
-        rate = suite_rates()[method]
-        assert {record.fold for record in own if record.config["optimizer"]["lr"] == rate} == set(range(5))
+        assert {record.fold for record in own} == set(range(5))
         assert all(record.protocol == "holdout" for record in own)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.records import SOURCE
 from benchmarks.result_board import board_of, measures_of, narrowed
-from benchmarks.result_rates import fixed_rates, of_suite, regrets_of, suite_rates
+from benchmarks.result_rates import fixed_rates, regrets_of
 from tests.helpers.records import record, stage
 
 TABLES = ("a", "b", "c", "d")
@@ -104,19 +104,10 @@ def test_a_fixed_rate_has_the_least_criterion_once_each_bag_dataset_is_scaled():
     assert fixed_rates(runs) == {"upm": 1e-3}
     table = regrets_of(runs)
     assert "| upm | 0.001 | 0.1250 | 0.1000 | 0.1250 | 1 of 2 |" in table  # small chooses 0.001, large 0.0001
-    assert "The fixed rates lose +0.0250 more than the chosen ones" in table
+    assert "0.001 loses +0.0250 more than the chosen ones" in table
 
 
 def test_rates_are_compared_on_the_folds_that_all_have():
     first = search((0.1, 0.2, 0.3), (0.5, 0.5, 0.5), "a")
     more = [first[0].model_copy(update={"fold": 1, "metric": first[0].metric.model_copy(update={"held_out": 9.0})})]
     assert fixed_rates([*first, *more]) == {"upm": 1e-4}
-
-
-def test_the_suites_rates_are_those_that_its_committed_study_decides():
-    """So a first stage at another method's rate is none of the suite's runs."""
-    rates = suite_rates()
-    runs = [(record("auc", 0.5, config={"optimizer": {"lr": rate}}), None) for rate in (rates["dllp_bce"], 0.5)]
-    runs.append((record("auc", 0.5, method="mine", config={"optimizer": {"lr": 0.5}}), None))
-    assert of_suite(runs) == [runs[0], runs[2]]
-    assert rates["instance_mse"] == rates["instance_bce"]

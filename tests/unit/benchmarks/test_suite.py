@@ -7,7 +7,6 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from benchmarks.result_rates import suite_rates
 from benchmarks.suite import multiruns
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
@@ -17,9 +16,6 @@ from tests.helpers.composed import check_config, grouping_key
 pytestmark = pytest.mark.run  # composes every point of the grids
 
 EXPERIMENTS = ("suite", "suite_real", "rates", "study")
-
-
-RATES = {method: f"{rate:g}" for method, rate in suite_rates().items()}
 
 
 def swept(experiment):
@@ -90,34 +86,26 @@ def test_bag_datasets_are_random_bags_and_the_own_ones_of_each_table():
     assert sorted(name for own in names.values() for name in own) == options("bag_dataset")
 
 
-def test_the_suite_has_one_multirun_for_each_rate_of_its_methods():
+def test_the_suite_is_one_multirun_for_each_experiment():
     register()
-    for experiment in ("suite", "suite_real"):
-        found = [one for one in multiruns([]) if one[0] == f"experiment={experiment}"]
-        bags, methods = (f"{option}=" for option in ("bag_dataset", "method"))
-        assert {one[1] for one in found} == {bags + ",".join(swept(experiment)["bag_dataset"])}
-        rates = {name: one[3:] for one in found for name in one[2].removeprefix(methods).split(",")}
-        assert {*rates} == {*swept(experiment)["method"]}
-        assert all(rate == ([f"optimizer.lr={RATES[name]}"] if name in RATES else []) for name, rate in rates.items())
+    for found, experiment in zip(multiruns([]), ("suite", "suite_real"), strict=True):
+        own = [f"{option}={','.join(swept(experiment)[option])}" for option in ("bag_dataset", "method")]
+        assert found == [f"experiment={experiment}", *own]
 
 
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
+        (["bag_dataset=diamonds_random_64", "method=dllp_mse"], [["suite_real", "diamonds_random_64", "dllp_mse"]]),
         (
-            ["bag_dataset=diamonds_random_64", "method=dllp_mse"],
-            [["suite_real", "diamonds_random_64", "dllp_mse", RATES["dllp_mse"]]],
-        ),
-        (
-            ["bag_dataset=vietnam_commune,movies_year", "method=dsq,dllp_mse", "optimizer.lr=0.1"],
-            [["suite", "vietnam_commune", "dsq", "0.1"], ["suite", "vietnam_commune", "dllp_mse", "0.1"],
-             ["suite_real", "movies_year", "dllp_mse", "0.1"]],
+            ["bag_dataset=vietnam_commune,movies_year", "method=dsq,dllp_mse"],
+            [["suite", "vietnam_commune", "dsq,dllp_mse"], ["suite_real", "movies_year", "dllp_mse"]],
         ),
     ],
-)  # fmt: skip
+)
 def test_a_part_of_the_suite_is_trained_by_its_bag_datasets_and_methods(asked, found):
     register()
-    options = ("experiment", "bag_dataset", "method", "optimizer.lr")
+    options = ("experiment", "bag_dataset", "method")
     runs = [dict(one.split("=", 1) for one in run) for run in multiruns([*asked, "seed=0,1", "++outputs_dir=/tmp/a"])]
     assert [[run[option] for option in options] for run in runs] == found
     assert all((run["seed"], run["++outputs_dir"]) == ("0,1", "/tmp/a") for run in runs)
