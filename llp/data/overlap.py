@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from llp.data.bags import Bags, Ids
 from llp.errors import InputError
@@ -21,6 +20,8 @@ def split_bags(bags: Bags, held_out: float, seed: int) -> tuple[Ids, Ids]:
 
 def sharing(bags: Bags) -> Callable[[Ids], Ids]:
     """Which bags share a row with one of some bags, these among them: a function of their positions."""
+    from scipy.sparse import csr_array  # takes longer to import than a finished run to be skipped
+
     rows_of = csr_array((np.ones(len(bags.rows), bool), bags.rows, bags.offsets))
     bags_of = rows_of.T.tocsr()
     return lambda positions: np.unique(bags_of[rows_of[positions].indices].indices).astype(np.int64)

@@ -150,7 +150,7 @@ SAID = {
         "of class Positional",
     ),
     "WrongHook": ("takes 1 positional argument but 4 were given in the use of WrongHook", "of class WrongHook"),
-    "WrongOdds": ("'NoneType' object has no attribute 'float' in the use of WrongOdds", "of class WrongOdds"),
+    "WrongOdds": ("got NoneType in the use of WrongOdds", "of class WrongOdds"),
 }
 REFUSED = {  # before the run has a folder
     "method=NoParent": r"expected super\(\)\.__init__\(\.\.\.\) to be called first in NoParent\.__init__ \(.*, line ",

@@ -351,10 +351,10 @@ def test_shares_are_refused_that_are_not_of_each_query_or_do_not_sum_to_1(tiny):
     record = run_one(tiny(*words, "noise=laplace", whole))
     assert record.config["noise"]["shares"] == {"C8": 0.5, "C16": 0.25, "C8_C16": 0.25}
     for noise, shares, message in (
-        ("laplace", "{C8:0.5,C16:0.25}", r"^Invalid noise.shares=.*: expected numbers > 0 that sum to 1"),
+        ("laplace", "{C8:0.5,C16:0.25}", r"^Invalid noise.shares=.*: expected numbers >= 1e-06 that sum to 1"),
         ("laplace", "{C8:0.5,C16:0.5}", r"^Invalid noise.shares=.*: expected a share of each query, C8, C16, C8_C16"),
-        ("laplace", "{C8:0.5,C16:0.5,C8_C16:0}", r"^Invalid noise.shares=.*: expected numbers > 0 that sum to 1"),
-        ("laplace", "{}", r"^Invalid noise.shares=.*: expected numbers > 0 that sum to 1"),
+        ("laplace", "{C8:0.5,C16:0.5,C8_C16:0}", r"^Invalid noise.shares=.*: expected numbers >= 1e-06 that sum to 1"),
+        ("laplace", "{}", r"^Invalid noise.shares=.*: expected numbers >= 1e-06 that sum to 1"),
         ("laplace", "5", r"^Invalid noise.shares=5: expected "),
         ("laplace", "{C8:x}", r"^Invalid noise.shares.*: expected "),
     ):

@@ -313,7 +313,7 @@ REFUSED = {
         r"line 1, column 41: 41 comma-separated column\(s\), criteo_ctr has 40",
     ),
     "spaces between values": (lambda r: r.file(r.text(separator=" ")), r"line 1, column 2: 1 tab-separated column"),
-    "an empty folder": (lambda r: r.folder, r"no such file"),
+    "an empty folder": (lambda r: r.folder, r"the folder holds no file"),
     "a folder of folders": (lambda r: r.file(r.content, "dac/train.txt").parents[1], r"no file, but folders; expect"),
     "a folder without data": (
         lambda r: r.in_folder({"readme.txt": b"x", "part": b""}),
