@@ -107,6 +107,9 @@ class CellGLM(LLPMethod):
             raise invalid(
                 "method.family", "poisson", "auto, as a sum of labels is below 0, which counts are not", "auto"
             )
+        if split.labelled is not None and (split.labelled.labels < 0).any():
+            expected = "auto, as a label of the labelled rows is below 0, which counts are not"
+            raise invalid("method.family", "poisson", expected, "auto")
         if self.exposure is None:
             return found
         if self.exposure not in features.standardised:
@@ -120,7 +123,8 @@ class CellGLM(LLPMethod):
         position, mean, std = features.standardised[self.exposure]
         found[[position, -1]] = std, mean
         rows = bags.instances if split.labelled is None else np.concatenate([bags.instances, split.labelled.rows])
-        if (least := float((features.numeric[rows, position] * std + mean).min())) <= 0:
+        rounding = 1e-6 * (abs(mean) + std)  # standardised numbers are float32
+        if (least := float((features.numeric[rows, position] * std + mean).min())) <= rounding:
             raise invalid("method.exposure", self.exposure, f"a column of numbers > 0; its least is {least:.3g}", None)
         return found
 

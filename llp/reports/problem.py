@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from llp.data.cells import Cells
 from llp.data.label_unit import LabelUnit
 from llp.data.train_split import TrainSplit
+from llp.errors import InputError
 from llp.reports.consistency import Consistency, total
 from llp.reports.families import GAUSSIAN, LOGISTIC, Family
 from llp.reports.glm import Design, fit
@@ -43,6 +44,10 @@ def problem_of(
     `exposure` (Fn + 1,) gives a row's exposure of counts from its numeric columns and 1; None: 1 of each row.
     """
     rows = split.bags.instances
+    if split.bags.counts is not None and len(rows) < 2:
+        raise InputError(
+            "Invalid rows=unknown: the sample has 1 row, expected at least 2, as halves measure each other"
+        )
     known = rows[:0] if split.labelled is None else split.labelled.rows
     of_all = np.concatenate([rows, known])
     everything = split.features.categorical[of_all]  # one array, of which others are views

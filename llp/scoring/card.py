@@ -10,7 +10,6 @@ FILE = "README.md"
 def card(record: RunRecord, table: InstanceTable) -> str:
     """A model card in Markdown."""
     kind = "probability that a binary label is 1, as log-odds" if record.label_kind == "binary" else "real label"
-    size = record.n_train_instances / record.n_train_bags
     columns = f"{len(table.schema.categorical)} categorical and {len(table.schema.numeric)} numeric columns"
     n_test = record.n_test_instances
     held, left = record.n_held_out_bags, record.n_left_out_bags
@@ -25,7 +24,7 @@ def card(record: RunRecord, table: InstanceTable) -> str:
     return f"""\
 # {record.method} on {record.dataset}
 
-`model.pt2` gives the {kind}, of an instance's features; `preprocessing.json` says how raw values become these. Run
+`model.pt2` predicts the {kind} from an instance's features; `preprocessing.json` says how raw values become these. Run
 `{record.config_hash}` of {record.started[:10]}, llp-bench {record.versions.get("llp-bench")}.
 
 ## Data
@@ -35,8 +34,8 @@ Dataset `{record.dataset}` (table {record.table}): {table.n_rows:,} instances, {
 
 ## Bags
 
-Trained on {seen}: grouping key `{record.grouping_key}` ({record.bag_kind}), {record.n_train_bags:,} bags of {size:,.1f}
-instances on average{"".join(f", {one}" for one in apart)}.
+Trained on {seen}: grouping key `{record.grouping_key}` ({record.bag_kind}), {record.n_train_bags:,} bags
+over {record.n_train_instances:,} instances{"".join(f", {one}" for one in apart)}.
 
 ## Training
 
@@ -48,7 +47,7 @@ Method `{record.method}`, model `{record.model}`, protocol `{record.protocol}`: 
 
 ## Privacy
 
-{_privacy(record.noise)}
+{_privacy(record.noise, record.facts.get("noise_sd"))}
 
 ## Limits
 
@@ -57,28 +56,37 @@ Method `{record.method}`, model `{record.model}`, protocol `{record.protocol}`: 
 
 def _measures(record: RunRecord) -> str:
     """A table of the measures, and of the constant's that predicts the label mean of the train bags for everyone."""
+    with_constant = any(name.startswith("constant_") for name in record.measures)
     rows = ["| measure | this model | a constant |", "|---|---|---|"]
+    if not with_constant:
+        rows = ["| measure | this model |", "|---|---|"]
     for name, value in record.measures.items():
         if not name.startswith("constant_"):
-            shown = (value, record.measures.get(f"constant_{name}"))
+            shown = (value, record.measures.get(f"constant_{name}"))[: 1 + with_constant]
             rows.append(f"| {name} | {' | '.join('' if one is None else f'{one:.4g}' for one in shown)} |")
-    on = (
-        f"{record.n_test_instances:,} labelled test rows"
-        if record.n_test_instances
-        else "sums of bags, no labelled row"
-    )
-    return "\n".join([*rows, "", f"On {on}. The constant is the label mean of the train bags."])
+    on = "sums of bags, no labelled row"
+    if record.n_test_instances:
+        on = f"{record.n_test_instances:,} labelled test rows"
+    elif "cells" in record.facts:
+        on = "the sums of the cells that were fitted, no labelled row: of other rows they say nothing"
+    constant = " The constant is the label mean of the train bags." if with_constant else ""
+    return "\n".join([*rows, "", f"On {on}.{constant}"])
 
 
-def _privacy(noise: Promise | None) -> str:
+def _privacy(noise: Promise | None, stated_sd: object) -> str:
+    if noise is None and stated_sd:
+        return (
+            f"The sums came with noise of standard deviation {stated_sd:.4g}, as was stated with them; what it "
+            "promises to whoever is in the bags is not known here."
+        )
     if noise is None:
         return "No noise is known to be in the sums: nothing is promised to whoever is in the bags."
     delta = f", δ = {noise.delta:g}" if noise.delta else ""
     scale = "" if noise.mechanism == "randomised_response" else f" of scale {noise.scale:.4g}"
     return (
         f"The sums have `{noise.mechanism}` noise{scale}, which promises ε = {noise.epsilon:g}{delta} for all of them "
-        f"together, and tells no two of these further apart: {noise.neighbours}. An instance is in "
-        f"{noise.bags_of_a_row} bags at most. {CAVEAT}"
+        f"together, of neighbouring data: {noise.neighbours}. An instance is in at most "
+        f"{noise.bags_of_a_row} of the bags. {CAVEAT}"
     )
 
 

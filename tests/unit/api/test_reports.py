@@ -85,6 +85,7 @@ def test_counts_with_an_exposure_are_those_of_the_golden_weights():
         ),
         (["method.family=auto"], {}, "Invalid method.exposure='days': expected null, or method.family=poisson beside"),
         ([], {"rows": EXPOSED.with_columns(pl.col("days") - 1.0)}, "a column of numbers > 0; its least is"),
+        ([], {"rows": EXPOSED.with_columns(pl.col("days") - pl.col("days").min())}, "a column of numbers > 0; its"),
         (
             [],
             {"reports": {q: table.with_columns(label_sum=-pl.col("label_sum")) for q, table in COUNTS.items()}},

@@ -6,7 +6,9 @@ import pytest
 
 from llp import LLPClassifier
 from llp.analyze import analyze
+from llp.data.table import InstanceTable
 from llp.errors import InputError
+from llp.scoring.card import card
 from llp.scoring.export import export
 from tests.helpers.composed import check_config, run_one
 from tests.helpers.own_files import Home, prepare_files
@@ -150,6 +152,7 @@ def test_sample_of_a_reports_rows_scores_nearly_as_all_of_them_do(home, labelled
     assert record.facts["sample"] == 600
     assert record.facts.get("labelled") == (200 if labelled else None)
     assert record.facts["noise_sd"] == 5
+    assert "The sums came with noise of standard deviation 5," in card(record, run_table(home, record))
     told = record.facts.get("by_query")
     assert told is None if labelled else [one["columns"] for one in told] == [list(query) for query in QUERIES]
     assert labelled or all(one["coverage"] > 0.8 and one["noise_sd"] == pytest.approx(5) for one in told)
@@ -177,6 +180,24 @@ def alone(tmp_path_factory):
         TRAIN.drop("late").sample(300, seed=1).write_csv(home.folder / "part.csv")
         home.prepare("rows=unknown", files="part.csv", name="part", label="null", test_files="null")
         yield home
+
+
+def run_table(home, record):
+    return InstanceTable.open(home.data / record.dataset)
+
+
+def test_a_card_says_that_measures_are_of_the_cells_that_were_fitted(alone):
+    record, _ = alone.train("all", "protocol=holdout")
+    told = card(record, run_table(alone, record))
+    assert "On the sums of the cells that were fitted, no labelled row: of other rows they say nothing." in told
+    assert "constant" not in told
+
+
+def test_a_sample_of_one_row_is_refused(alone):
+    TRAIN.drop("late").head(1).write_csv(alone.folder / "one.csv")
+    alone.prepare("rows=unknown", files="one.csv", name="one", label="null", test_files="null")
+    with pytest.raises(InputError, match="Invalid rows=unknown: the sample has 1 row, expected at least 2"):
+        alone.train("one", "protocol=holdout")
 
 
 @pytest.mark.parametrize("table", ["all", "part"])

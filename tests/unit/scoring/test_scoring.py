@@ -380,7 +380,7 @@ def test_export_has_a_card_of_the_runs_record(home):
             assert f"| {name} | {value} | {constant} |" in told
         train, test = record.n_train_instances, record.n_test_instances
         assert f"{train:,} train and {test:,} test instances (fold 0, seed {len(words)})" in told
-        assert f"`random_64` (random), {record.n_train_bags:,} bags of {train / record.n_train_bags:,.1f}" in told
+        assert f"`random_64` (random), {record.n_train_bags:,} bags\nover {train:,} instances" in told
         assert (f", {record.n_held_out_bags:,} held out" in told) == bool(words)
         assert f"epoch {record.metric.best_epoch} was picked by `{record.metric.picked_by}`" in told
         assert ("the measures are optimistic" in told) == (not words)
