@@ -174,8 +174,10 @@ def draws(case: Case) -> str:
 
 
 def weights(case: Case) -> str:
-    """A training step moves every weight that a score depends on."""
+    """A training step moves every weight that a score depends on; a method has none beside its model's."""
     method, (sizes, label_sum) = case.ready(), SHAPES["eight bags"]
+    if own := [name for name, _ in method.named_parameters() if not name.startswith("model.")]:
+        raise NotKeptError(f"{own[0]} is a parameter of the method, which no step moves: only the model's are trained")
     loss = method.training_step(case.batch(sizes, label_sum), 0)
     assert loss is not None
     loss.backward()  # type: ignore[no-untyped-call]

@@ -20,6 +20,7 @@ from llp.runs.book import AskedGrid, PointState, RunState, StartedGrid, state_of
 from llp.runs.build import Parts, open_table
 from llp.runs.identity import Run
 from llp.runs.point import Point
+from llp.runs.tracking import check_installed
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ def _check_configs(cells: Sequence[GridCell]) -> None:
     """Check each config, and each fold and seed with one of them."""
     seen: set[tuple[str, int]] = set()
     for cell in cells:
-        _ = cell.checked
+        check_installed(cell.checked.logger)
         for run in cell.places.values():
             if new := {name: value for name, value in run.items() if (name, value) not in seen}:
                 seen |= new.items()

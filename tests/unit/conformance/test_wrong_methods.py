@@ -101,6 +101,13 @@ class LearnsNothing(DLLP):
         return super().bag_loss(scores.detach(), batch) + 0 * scores.sum()
 
 
+@fails("weights", "temperature is a parameter of the method, which no step moves")
+class HasAWeight(DLLP):
+    def __init__(self, **shared):
+        super().__init__(**shared)
+        self.temperature = torch.nn.Parameter(torch.tensor(2.0))
+
+
 @fails("repeat", r"trained again: .* differs", OF_TRAININGS)
 class DrawsFromTheProcess(DLLP):
     def after_step(self):

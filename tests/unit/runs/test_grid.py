@@ -1,5 +1,6 @@
 """A grid before its first point: finished points are left out, and the others are checked as single runs are."""
 
+import importlib.util
 import itertools
 import logging
 import re
@@ -116,6 +117,13 @@ def test_no_point_is_launched_where_one_cannot_run(launched, tiny, tmp_path, giv
     assert re.search(WRONG[given], str(error.value)), error.value
     assert "\n" not in str(error.value)
     assert not (tmp_path / "outputs").exists()
+
+
+def test_a_tracker_whose_package_is_missing_is_told_before_any_point(launched, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mlflow" else found(name))
+    with pytest.raises(InputError, match="Invalid logger=mlflow: expected its package installed"):
+        launched("method=dllp_bce,upm", "logger=mlflow")
 
 
 def test_point_without_a_table_leaves_the_others(launched):
