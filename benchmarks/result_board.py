@@ -16,6 +16,7 @@ from llp.errors import InputError
 from llp.results.formats import decimals_of
 from llp.results.statistics import cliques, critical_difference, holm
 from llp.results.table import MISSING, Cell, Table
+from llp.results.tables import scores
 from llp.results.tables.significance import (
     LEFT_OUT,
     LEVEL,
@@ -28,14 +29,8 @@ from llp.results.tables.significance import (
 )
 from llp.runs.record import RunRecord
 
-MEASURES = {
-    "auc": "AUC",
-    "average_precision": "average precision",
-    "log_loss": "log loss",
-    "brier": "Brier score",
-    "calibration_error": "calibration error",
-    "mean_prediction_over_mean_label": "mean ratio",
-}
+OF_REAL_LABELS = {"mse", "mae", "r2", "spearman"}
+MEASURES = {name: words for name, words in scores.MEASURES.items() if name not in OF_REAL_LABELS}
 CONSTANT = "constant"
 """Method of the train bags' pooled label mean, whose measures every record has beside its own."""
 _SURE = 0.9

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from llp.data.schema import LARGEST_NUMBER, LabelKind, reading
 from llp.errors import InputError
 
-if TYPE_CHECKING:  # matplotlib takes a second to import
+if TYPE_CHECKING:  # polars takes longer to import than a finished run to be skipped
     import polars as pl
 
 BAG, BAG_ROW, BAGS = "bag.npy", "bag_row.npy", "bags.parquet"

@@ -28,6 +28,9 @@ def learnt(cells: pl.DataFrame, configs: Sequence[Config]) -> str:
         return f"{said}."
     all_labels = [labelled.get(one["row"], next(reversed(labelled.values()))) for one in shown]
     floors = [one[of_constant] for one in shown]
+    better = 1 if cells["mode"][0] == "max" else -1
+    if any(better * (high - low) <= 0 for low, high in zip(floors, all_labels, strict=True)):
+        return f"{said}."  # there is no way to go from a constant
     gains = zip(shown, floors, all_labels, strict=True)
     shares = choice([f"{100 * (one['mean'] - low) / (high - low):.0f} %" for one, low, high in gains], "and")
     return f"{said}: {shares} of the way from a constant ({_between(floors)}) to all labels ({_between(all_labels)})."

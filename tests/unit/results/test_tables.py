@@ -85,6 +85,13 @@ def test_what_was_learnt_is_told_by_the_numbers(tmp_path):
     )
 
 
+@pytest.mark.parametrize("auc", [0.5, 0.48])
+def test_no_share_is_told_of_what_all_labels_do_not_add(tmp_path, auc):
+    for method, own in (("upm", 0.52), ("instance_bce", auc)):
+        write_run(tmp_path, own, method=method, measures={"auc": own, "constant_auc": 0.5})
+    assert told(tmp_path).endswith("sums over bags reach test AUC 0.520 (month_dest, upm).")
+
+
 def test_a_short_sentence_tells_of_many_bag_datasets(tmp_path):
     write_grid(tmp_path)
     said = told(tmp_path)
