@@ -14,7 +14,7 @@ from llp.data.bags import Bags, CellBags, Ids, Rows, make_bags
 from llp.data.given_bags import outside
 from llp.data.keys import FoldBags, GroupingKey
 from llp.data.label_unit import AS_GIVEN, LabelUnit
-from llp.data.minibatches import BagDataset, EpochLoader, InstanceDataset, Minibatches
+from llp.data.minibatches import EpochLoader, Minibatches
 from llp.data.noise import Noise
 from llp.data.on_device import Chunks, ResidentBags, ResidentInstances, ResidentTable, table_on
 from llp.data.overlap import split_bags
@@ -146,11 +146,8 @@ class LLPDataModule(L.LightningDataModule):
         return self._resident is not None
 
     def _dataset(self, what: Rows | Bags, unit: LabelUnit = AS_GIVEN) -> Any:
-        """What makes minibatches of ids: where the table is kept on a device, one that gathers them there."""
-        if self._resident is None:
-            of_host = self.source
-            return BagDataset(of_host, what) if isinstance(what, Bags) else InstanceDataset(of_host, what, unit)
-        there = self._resident
+        """What makes minibatches of ids, gathered where the table is kept: on a device, or on the disk."""
+        there = self._resident or table_on(self.source, torch.device("cpu"))
         return ResidentBags(there, what) if isinstance(what, Bags) else ResidentInstances(there, what, unit)
 
     def stop_after(self, steps: int) -> None:

@@ -1,68 +1,22 @@
-"""Minibatches gathered on the host, from the table's memory map, and the order in which they come."""
+"""A minibatch of bags, and the order in which minibatches come."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Sampler
 
-from llp.data.bags import Bags, Ids, Rows, positions_of
-from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.label_unit import AS_GIVEN, LabelUnit
+from llp.data.bags import Bags, Ids
+from llp.data.batch import BagBatch
+from llp.data.on_device import ResidentBags, table_on
 from llp.data.table import InstanceTable
 from llp.seeding import keyed_seed
 
 
-def gather_features(table: InstanceTable, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
-    """Categorical (n, Fc) int32 and numeric (n, Fn) float32 of the given rows."""
-    categorical = np.empty((len(rows), len(table.vocab_sizes)), np.int32)
-    # mode='clip' skips the buffering that makes np.take twice as slow; the rows are valid by construction
-    np.take(table.categorical, rows, axis=0, out=categorical, mode="clip")
-    numeric = np.take(table.numeric, rows, axis=0) if table.n_numeric else np.empty((len(rows), 0), np.float32)
-    return torch.from_numpy(categorical), torch.from_numpy(numeric)
-
-
 def gather_bags(table: InstanceTable, bags: Bags, ids: Ids) -> BagBatch:
     """Put the bags with the given ids, in that order, into one minibatch."""
-    starts, sizes = bags.offsets[ids], bags.offsets[ids + 1] - bags.offsets[ids]
-    categorical, numeric = gather_features(table, bags.rows[positions_of(starts, sizes)])
-    return BagBatch(
-        categorical=categorical,
-        numeric=numeric,
-        segment=torch.from_numpy(np.repeat(np.arange(len(ids)), sizes)),
-        size=torch.from_numpy(sizes),
-        label_sum=torch.from_numpy(bags.label_sum[ids].astype(np.float32)),
-    )
-
-
-def gather_instances(table: InstanceTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> InstanceBatch:
-    """Put the rows with their labels, in a unit, into one minibatch."""
-    categorical, numeric = gather_features(table, rows)
-    return InstanceBatch(categorical, numeric, unit.of_labels(torch.from_numpy(np.take(table.label, rows))))
-
-
-class BagDataset(Dataset[BagBatch]):
-    """Maps the ids of a minibatch's bags to the minibatch."""
-
-    def __init__(self, table: InstanceTable, bags: Bags) -> None:
-        self._table = table
-        self._bags = bags
-
-    def __getitem__(self, ids: Ids) -> BagBatch:
-        return gather_bags(self._table, self._bags, ids)
-
-
-class InstanceDataset(Dataset[InstanceBatch]):
-    """Maps positions in an array of rows to a minibatch of labelled instances."""
-
-    def __init__(self, table: InstanceTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> None:
-        self._table = table
-        self._rows = rows
-        self._unit = unit
-
-    def __getitem__(self, positions: Ids) -> InstanceBatch:
-        return gather_instances(self._table, self._rows[positions], self._unit)
+    return ResidentBags(table_on(table, torch.device("cpu")), bags)[ids]
 
 
 class Minibatches(Sampler[Ids]):

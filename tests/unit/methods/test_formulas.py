@@ -260,10 +260,10 @@ def test_mean_map_is_the_likelihood_given_the_mean_operator(options, tables):
     ("name", "kind"), [("instance_bce", "binary"), ("instance_mse", "binary"), ("instance_mse", "real")]
 )
 def test_instance_methods_are_the_mean_over_labelled_instances(name, kind, tables):
-    from llp.data.minibatches import gather_instances
+    from llp.data.on_device import ResidentInstances, table_on
 
     method, table = prepare(name, kind, tables), tables[kind]
-    batch = gather_instances(table, np.arange(50))
+    batch = ResidentInstances(table_on(table, torch.device("cpu")), np.arange(50))[np.arange(50)]
     z = method(batch.categorical, batch.numeric).detach().double().numpy()
     h, y = formulas.sigmoid(z) if kind == "binary" else z, table.label[:50]
     expected = np.mean(formulas.cross_entropy(y, h) if name == "instance_bce" else (h - y) ** 2)

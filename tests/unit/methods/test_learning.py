@@ -7,7 +7,8 @@ import torch
 from llp.config.grouping_keys import read_option
 from llp.data.bags import Bags
 from llp.data.keys import RandomKey
-from llp.data.minibatches import gather_bags, gather_instances
+from llp.data.minibatches import gather_bags
+from llp.data.on_device import ResidentInstances, table_on
 from llp.data.train_split import Features, TrainSplit
 from llp.metrics.ranking import exact_auc
 from tests.helpers.composed import build_method
@@ -59,7 +60,7 @@ def fit(method, table, bags):
     for step in range(STEPS):
         ids = rng.permutation(len(bags))[:8]
         batch = (
-            gather_instances(table, rng.permutation(N_ROWS)[:64])
+            ResidentInstances(table_on(table, torch.device("cpu")), rng.permutation(N_ROWS))[np.arange(64)]
             if method.sees_instance_labels
             else gather_bags(table, bags, ids)
         )

@@ -19,8 +19,8 @@ from llp.config.schema import Hardware
 from llp.data import datamodule
 from llp.data.bags import make_bags
 from llp.data.batch import BagBatch, InstanceBatch
-from llp.data.minibatches import gather_bags, gather_instances
-from llp.data.on_device import ResidentBags, ResidentInstances, table_on
+from llp.data.minibatches import gather_bags
+from llp.data.on_device import ResidentInstances, table_on
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
@@ -205,20 +205,22 @@ def test_every_method_of_the_package_may_train_on_chunks():
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 2**31))
-def test_minibatches_on_the_device_are_the_hosts(tables_of, sizes, seed):
+def test_minibatches_hold_their_bags_and_instances(tables_of, sizes, seed):
     table = tables_of
     rng = np.random.default_rng(seed)
     rows = rng.permutation(table.n_rows)[: sum(sizes)]
     bags = make_bags(rows, np.concatenate([[0], np.cumsum(sizes)]), table.label)
     ids = rng.permutation(len(sizes))[: rng.integers(1, len(sizes) + 1)]
-    expected = gather_bags(table, bags, ids)
-    resident = ResidentBags(table_on(table, CPU), bags)
-    found = resident[ids]
-    assert isinstance(found, BagBatch)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    of_bags = np.concatenate([np.split(rows, bags.offsets[1:-1])[i] for i in ids])
+    size = bags.sizes[ids]
+    batch = gather_bags(table, bags, ids)
+    wanted = (table.categorical[of_bags], table.numeric[of_bags], np.repeat(np.arange(len(ids)), size), size)
+    assert isinstance(batch, BagBatch)
+    assert all(np.array_equal(a, b) for a, b in zip(batch, (*wanted, bags.label_sum[ids]), strict=True))
     instances = ResidentInstances(table_on(table, CPU), rows)[ids]
+    wanted = (table.categorical[rows[ids]], table.numeric[rows[ids]], table.label[rows[ids]])
     assert isinstance(instances, InstanceBatch)
-    assert all(torch.equal(a, b) for a, b in zip(instances, gather_instances(table, rows[ids]), strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(instances, wanted, strict=True))
 
 
 @pytest.fixture(scope="module")
