@@ -46,10 +46,6 @@ ScoreFigure = Callable[[Scores], "Figure | None"]
 DatasetFigure = Callable[[Dataset], "Figure | None"]
 
 
-def _ranges_of(metric: str) -> ScoreTable:
-    return lambda part: scores.ranges(part.cells) if part.cells["metric"][0] == metric else None
-
-
 def _published(table: Callable[[Dataset], Table | None]) -> DatasetTable:
     return lambda part: table(part) if part.name in BENCHMARKS else None
 
@@ -71,11 +67,8 @@ SCORE_TABLES: Mapping[str, ScoreTable] = {
     "measures": lambda part: scores.measures(part.cells),
     "wins": lambda part: winners.wins(part.cells),
     "random_bags": lambda part: scores.random_bags(part.cells),
-    "random_bags_std": lambda part: scores.random_bags_std(part.cells),
     "fixed_bags": lambda part: scores.fixed_bags(part.cells),
-    "auc_ranges": _ranges_of("auc"),
-    "mse_ranges": _ranges_of("mse"),
-    "best_and_worst": lambda part: winners.best_and_worst(part.cells, part.analysis),
+    "ranges": lambda part: winners.ranges(part.cells, part.analysis),
     "trends": lambda part: winners.trend_outliers(part.cells, part.analysis),
     "ranks": lambda part: significance.mean_ranks(part.cells, part.runs),
     "paired_tests": lambda part: significance.paired_tests(part.cells, part.runs),
@@ -104,7 +97,6 @@ DATASET_TABLES: Mapping[str, DatasetTable] = {
     "published_bag_measures": _published(lambda part: published_tables.bag_measures(part.analysis, part.name)),
     "published_facts": _published(lambda part: published_tables.facts(part.name)),
     "column_names": _published(lambda part: published_tables.column_names(part.name)),
-    "data_statistics": _of_keys("bag datasets", bag_datasets.HARD),
     "bag_size_clusters": _of_keys("bag sizes", bag_datasets.SIZES),
     "label_variation": _of_keys("label proportions", bag_datasets.PROPORTIONS),
     "separation": _of_keys("bag separation", bag_datasets.SEPARATION),

@@ -48,11 +48,6 @@ SKEW = {
     "percent_in_large_skewed_0.1": ("ε = 0.1", ".2f"),
     "percent_in_large_skewed_0.05": ("ε = 0.05", ".2f"),
 }
-HARD = {
-    "n_bags_kept": STATISTICS["n_bags_kept"],
-    "percent_instances_kept": STATISTICS["percent_instances_kept"],
-    **{name: (title, ".4g") for name, title in HARDNESS.items()},
-}
 OVERVIEW = {
     "percent_instances_kept": ("kept %", ".1f"),
     "n_bags_kept": ("bags", ",.0f"),

@@ -1,6 +1,5 @@
-"""Scores: mean and spread per bag dataset and method, by bag size, and their range over the bag datasets."""
+"""Scores: mean and spread per bag dataset and method, and by bag size; what training took."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -57,16 +56,6 @@ def random_bags(cells: pl.DataFrame) -> Table | None:
     return _by_size(cells.filter(pl.col("bag_kind") == "random"), "random bags")
 
 
-def random_bags_std(cells: pl.DataFrame) -> Table | None:
-    """The standard deviations of `random_bags` alone; None where there are none."""
-    table = _by_size(cells.filter(pl.col("bag_kind") == "random"), "random bags", _std)
-    return replace(table, title=f"{table.title}: standard deviations", notes=table.notes[:1]) if table else None
-
-
-def _std(cell: dict[str, Any] | None, decimals: int) -> Cell:
-    return Cell(MISSING) if cell is None else replace(Cell.number(cell["std"], f".{decimals}f"), cell=cell["cell"])
-
-
 def fixed_bags(cells: pl.DataFrame) -> Table | None:
     """Mean ± std on fixed-size feature bags: key and method as rows, sizes as columns; None where there are none."""
     chosen = cells.filter(pl.col("bag_kind") == "fixed")
@@ -76,9 +65,7 @@ def fixed_bags(cells: pl.DataFrame) -> Table | None:
     return replace(table, notes=notes_on(chosen)) if table else None
 
 
-def _by_size(
-    cells: pl.DataFrame, kind: str, shown: Callable[[dict[str, Any] | None, int], Cell] = cell_of
-) -> Table | None:
+def _by_size(cells: pl.DataFrame, kind: str) -> Table | None:
     """Bag sizes as columns. Runs in other settings than the rest of their key have rows of their own."""
     if not len(cells):
         return None
@@ -93,35 +80,9 @@ def _by_size(
         order = order.sort("name")
     else:
         order = order.sort(~pl.col("instance_labels"), "rank", "name", nulls_last=True)
-    rows = [[Cell(name), *(shown(found.get((name, size)), decimals) for size in sizes)] for name in order["name"]]
+    rows = [[Cell(name), *(cell_of(found.get((name, size)), decimals) for size in sizes)] for name in order["name"]]
     columns = ["method" if kind == "random bags" else "key, method", *map(str, sizes)]
     return Table(f"{heading(cells)}, {kind}: method × bag size", columns, rows, notes_on(cells))
-
-
-def ranges(cells: pl.DataFrame) -> Table | None:
-    """Least and largest mean of each method over the feature bag datasets, and where; None where no method has two."""
-    chosen = on_several_keys(cells)
-    if not len(chosen):
-        return None
-    form = f".{decimals_of(chosen)}f"
-    rows = []
-    for method in columns_of(chosen):
-        own = chosen.filter(pl.col("column") == method).sort("mean", "row")
-        least, most = own.row(0, named=True), own.row(-1, named=True)
-        rows.append([
-            Cell(method), Cell(str(keys := own["grouping_key"].n_unique()), value=keys),
-            replace(Cell.number(least["mean"], form), cell=least["cell"]), Cell(least["row"]),
-            replace(Cell.number(most["mean"], form), cell=most["cell"]), Cell(most["row"]),
-        ])  # fmt: skip
-    metric = metric_title(chosen)
-    columns = ["method", "bag datasets", f"least {metric}", "on", f"largest {metric}", "on"]
-    return Table(f"{heading(chosen)}: range over the feature bag datasets", columns, rows, notes_on(chosen)[2:])
-
-
-def on_several_keys(cells: pl.DataFrame) -> pl.DataFrame:
-    """The defined means on feature bags of the methods that have them on two keys or more: a setting makes no key."""
-    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
-    return chosen.filter(pl.col("grouping_key").n_unique().over("column") > 1)
 
 
 def training(cells: pl.DataFrame) -> Table:

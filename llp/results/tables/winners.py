@@ -3,10 +3,9 @@
 import polars as pl
 
 from llp.results.bag_measures import FAR, HARDNESS, against_hardness, trends
-from llp.results.formats import BAG_KINDS, columns_of, decimals_of, heading
+from llp.results.formats import BAG_KINDS, columns_of, decimals_of, heading, notes_on
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.bag_datasets import CLUSTERS
-from llp.results.tables.scores import on_several_keys
 
 
 def wins(cells: pl.DataFrame) -> Table | None:
@@ -32,9 +31,10 @@ def wins(cells: pl.DataFrame) -> Table | None:
     return Table(f"{heading(cells)}: bag datasets won", columns, rows, notes)
 
 
-def best_and_worst(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
+def ranges(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
     """The feature bag datasets on which each method does best and worst, with their clusters; None where no two."""
-    chosen = on_several_keys(cells)
+    chosen = cells.filter((pl.col("bag_kind") == "feature") & pl.col("mean").is_not_null())
+    chosen = chosen.filter(pl.col("grouping_key").n_unique().over("column") > 1)  # a setting makes no bag dataset
     if not len(chosen):
         return None
     clusters = _clusters(analysis)
@@ -42,14 +42,14 @@ def best_and_worst(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table 
     rows = []
     for method in columns_of(chosen):
         own = chosen.filter(pl.col("column") == method).sort("upwards", "row", descending=[True, False])
-        row = [Cell(method)]
+        row = [Cell(method), Cell.number(own["grouping_key"].n_unique(), ".0f")]
         for end in (own.row(0, named=True), own.row(-1, named=True)):
             row += [Cell(end["row"]), Cell(format(end["mean"], form), value=end["mean"], cell=end["cell"])]
             row.append(Cell(clusters.get(end["grouping_key"], MISSING)))
         rows.append(row)
-    columns = ["method", "best on", "mean", "clusters", "worst on", "mean", "clusters"]
-    notes = ["Clusters: tail of the bag sizes; label variation; bag separation."]
-    return Table(f"{heading(cells)}: best and worst bag dataset of each method", columns, rows, notes)
+    columns = ["method", "bag datasets", "best on", "mean", "clusters", "worst on", "mean", "clusters"]
+    notes = ["Clusters: tail of the bag sizes; label variation; bag separation.", *notes_on(chosen)[2:]]
+    return Table(f"{heading(cells)}: range over the feature bag datasets", columns, rows, notes)
 
 
 def _clusters(analysis: pl.DataFrame | None) -> dict[str, str]:
