@@ -1,9 +1,10 @@
 """The tables of the result pages, each from committed run records: see `benchmarks.results`."""
 
+import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -15,7 +16,6 @@ from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN, learning_rate
 from benchmarks.selection import selection
 from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
-from llp.results.rates import at_held_out_rates
 from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_markdown
 from llp.results.tables.significance import REFERENCE, mean_ranks, paired_tests
@@ -25,13 +25,39 @@ from llp.runs.record import RunRecord
 
 def collected(records: Iterable[RunRecord]) -> Collected:
     """What a report would collect of the records, at the rates that were chosen; a record's folder is its number."""
-    return at_held_out_rates(collect_records((record, Path(str(number))) for number, record in enumerate(records)))[0]
+    return collect_records((record, Path(str(number))) for number, record in enumerate(at_chosen_rates([*records])))
 
 
 def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
-    """Keep the records that `llp.results.rates` keeps."""
-    kept = set(collected(records).runs.select(OF_RUN).iter_rows())
-    return [record for record in records if attrgetter(*OF_RUN)(record) in kept]
+    """Keep, of runs that differ in `optimizer.lr` alone, those at the rate with the least mean held-out criterion.
+
+    The mean is over the folds and seeds that all rates have; where there are none, all runs stay. Of a method that
+    trains nothing, those of the rate with the most runs do.
+    """
+    alike: dict[str, dict[float, list[RunRecord]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        alike[_but_for_rate(record)][learning_rate(record)].append(record)
+    kept = {settings: _kept_rates(rates) for settings, rates in alike.items()}
+    return [record for record in records if learning_rate(record) in kept[_but_for_rate(record)]]
+
+
+def _but_for_rate(record: RunRecord) -> str:
+    """What runs of all rates, folds and seeds of a search have in common."""
+    settings: dict[str, Any] = {**record.config, "table": record.table}
+    optimizer = {name: value for name, value in settings["optimizer"].items() if name != "lr"}
+    return json.dumps({**settings, "optimizer": optimizer, "fold": None, "seed": None}, sort_keys=True)
+
+
+def _kept_rates(rates: Mapping[float, Sequence[RunRecord]]) -> Collection[float]:
+    losses = {
+        rate: {(one.fold, one.seed): one.metric.held_out for one in own if one.metric.held_out is not None}
+        for rate, own in rates.items()
+    }
+    shared = set.intersection(*map(set, losses.values()))
+    if shared:
+        return [min(rates, key=lambda rate: (statistics.mean(losses[rate][run] for run in shared), rate))]
+    trained = any(one.metric.best_epoch >= 0 for own in rates.values() for one in own)
+    return rates if trained else [max(rates, key=lambda rate: (len(rates[rate]), -rate))]
 
 
 def table_of(records: Sequence[RunRecord]) -> str:
@@ -192,7 +218,7 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     of_run = looks.partition_by(OF_RUN, as_dict=True, include_key=False)
     curves = {
         str(place): of_run[run].select(pl.col(OF_LOOK).cast(pl.Float64).fill_null(math.nan)).to_dict(as_series=False)
-        for place, record in enumerate(records)
+        for place, record in enumerate(at_chosen_rates(records))
         if (run := attrgetter(*OF_RUN)(record)) in of_run
     }
     table = selection(*cells_and_runs(collected(records)), lambda folder: curves.get(folder, {}))

@@ -23,7 +23,6 @@ from llp.results import contents
 from llp.results.chosen import datasets_of, filtered, of_experiment
 from llp.results.collect import Collected, collect, fingerprint
 from llp.results.output import ReportFiles, write_files
-from llp.results.rates import at_held_out_rates
 from llp.results.sections import make_report
 from llp.results.table import show
 from llp.results.wandb_run import log_report
@@ -69,15 +68,10 @@ def report(config: ReportConfig, console: Console | None = None) -> ReportFiles:
     datasets, left_out = datasets_of(outputs_dir, collected, config.dataset)
     filters = {"dataset": config.dataset, "grouping_key": config.grouping_key, "method": config.method}
     collected = filtered(outputs_dir, collected, {name: names for name, names in filters.items() if names is not None})
-    rates = []
-    if config.learning_rate == "held_out":
-        collected, chosen = at_held_out_rates(collected)
-        rates = [f"  learning rate {one}" for one in chosen]
-        rates = rates or ["  learning rates: none to choose among, as no fold has held-out losses at two of them"]
     folder = outputs_dir / "report"
     with writing_in(folder, f"another process is writing {folder}"):
         made = make_report(config, datasets, collected)
-        made.closing[:0] = [*_closing(collected), *(f"  left out: {line}" for line in left_out), *rates]
+        made.closing[:0] = [*_closing(collected), *(f"  left out: {line}" for line in left_out)]
         console = console or Console()
         for section in made.sections:
             for name, table in section.tables.items():

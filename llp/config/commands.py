@@ -157,7 +157,6 @@ class ReportConfig(WandBProject):
     grouping_key: _Names
     method: _Names
     experiment: _Chosen | None
-    learning_rate: Literal["all", "held_out"]
     tables: _Items
     figures: _Items
     logger: Literal["wandb"] | None
