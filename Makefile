@@ -17,7 +17,7 @@ setup: $(READY)  ## Create .venv with the pinned dependencies and the project in
 $(READY): pyproject.toml constraints.txt
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dashboard,slurm,ray,optuna,dev]'
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,slurm,ray,optuna,dev]'
 	touch $(READY)
 
 $(SITE): $(READY)

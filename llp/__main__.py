@@ -18,7 +18,6 @@ COMMANDS = {
     "analyze": "measure the bag datasets of a table: sizes, label proportions, separations, clusters",
     "predict": "score new rows with finished runs",
     "export": "write a finished run's model as files that need no llp",
-    "dashboard": "make or save a workspace of charts in W&B",
     "new": "write the package of a method of your own: its code, its options, its test",
     "check": "hold a method to what every method keeps: gradients, order, resuming, no label read",
 }

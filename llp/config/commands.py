@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, PrivateAttr
 
-from llp.config.complaints import like
 from llp.config.schema import (
     AnyLogger,
     ConfigGroup,
@@ -172,13 +171,6 @@ class StatusConfig(ConfigGroup):
     watch: bool
 
 
-class DashboardConfig(WandBProject):
-    """`conf/dashboard.yaml`."""
-
-    name: str
-    save: Annotated[str, like(r"(.*/)?[^/]*[^/.][^/]*", "a file", "FILE")] | None
-
-
 class PredictConfig(ConfigGroup):
     """`conf/predict.yaml`."""
 
@@ -207,7 +199,6 @@ SEVERAL = {
     "status": ("one table, of names in a list", "python -m llp.status experiment=[demo,NAME]"),
     "predict": ("runs and files in lists", "python -m llp.predict run=[FOLDER,FOLDER] files=[PATH,PATH]"),
     "export": ("a call for each run", "python -m llp.export run=FOLDER out=FOLDER"),
-    "dashboard": ("one call", "python -m llp.dashboard"),
 }
 
 
@@ -220,7 +211,7 @@ COMMANDS = {
     name_of(model): model
     for model in (
         *(TrainConfig, PrepareConfig, AnalyzeConfig, ReportConfig),
-        *(StatusConfig, PredictConfig, ExportConfig, DashboardConfig),
+        *(StatusConfig, PredictConfig, ExportConfig),
     )
 }
 

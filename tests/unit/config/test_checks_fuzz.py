@@ -22,7 +22,6 @@ COMMANDS = {
     "status": (),
     "predict": ("run=x", "files=y"),
     "export": ("run=x", "out=y"),
-    "dashboard": (),
 }
 TEXTS = st.sampled_from(
     ["", " ", "a", "null", "true", "1", "-1", "1e400", "nan", "../x", "/", "a\nb", "\0", "é", "C1", "C1_C2", "${seed}",

@@ -134,7 +134,7 @@ def test_edited_made_and_removed_config_files_are_known(own):
         assert grid.config_files() == before
         (own / "experiment" / "new.yaml").write_text("seed: 5\n")
         (own / "grouping_key" / "mine_1.yaml").write_text("kind: random\nbag_size: 78\nseed: 1\n")
-        (own / "dashboard.yaml").write_text("project: mine\n")  # another command's
+        (own / "report.yaml").write_text("project: mine\n")  # another command's
         edited = {path.name for path, _ in before.items() ^ grid.config_files().items()}
         assert edited == {"new.yaml", "mine_1.yaml"}
 
