@@ -1,8 +1,12 @@
 """Style and files of figures: PNG and SVG, readable in print and with any colour vision."""
 
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from llp.files import write_atomically
 
@@ -80,15 +84,33 @@ def log_scale(axes: "Axes") -> None:
     axes.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
-def in_space(axes: Any, points: Any) -> None:
-    """Feet under the points (m, 3) of axes in three dimensions, and few small ticks, which would else overlap."""
-    for x, y, z in points:
-        axes.plot([x, x], [y, y], [points[:, 2].min(), z], color=GREY, lw=0.6, alpha=0.5)
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        axis.get_major_locator().set_params(nbins=5)
-        axis.labelpad = 7
-    axes.tick_params(labelsize=7, pad=1)
-    axes.set_box_aspect(None, zoom=0.82)
+def in_three_measures(figure: "Figure", points: Any, titles: Sequence[str], names: Sequence[str]) -> Iterator[Any]:
+    """Axes for each pair of three measures of points (m, 3) and for all; the measures' places, and who has them (m)."""
+    for panel, shown in enumerate(([0, 1], [0, 2], [1, 2], [0, 1, 2]), 1):
+        axes: Any = figure.add_subplot(2, 2, panel, projection="3d" if len(shown) == 3 else None)
+        axes.set(**{f"{axis}label": titles[i] for axis, i in zip("xyz", shown, strict=False)})
+        defined = np.isfinite(points[:, shown]).all(axis=1)
+        there = points[defined][:, shown]
+        if len(shown) == 3:
+            for x, y, z in there:  # feet, and few small ticks, which would else overlap
+                axes.plot([x, x], [y, y], [there[:, 2].min(), z], color=GREY, lw=0.6, alpha=0.5)
+            for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+                axis.get_major_locator().set_params(nbins=5)
+                axis.labelpad = 7
+            axes.tick_params(labelsize=7, pad=1)
+            axes.set_box_aspect(None, zoom=0.82)
+        elif len(names) <= MOST_NAMES:
+            for name, point in zip(compress(names, defined), there, strict=True):
+                axes.annotate(name, point, (3, 3), textcoords="offset points", fontsize=5.5, color="#555555")
+        yield axes, shown, defined
+
+
+def name_ticks(axes: "Axes", names: Sequence[str]) -> None:
+    """Names of what stands at 0, 1, 2, ... of the x axis, upright; none of more than can be read."""
+    shown = names if len(names) <= MOST_NAMES else []
+    axes.set_xticks(range(len(shown)), shown, rotation=90, fontsize=7 if len(names) <= 30 else 5.5)
+    axes.set_xlim(-0.7, len(names) - 0.3)
+    axes.grid(axis="x", visible=False)
 
 
 def look(place: int) -> dict[str, Any]:

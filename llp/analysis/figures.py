@@ -10,10 +10,10 @@ import polars as pl
 from llp.analysis.drawing import (
     COLOURS,
     GREY,
-    MOST_NAMES,
     STYLE,
-    in_space,
+    in_three_measures,
     log_scale,
+    name_ticks,
     new_figure,
     new_panels,
     save_figure,
@@ -81,15 +81,6 @@ def _legend(axes: "Axes", colour: dict[str, str], **place: Any) -> None:
         axes.legend(fontsize=7, handletextpad=0.2, **place)
 
 
-def _name_ticks(axes: "Axes", names: list[str]) -> None:
-    if len(names) <= MOST_NAMES:
-        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7 if len(names) <= 30 else 5)
-    else:
-        axes.set_xticks([])
-    axes.set_xlim(-0.7, len(names) - 0.3)
-    axes.grid(axis="x", visible=False)
-
-
 def draw_measures(keys: pl.DataFrame) -> "Figure | None":
     """One panel per measure that is defined: the datasets in rising order of it; None where none is."""
     defined = [measure for measure in MEASURES if keys[measure].is_finite().any()]
@@ -105,39 +96,19 @@ def draw_measures(keys: pl.DataFrame) -> "Figure | None":
         axes.vlines(place, values.min(), values, color=colours, lw=1, alpha=0.5)
         axes.scatter(place, values, c=colours, s=22)
         axes.set_title(title, loc="left", fontsize=9)
-        _name_ticks(axes, ordered["grouping_key"].to_list())
+        name_ticks(axes, ordered["grouping_key"].to_list())
         _legend(axes, colour, loc="upper left")
     return figure
 
 
 def draw_scatters(keys: pl.DataFrame) -> "Figure":
-    """Each pair of mean bag size, label variation and bag separation."""
-    figure = new_figure(13, 4.2)
-    for axes, (x, y) in zip(figure.subplots(1, 3), ((0, 1), (0, 2), (1, 2)), strict=True):
-        (x_title, _), (y_title, cluster) = MEASURES[SCATTERED[x]], MEASURES[SCATTERED[y]]
-        colours, colour = cluster_colours(keys, cluster)
-        points = [keys[SCATTERED[i]].to_numpy() for i in (x, y)]
-        axes.scatter(*points, c=colours, s=30, edgecolor="white", lw=0.5, zorder=2)
-        for name, *point in zip(keys["grouping_key"], *points, strict=True):
-            if len(keys) <= MOST_NAMES and np.isfinite(point).all():
-                axes.annotate(name, point, xytext=(3, 3), textcoords="offset points", fontsize=5.5, alpha=0.75)
-        axes.set(xlabel=x_title, ylabel=y_title)
-        _legend(axes, colour, loc="upper right")
-    return figure
-
-
-def draw_scatter_3d(keys: pl.DataFrame) -> "Figure":
-    """Mean bag size, label variation and bag separation at once, coloured by separation."""
-    figure = new_figure(6.5, 6)
-    axes = figure.add_subplot(projection="3d")
-    colours, colour = cluster_colours(keys, MEASURES[SCATTERED[2]][1])
-    points = keys.select(SCATTERED).to_numpy()
-    defined = np.isfinite(points).all(axis=1)
-    in_space(axes, points[defined])
-    axes.scatter(*points[defined].T, c=np.array(colours)[defined], s=34, depthshade=False)
-    x_title, y_title, z_title = (MEASURES[name][0] for name in SCATTERED)
-    axes.set(xlabel=x_title, ylabel=y_title, zlabel=z_title)
-    _legend(axes, colour, loc="upper left")
+    """Mean bag size, label variation and bag separation, by pairs and at once; colours are the last one's clusters."""
+    figure, points = new_figure(11, 9), keys.select(SCATTERED).to_numpy()
+    titles = [MEASURES[name][0] for name in SCATTERED]
+    for axes, shown, defined in in_three_measures(figure, points, titles, keys["grouping_key"].to_list()):
+        colours, colour = cluster_colours(keys, MEASURES[SCATTERED[shown[-1]]][1])
+        axes.scatter(*points[defined][:, shown].T, c=np.array(colours)[defined], s=30)
+        _legend(axes, colour, loc="best" if len(shown) == 2 else "upper left")
     return figure
 
 
@@ -175,15 +146,14 @@ def draw_label_proportions(keys: pl.DataFrame) -> "Figure":
     axes.set_ylabel("label proportion of a bag")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.12 * (high - low))  # for the legend
-    _name_ticks(axes, ordered["grouping_key"].to_list())
+    name_ticks(axes, ordered["grouping_key"].to_list())
     _legend(axes, colour, loc="upper left")
     return figure
 
 
 FIGURES: Mapping[str, Callable[[pl.DataFrame], "Figure | None"]] = {
     "measures": draw_measures,
-    "scatter_2d": draw_scatters,
-    "scatter_3d": draw_scatter_3d,
+    "key_scatter": draw_scatters,
     "bag_sizes": draw_bag_sizes,
     "label_proportions": draw_label_proportions,
 }

@@ -106,8 +106,7 @@ DATASET_TABLES: Mapping[str, DatasetTable] = {
 }
 DATASET_FIGURES: Mapping[str, tuple[str, DatasetFigure]] = {
     "measures": ("Bag datasets against each measure", _keys_drawn("measures")),
-    "scatter_2d": ("Bag datasets by pairs of measures", _keys_drawn("scatter_2d")),
-    "scatter_3d": ("Bag datasets by three measures", _keys_drawn("scatter_3d")),
+    "key_scatter": ("Bag datasets by pairs of measures and by three", _keys_drawn("key_scatter")),
     "bag_sizes": ("Distributions of the bag sizes", _keys_drawn("bag_sizes")),
     "label_proportions": ("Label proportions", _keys_drawn("label_proportions")),
     "bag_sep_matrix": (

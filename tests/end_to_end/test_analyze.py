@@ -13,7 +13,7 @@ from tests.helpers.commands import assert_refused
 MADE = ("dataset=synthetic", "dataset.rows=8000", "dataset.vocab_fraction=0.01", "instance_thresh=95", "bag_sizes=[64]")
 FIGURES = {
     f"{name}.{ending}"
-    for name in ("bag_sizes", "label_proportions", "measures", "scatter_2d", "scatter_3d")
+    for name in ("bag_sizes", "label_proportions", "measures", "key_scatter")
     for ending in ("png", "svg")
 }
 

@@ -9,14 +9,12 @@ import polars as pl
 
 from llp.analysis.drawing import name_lines
 from llp.results.collect import read_curve, unit
-from llp.results.figures.runs import MOST_PANELS, direction, looks_of, read_first, row_panels
+from llp.results.figures.runs import MOST_PANELS, direction, limits_of, looks_of, read_first, row_panels
 from llp.results.formats import heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# an error this many times the typical one leaves the axis, which the title says, so that the others stay readable
-_FAR = 5.0
 _MARKERS = 10  # of a curve
 
 
@@ -35,8 +33,11 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
     if not found:
         return None
     looks, apart = looks_of(cells), dict(runs.group_by("row").agg("evaluate_every").iter_rows())
-    values = [value for methods in found.values() for own in methods.values() for value in chain(*own)]
-    limits, cut = _limits(values, cells["mode"][0])
+    values = np.array([value for methods in found.values() for own in methods.values() for value in chain(*own)])
+    known = values[np.isfinite(values)]
+    limits = limits_of(known, np.zeros(len(known)), cells["mode"][0])
+    above = known[known > limits[1]]
+    cut = f"\n{len(above)} of {len(known)} values are above the axis, up to {above.max():.4g}" if len(above) else ""
     figure, panels = row_panels(found, 3.0, sharey=True)
     for axes, (row, methods) in zip(panels, found.items(), strict=True):
         axes.set(ylim=limits, xlabel=unit(apart[row]))
@@ -54,14 +55,3 @@ def learning_curves(cells: pl.DataFrame, runs: pl.DataFrame) -> "Figure | None":
     said = f"; {more} more bag datasets: choose them with grouping_key=" if more > 0 else ""
     figure.suptitle(f"{heading(cells)}: learning curves{said}{cut}", fontsize=10)
     return figure
-
-
-def _limits(values: list[float], mode: str) -> tuple[tuple[float, float], str]:
-    """Limits that hold all values, but for errors far above the others; what the title says of these."""
-    known = np.array(values)[np.isfinite(values)]
-    there = known[known <= _FAR * np.median(known)] if mode == "min" else known  # the median is one of them
-    beyond = len(known) - len(there)
-    said = f"\n{beyond} of {len(known)} values are above the axis, up to {known.max():.4g}" if beyond else ""
-    low, high = float(there.min()), float(there.max())
-    margin = 0.05 * (high - low) or 0.01
-    return (low - margin, high + margin), said

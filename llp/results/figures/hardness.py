@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import MOST_NAMES, in_space, name_lines, new_figure
+from llp.analysis.drawing import in_three_measures, name_lines, name_ticks, new_figure
 from llp.results.bag_measures import HARDNESS, against_hardness, trends
 from llp.results.figures.runs import direction, looks_of
 from llp.results.formats import heading
@@ -37,8 +37,8 @@ def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame | None)
             line = trend[method]["intercept"] + trend[method]["slope"] * ends
             axes.plot(ends, line, **{**look, "ls": ":"}, lw=1, ms=2.5)
     _name_outliers(axes, joined, place, trend)
-    _name_datasets(axes, keys, measure)
-    axes.set_ylabel(direction(cells))
+    name_ticks(axes, [f"{key}  {value:,.4g}" for key, value in keys.iter_rows()])
+    axes.set(xlabel=f"{len(keys)} bag datasets, rising {HARDNESS[measure]}", ylabel=direction(cells))
     figure.suptitle(f"{heading(cells)}, by {HARDNESS[measure]} (dotted: trend; named: outliers)", fontsize=10)
     name_lines(figure, handlelength=3.4)  # under the title, however long that is
     return figure
@@ -55,15 +55,6 @@ def _name_outliers(axes: "Axes", joined: pl.DataFrame, place: dict[str, int], tr
         axes.annotate(key, (place[key], mean), (0, 5), textcoords="offset points", fontsize=6, ha="center")
 
 
-def _name_datasets(axes: "Axes", keys: pl.DataFrame, measure: str) -> None:
-    if len(keys) > MOST_NAMES:
-        axes.set_xlabel(f"{len(keys)} bag datasets, rising {HARDNESS[measure]}")
-        return
-    names = [f"{key}  {value:,.4g}" for key, value in keys.iter_rows()]
-    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7 if len(names) <= 30 else 5.5)
-    axes.set_xlabel(f"bag dataset and its {HARDNESS[measure]}")
-
-
 def scatter(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | None":
     """The bag datasets by each pair of measures and by all three, coloured by the method that is best on them."""
     if analysis is None:
@@ -72,28 +63,13 @@ def scatter(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | Non
     joined = joined.filter(pl.all_horizontal(pl.col(name).is_finite() for name in HARDNESS))
     if len(joined) < 2:
         return None
-    look = looks_of(joined)
-    figure = new_figure(11, 9)
-    values = [joined[name].to_numpy() for name in HARDNESS]
+    figure, points = new_figure(11, 9), joined.select(*HARDNESS).to_numpy()
     titles = list(HARDNESS.values())
-    for panel, (x, y) in enumerate(((0, 1), (0, 2), (1, 2)), 1):
-        axes = figure.add_subplot(2, 2, panel)
-        axes.set(xlabel=titles[x], ylabel=titles[y])
-        _points(axes, joined, look, values[x], values[y])
-        if len(joined) <= MOST_NAMES:
-            for key, *at in zip(joined["grouping_key"], values[x], values[y], strict=True):
-                axes.annotate(key, (at[0], at[1]), (3, 3), textcoords="offset points", fontsize=5.5, color="#555555")
-    axes = figure.add_subplot(2, 2, 4, projection="3d")
-    axes.set(xlabel=titles[0], ylabel=titles[1], zlabel=titles[2])
-    in_space(axes, np.column_stack(values))
-    _points(axes, joined, look, *values)
+    for axes, shown, _ in in_three_measures(figure, points, titles, joined["grouping_key"].to_list()):
+        for method, look in looks_of(joined).items():
+            own = points[(joined["column"] == method).to_numpy()][:, shown]
+            face = {"facecolors": look["mfc"], "edgecolors": look["c"]}
+            axes.scatter(*own.T, **face, marker=look["marker"], s=30, label=method)
     figure.suptitle(f"{heading(cells)}: the best method on each of {len(joined)} bag datasets", fontsize=11)
     name_lines(figure, "outside lower center", ncols=5)
     return figure
-
-
-def _points(axes: Any, joined: pl.DataFrame, look: dict[str, dict[str, Any]], *values: Any) -> None:
-    for method, style in look.items():
-        own = (joined["column"] == method).to_numpy()
-        face = {"facecolors": style["mfc"], "edgecolors": style["c"]}
-        axes.scatter(*(value[own] for value in values), **face, marker=style["marker"], s=30, label=method)

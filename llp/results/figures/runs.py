@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from llp.analysis.drawing import look, new_panels
 from llp.results.formats import columns_of, metric_title
@@ -12,6 +14,7 @@ from llp.results.formats import columns_of, metric_title
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_FAR = 4.0
 MOST_PANELS = 6  # `grouping_key=` chooses other bag datasets
 Read = TypeVar("Read")
 
@@ -26,6 +29,16 @@ def direction(cells: pl.DataFrame) -> str:
     """The metric and which way is better."""
     metric = metric_title(cells)
     return f"{metric} (higher is better) →" if cells["mode"][0] == "max" else f"← {metric} (lower is better)"
+
+
+def limits_of(centre: NDArray[np.float64], spread: NDArray[np.float64], mode: str) -> tuple[float, float]:
+    """Limits that hold centres ± spreads (n,), but for errors far above the typical one: the others stay readable."""
+    if not len(centre):
+        return 0.0, 1.0
+    near = centre <= _FAR * np.median(centre) if mode == "min" else np.ones(len(centre), bool)
+    low, high = float((centre - spread)[near].min()), float((centre + spread)[near].max())
+    margin = 0.05 * (high - low) or 0.01
+    return low - margin, high + margin
 
 
 def read_first(

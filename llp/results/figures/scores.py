@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from llp.analysis.drawing import new_figure, new_panels
-from llp.results.figures.runs import direction
+from llp.analysis.drawing import name_lines, new_figure, new_panels
+from llp.results.figures.runs import direction, limits_of
 from llp.results.formats import by_place, columns_of, decimals_of, measured_title, metric_title
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ _LOOKS = {
 }
 _MOST_PANELS = 24
 _MOST_NAMES = 80  # rows of a heat map that can be named
-# a value this many times the typical one is drawn at the edge, with its number, so that the others stay readable
-_FAR = 3.0
 
 
 def scores(cells: pl.DataFrame) -> "Figure":
@@ -44,24 +42,12 @@ def _panels(cells: pl.DataFrame) -> "Figure":
     panels = cells.partition_by("row", maintain_order=True)
     most_columns, height = 3 if len(panels) > 4 else 2, 0.21 * len(methods) + 0.55
     figure, places = new_panels(len(panels), 3.4, height, most_columns=most_columns, beside=2.2, below=1.2, sharey=True)
-    limits, decimals = limits_of(cells), decimals_of(cells)
+    known, decimals = cells.filter(pl.col("mean").is_not_null()), decimals_of(cells)
+    limits = limits_of(known["mean"].to_numpy(), known["std"].fill_null(0).to_numpy(), cells["mode"][0])
     for axes, panel in zip(places, panels, strict=True):
         _draw_panel(axes, panel, methods, limits, decimals)
-    _legend(figure, cells)
+    name_lines(figure, "outside lower center", ncols=3)
     return figure
-
-
-def limits_of(cells: pl.DataFrame) -> tuple[float, float]:
-    """Limits of the shared axis: all intervals, but for values far off in a metric without an upper bound."""
-    known = cells.filter(pl.col("mean").is_not_null()).with_columns(pl.col("std").fill_null(0.0))
-    if not len(known):
-        return 0.0, 1.0
-    if cells["mode"][0] == "min":  # the least mean is never above the typical one, so some stay
-        known = known.filter(pl.col("mean") <= _FAR * pl.col("mean").median())
-    low = float((known["mean"] - known["std"]).to_numpy().min())
-    high = float((known["mean"] + known["std"]).to_numpy().max())
-    margin = 0.05 * (high - low) or 0.01
-    return low - margin, high + margin
 
 
 def _draw_panel(
@@ -82,7 +68,7 @@ def _draw_cell(axes: "Axes", y: int, cell: dict[str, Any] | None, end: float, de
     """Interval, marker and, at the right edge, the number."""
     mean = cell["mean"] if cell else None
     kind = "best" if cell and cell["best"] else "instances" if cell and cell["instance_labels"] else "bags"
-    colour, marker, face, _ = _LOOKS[kind]
+    colour, marker, face, meaning = _LOOKS[kind]
     text = "–" if cell is None else "NaN" if mean is None else f"{mean:.{decimals}f}"
     axes.annotate(
         text,
@@ -102,23 +88,7 @@ def _draw_cell(axes: "Axes", y: int, cell: dict[str, Any] | None, end: float, de
         return
     if cell["std"] is not None:
         axes.plot([mean - cell["std"], mean + cell["std"]], [y, y], color=colour, linewidth=2.2, alpha=0.5)
-    axes.plot(mean, y, marker, color=colour, markersize=5, markerfacecolor=face, markeredgewidth=1.2)
-
-
-def _legend(figure: "Figure", cells: pl.DataFrame) -> None:
-    from matplotlib.lines import Line2D
-
-    there = {
-        "best": cells["best"].any(),
-        "bags": not cells["instance_labels"].all(),
-        "instances": cells["instance_labels"].any(),
-    }
-    handles = [
-        Line2D([], [], color=colour, marker=marker, markerfacecolor=face, linewidth=2.2, label=meaning)
-        for kind, (colour, marker, face, meaning) in _LOOKS.items()
-        if there[kind]
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
+    axes.plot(mean, y, marker, c=colour, markersize=5, markerfacecolor=face, markeredgewidth=1.2, label=meaning)
 
 
 def _heat_map(cells: pl.DataFrame) -> "Figure":

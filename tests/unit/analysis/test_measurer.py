@@ -241,7 +241,7 @@ def test_figures_are_drawn(rows, tmp_path, monkeypatch):
     )
     for name, frame in (("all", rows), ("undefined", without_ratio)):
         paths = draw_figures(frame, tmp_path / name, "small")
-        names = ("bag_sizes", "label_proportions", "measures", "scatter_2d", "scatter_3d")
+        names = ("bag_sizes", "label_proportions", "measures", "key_scatter")
         assert {path.name for path in paths} == {f"{name}.{end}" for name in names for end in ("png", "svg")}
         assert all(imread(path)[..., :3].std() > 0.02 for path in paths if path.suffix == ".png")  # not blank
         assert sorted(paths) == sorted((tmp_path / name).iterdir())  # no temporary file stays

@@ -10,13 +10,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
 
 from llp.errors import InputError
 from llp.results import contents
-from llp.results.figures.scores import limits_of
+from llp.results.figures.runs import limits_of
 from llp.results.output import ReportFiles
 from llp.results.table import Table, as_markdown, show
 from llp.results.tables.scores import scores
@@ -295,7 +296,7 @@ def test_a_value_far_off_does_not_squeeze_the_others(tmp_path: Path) -> None:
     for method, value in (("dllp_mse", 150.0), ("dllp_mae", 160.0), ("sim_llp", 170.0), ("genbags", 9000.0)):
         write_run(tmp_path, value, method=method, metric="mse")
     cells = contents_of(tmp_path).cells
-    low, high = limits_of(cells)
+    low, high = limits_of(cells["mean"].to_numpy(), np.zeros(4), "min")
     assert 140 < low < 150
     assert 170 < high < 180
     files, _ = shown(tmp_path, figures=["scores"])
