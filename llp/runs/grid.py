@@ -26,20 +26,21 @@ log = logging.getLogger(__name__)
 
 
 class OpenTables:
-    """The tables that are prepared, each opened once."""
+    """The tables that are prepared, each opened once; those whose error is `left_out` stand as missing."""
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: tuple[type[Exception], ...] = ()) -> None:
+        self._left_out = left_out
         self._opened: dict[str, InstanceTable | None] = {}
 
     def of(self, cell: GridCell) -> InstanceTable | None:
-        """A cell's table; None where it is missing or is refused, which is said when a point comes to it."""
+        """A cell's table; None where it is missing."""
         if cell.content is None:
             return None
         key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
         if key not in self._opened:
             self._opened[key] = None
             if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
-                with suppress(InputError, OSError):
+                with suppress(*self._left_out):
                     self._opened[key] = open_table(cell.checked.dataset, cell.checked.data_dir)
         return self._opened[key]
 
@@ -48,7 +49,7 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     """State of every point of a grid, in its order; the arguments are those of `llp.train -m` and --config-dir."""
     multirun = Multirun.of(arguments, config_dirs)
     expand_choices(multirun, analyze=False)
-    tables, states = OpenTables(), dict[int, PointState]()
+    tables, states = OpenTables((InputError, OSError)), dict[int, PointState]()
     cells = cells_of(multirun, multirun.points())
     cells[0].check_names()
     for cell in cells:

@@ -99,6 +99,7 @@ WRONG = {
     "method=dllp_bce method.reduction=sum,median": r"^Invalid method.reduction='median': expected mean or sum, such as",
     "method=dllp_bce,dllp_mse +method.foo=1": r"^Invalid method.foo=1: expected an option of DLLP ",
     "method=mean_map,dllp_bce model=mlp": r"model=linear",
+    "method=dllp_bce,upm dataset.prepare.rate=0.3": r"holds another table: it was made by {.*0.25}, this run asks for",
     "fold=0,5": r"^Invalid fold=5: expected an integer >= 0 and <= 4, such as fold=0$",
     "fold=range(0,0)": r"^Invalid grid: expected values for every option, but one has none",
     "seed=range(0,3000000000) fold=0,1": r"^Invalid grid of 6,000,000,000 points: expected at most 1,000,000, such as",
