@@ -1,26 +1,26 @@
 """Checks of the rows that are written to a table: of the shape and type that is meant, and finite as float32."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.table import LabelKind
+from llp.data.table import Column, LabelKind
 from llp.errors import InputError
 
 
-def checked_codes(codes: NDArray[Any], start: int, shape: tuple[int, int]) -> NDArray[Any]:
-    """Codes (m, Fc) of the rows from `start` on: integers of 32 bits at most."""
-    _check_shape("codes", codes, shape)
+def checked_codes(codes: NDArray[Any], start: int, m: int, columns: Sequence[Column]) -> NDArray[Any]:
+    """Codes (m, Fc) of the rows from `start` on: integers of the columns' vocabularies."""
+    _check_shape("codes", codes, (m, len(columns)))
     if not np.issubdtype(codes.dtype, np.integer):
         raise InputError(f"codes are integers, these are {codes.dtype}")
-    limits = np.iinfo(np.int32)
-    small = np.can_cast(codes.dtype, np.int32) or codes.size == 0
-    if not small and (codes.min() < limits.min or codes.max() > limits.max):
-        row, column = np.argwhere((codes < limits.min) | (codes > limits.max))[0]
+    sizes = np.array([column.vocab_size or 0 for column in columns])
+    if m and ((codes.min(axis=0) < 0) | (codes.max(axis=0) >= sizes)).any():
+        row, i = np.argwhere((codes < 0) | (codes >= sizes))[0]
         raise InputError(
-            f"row {start + row} (from 0) has the code {codes[row, column]} in categorical column {column}: "
-            "codes are 0..vocab_size-1"
+            f"row {start + row} (from 0) has the code {codes[row, i]} in column {columns[i].name}, whose vocab_size is "
+            f"{columns[i].vocab_size}: codes are 0..vocab_size-1"
         )
     return codes
 

@@ -46,7 +46,7 @@ class TableWriter:
     folder : Path
         The table's place. Nothing appears there before the table is complete.
     columns : sequence of Column
-        Categorical columns may carry `vocab_size=None` and be given sizes in `finish`.
+        Its columns, in order.
     label_kind : {'binary', 'real'}
         Kind of the label.
     rows : int
@@ -76,7 +76,8 @@ class TableWriter:
         self._temporary = temporary_folder(folder)
         shutil.rmtree(self._temporary, ignore_errors=True)
         self._temporary.mkdir(parents=True)
-        self._names = [column.name for column in columns if column.kind == "categorical"]
+        self._of_codes = [column for column in columns if column.kind == "categorical"]
+        self._names = [column.name for column in self._of_codes]
         n_numeric = len(columns) - len(self._names)
         try:
             with naming(folder):
@@ -93,8 +94,6 @@ class TableWriter:
         self._weight: NDArray[np.float32] | None = None
         self._encodings: dict[str, dict[str, Any]] = {}
         self._written = 0
-        self._least = np.full(len(self._names), np.iinfo(np.int32).max, np.int32)  # code of each column
-        self._largest = np.full(len(self._names), -1, np.int32)
 
     def __enter__(self) -> Self:
         return self
@@ -127,8 +126,9 @@ class TableWriter:
         Raises
         ------
         InputError
-            The rows do not follow the last ones; an array has another shape or type; a label or a numeric value is
-            no finite float32, a label not 0 or 1 in a table of binary labels, or a weight below 0.
+            The rows do not follow the last ones; an array has another shape or type; a code is not in
+            0..vocab_size-1, a label or a numeric value no finite float32, a label not 0 or 1 in a table of binary
+            labels, or a weight below 0.
         """
         m = len(label)
         stop = start + m
@@ -141,7 +141,7 @@ class TableWriter:
             raise InputError(f"weights for {self._folder} are given with all of its rows, or with none")
         if numeric is None:
             numeric = np.empty((m, 0), np.float32)
-        self._categorical[start:stop] = checked_codes(categorical, start, (m, self._categorical.shape[1]))
+        self._categorical[start:stop] = checked_codes(categorical, start, m, self._of_codes)
         self._numeric[start:stop] = checked_numbers(numeric, start, (m, self._numeric.shape[1]))
         self._label[start:stop] = checked_labels(label, start, self._label_kind, some=some_labels)
         if weight is not None:
@@ -165,7 +165,6 @@ class TableWriter:
         made_by: Mapping[str, Any],
         source: Mapping[str, Any],
         facts: Mapping[str, Any],
-        vocab_sizes: Mapping[str, int] | None = None,
         test_rows: int = 0,
         given_bags: int = 0,
         aggregates_only: bool = False,
@@ -177,19 +176,15 @@ class TableWriter:
         Raises
         ------
         InputError
-            A code is not in 0..vocab_size-1, or rows are missing.
+            Rows are missing.
         """
         if self._written != self._rows:
             raise InputError(
                 f"{self._written} rows were written to {self._folder}, which was said to have {self._rows}"
             )
         self._sink_columns()
-        sizes = vocab_sizes or {}
         schema = Schema(
-            columns=tuple(
-                dataclasses.replace(column, vocab_size=sizes.get(column.name, column.vocab_size))
-                for column in self._columns
-            ),
+            columns=self._columns,
             label_kind=self._label_kind,
             rows=self._rows,
             made_by=dict(made_by),
@@ -201,7 +196,6 @@ class TableWriter:
             aggregates_only=aggregates_only,
             weighted=self._weight is not None,
         )
-        self._check_codes(schema.categorical)
         (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1, allow_nan=False))
         for array in (self._categorical, self._numeric, self._label, self._weight):
             if isinstance(array, np.memmap):
@@ -219,21 +213,11 @@ class TableWriter:
         ) -> Iterator[pl.DataFrame]:
             for start in range(0, self._rows, CHUNK_ROWS):
                 columns = _transposed(self._categorical[start : start + CHUNK_ROWS])
-                np.minimum(self._least, columns.min(axis=1), out=self._least)
-                np.maximum(self._largest, columns.max(axis=1), out=self._largest)
                 yield pl.DataFrame(dict(zip(self._names, columns, strict=True)), schema=schema)
 
         lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
         path = self._temporary / "columns.parquet"
         lazy.sink_parquet(path, compression="lz4", row_group_size=CHUNK_ROWS, statistics=False)
-
-    def _check_codes(self, columns: list[Column]) -> None:
-        for column, least, largest in zip(columns, self._least, self._largest, strict=True):
-            if least < 0 or largest >= (column.vocab_size or 0):
-                raise InputError(
-                    f"column {column.name} holds codes {least}..{largest}, its vocab_size is {column.vocab_size}: "
-                    "codes are 0..vocab_size-1"
-                )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

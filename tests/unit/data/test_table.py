@@ -28,13 +28,13 @@ def test_what_is_written_is_read(tmp_path):
     columns = [
         Column("x", "numeric", None),
         Column("a", "categorical", 2, "rare merged"),
-        Column("b", "categorical", None),
+        Column("b", "categorical", 4),
     ]
     with TableWriter(tmp_path / "t", columns, label_kind="binary", rows=3) as writer:
         writer.write(0, categorical[:2], numeric[:2], label[:2])
         writer.write(2, categorical[2:], numeric[2:], label[2:])
         assert not (tmp_path / "t").exists()
-        writer.finish(made_by={"f": 1}, source={"bytes": 7}, facts={"rate": 0.5}, vocab_sizes={"b": 4})
+        writer.finish(made_by={"f": 1}, source={"bytes": 7}, facts={"rate": 0.5})
     table = InstanceTable.open(tmp_path / "t", {"f": 1})
     np.testing.assert_array_equal(table.categorical, categorical)
     np.testing.assert_array_equal(table.numeric, numeric)
@@ -320,9 +320,9 @@ def write_one(folder, *, codes=(0, 1), size=2, numeric=(0.0, 1.0), rows=2):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"codes": (0, 2)}, r"column a holds codes 0..2, its vocab_size is 2: codes are 0..vocab_size-1"),
-        ({"codes": (-1, 1)}, r"column a holds codes -1..1, its vocab_size is 2"),
-        ({"size": None}, r"column a holds codes 0..1, its vocab_size is None"),
+        ({"codes": (0, 2)}, r"row 1 .* has the code 2 in column a, whose vocab_size is 2: codes are 0..vocab_size-1"),
+        ({"codes": (-1, 1)}, r"row 0 .* has the code -1 in column a, whose vocab_size is 2"),
+        ({"size": None}, r"row 0 .* has the code 0 in column a, whose vocab_size is None"),
         ({"numeric": (0, np.nan)}, r"row 1 \(from 0\) has nan in numeric column 0: write a finite number"),
         ({"rows": 3}, r"was said to have 3 rows|2 rows were written"),
     ],
@@ -377,7 +377,7 @@ WRONG_ROWS = {
     "codes without columns": ([(0, rows(6)[0][:, 0], *rows(6)[1:])], r"codes have the shape \(6,\)"),
     "codes that are no integers": ([(0, rows(6)[0] + 0.5, *rows(6)[1:])], r"codes are integers, these are float64"),
     "codes that are truths": ([(0, rows(6)[0] > 0, *rows(6)[1:])], r"codes are integers, these are bool"),
-    "codes beyond 32 bits": ([(0, rows(6)[0] + 2**32, *rows(6)[1:])], r"row 0 .* code 4294967296 in categorical col"),
+    "codes beyond 32 bits": ([(0, rows(6)[0] + 2**32, *rows(6)[1:])], r"row 0 .* the code 4294967296 in column a"),
     "numbers of another shape": ([(0, rows(6)[0], rows(6, numbers=2)[1], rows(6)[2])], r"numbers have .* \(6, 2\)"),
     "no numbers": ([(0, rows(6)[0], None, rows(6)[2])], r"numbers have the shape \(6, 0\), expected \(6, 1\)"),
     "numbers beyond float32": ([(0, rows(6)[0], rows(6)[1] + 1e39, rows(6)[2])], r"row 0 .* 1e\+39 in numeric colum"),
