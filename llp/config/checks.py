@@ -115,10 +115,7 @@ def _check_noise(noise: Noise | None, label_kind: LabelKind, key: GroupingKey) -
         raise invalid("noise.delta", noise.delta, f"0 under noise={noise.mechanism}", chosen)
     if not pure and noise.delta == 0:
         raise invalid("noise.delta", noise.delta, "a number > 0 and < 1 under noise=gaussian", "1e-6")
-    if noise.mechanism == "gaussian" and noise.epsilon > 1:
-        expected = "a number > 0 and <= 1 under noise.mechanism=gaussian, whose proof ends there"
-        raise invalid("noise.epsilon", noise.epsilon, expected, f"noise=gaussian noise.epsilon={noise.epsilon}")
-    if noise.mechanism in ("analytic_gaussian", "randomised_response") and noise.epsilon < LEAST_EPSILON:
+    if noise.mechanism != "laplace" and noise.epsilon < LEAST_EPSILON:
         expected = f"a number >= {LEAST_EPSILON:g} under noise={noise.mechanism.removeprefix('analytic_')}"
         raise invalid("noise.epsilon", noise.epsilon, expected, LEAST_EPSILON)
     if noise.epsilon < (least := noise.sensitivity / LARGEST_SCALE):

@@ -2,7 +2,7 @@
 
 The Laplace mechanism of Cynthia Dwork and Aaron Roth, "The algorithmic foundations of differential privacy", 2014,
 Theorem 3.6, and the analytic Gaussian one of Borja Balle and Yu-Xiang Wang, "Improving the Gaussian mechanism for
-differential privacy", ICML 2018, Theorem 8; runs of before have Dwork and Roth's Theorem A.1, for epsilon up to 1.
+differential privacy", ICML 2018, Theorem 8.
 Neighbours differ in the label of one instance, or in an instance. Where it is in m bags, its label moves m sums: by m
 times what it moves one in the L1 norm, √m times in the L2 norm; an instance that another one replaces moves 2 m. The
 noise is scaled to that, so all sums together are (ε, δ)-private. Whatever is computed from them, a training, a choice
@@ -32,7 +32,7 @@ LEAST_EPSILON = 1e-6
 """Of other mechanisms than Laplace's: below it, the condition of the analytic one drowns in rounding."""
 LEAST_SHARE = 1e-6
 """Of a query in the promise: the noise of a lesser one fits into no number."""
-Mechanism = Literal["laplace", "gaussian", "analytic_gaussian", "randomised_response"]
+Mechanism = Literal["laplace", "analytic_gaussian", "randomised_response"]
 Neighbours = Literal["label", "row", "replace"]
 _PUBLIC = "for the label sums alone, as features, bags and their sizes are taken as public"
 NEIGHBOURS = {
@@ -48,34 +48,16 @@ CAVEAT = (
 
 @dataclass(frozen=True)
 class Noise:
-    """A mechanism and what it promises.
-
-    Attributes
-    ----------
-    mechanism : {'laplace', 'gaussian', 'analytic_gaussian', 'randomised_response'}
-        The law of the noise; `gaussian` with the scale of Theorem A.1.
-    epsilon, delta : float
-        Neighbouring data change the probability of all sums together by a factor e^ε at most, but for δ.
-    sensitivity : float
-        What one label, or instance, can change the sum of one bag by.
-    seed : int
-        Of the draws.
-    neighbours : {'label', 'row', 'replace'}
-        Which data are neighbours: see `NEIGHBOURS`.
-    shares : mapping or None
-        How much of the promise each query of a report is given, by its name; None: all alike.
-    bags_of_a_row : int
-        The most bags that one instance is in.
-    """
+    """A mechanism and what it promises."""
 
     mechanism: Mechanism
-    epsilon: float
-    delta: float
-    sensitivity: float
-    seed: int
-    neighbours: Neighbours = "label"
-    shares: Mapping[str, float] | None = None
-    bags_of_a_row: int = 1
+    epsilon: float  # neighbouring data change the probability of all sums together by a factor e^ε at most
+    delta: float  # but for this
+    sensitivity: float  # what one label, or instance, can change the sum of one bag by
+    seed: int  # of the draws
+    neighbours: Neighbours = "label"  # which data are neighbours: see `NEIGHBOURS`
+    shares: Mapping[str, float] | None = None  # of the promise, by the name of a report's query; None: all alike
+    bags_of_a_row: int = 1  # the most bags that one instance is in
 
     @property
     def flips(self) -> bool:
@@ -102,8 +84,7 @@ class Noise:
             return math.sqrt(self.flip_rate * (1 - self.flip_rate)) / (1 - 2 * self.flip_rate)
         if self.mechanism == "analytic_gaussian":
             return _analytic_scale(self.sensitivity_of_all, self.epsilon, self.delta)
-        scale = self.sensitivity_of_all / self.epsilon
-        return scale if self.mechanism == "laplace" else scale * math.sqrt(2 * math.log(1.25 / self.delta))
+        return self.sensitivity_of_all / self.epsilon
 
     @property
     def variance(self) -> float:
@@ -155,35 +136,20 @@ def _analytic_scale(sensitivity: float, epsilon: float, delta: float) -> float:
 class Promise:
     """What the noise in a run's sums promises, for its record.
 
-    Attributes
-    ----------
-    mechanism, epsilon, delta
-        See `Noise`: of all sums together.
-    sensitivity : float
-        What neighbours change all sums together by; see `Noise.sensitivity_of_all`.
-    bags_of_a_row : int
-        The most bags that one instance is in.
-    scale : float
-        Of the noise on each sum; with `shares`, of queries that have a share as all others.
-    neighbours : str
-        Which data the promise tells apart no further than that.
-    sums_outside : int
-        Sums of train bags that labels of 0 and 1 cannot have.
-    quieter : float or None
-        Share of the rows' places in bags whose sums hold less noise than flips of their labels at the same epsilon
-        would leave: for small ε those of more than 2 m² rows with Laplace noise, of m (ε σ)² with Gaussian noise that
-        has a deviation of σ at m = 1. None of stated noise, and in records of before it was kept.
+    `quieter` is the share of the rows' places in bags whose sums hold less noise than flips of their labels at the same
+    epsilon would leave: for small ε those of more than 2 m² rows with Laplace noise, of m (ε σ)² with Gaussian noise
+    that has a deviation of σ at m = 1.
     """
 
     mechanism: Mechanism
-    epsilon: float
+    epsilon: float  # see `Noise`: of all sums together
     delta: float
-    sensitivity: float
-    bags_of_a_row: int
-    scale: float
-    neighbours: str
-    sums_outside: int
-    quieter: float | None = None
+    sensitivity: float  # what neighbours change all sums together by; see `Noise.sensitivity_of_all`
+    bags_of_a_row: int  # the most bags that one instance is in
+    scale: float  # of the noise on each sum; with `shares`, of queries that have a share as all others
+    neighbours: str  # which data the promise tells apart no further than that
+    sums_outside: int  # sums of train bags that labels of 0 and 1 cannot have
+    quieter: float | None = None  # None of stated noise
 
     @classmethod
     def of(cls, noise: Noise, bags: Bags, sums_outside: int) -> "Promise":

@@ -21,25 +21,15 @@ Listed = Annotated[
 
 
 class ReportKey(GroupingKey):
-    """Label sums over the cells of queries.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        What the queries are of.
-    queries : {'singles', 'pairs'} or tuple
-        Every column, those and every pair, or a list: of the columns of each query, or these words among them.
-    least_count : int
-        Cells of fewer train rows are not published.
-    """
+    """Label sums over the cells of queries."""
 
     pattern = "report"
     words = "report"
 
     kind: Literal["report"] = "report"
-    columns: Annotated[Columns, Field(min_length=1)]
-    queries: Literal["singles", "pairs"] | Listed
-    least_count: PositiveInt
+    columns: Annotated[Columns, Field(min_length=1)]  # what the queries are of
+    queries: Literal["singles", "pairs"] | Listed  # every column, those and every pair, or a list of columns or words
+    least_count: PositiveInt  # cells of fewer train rows are not published
 
     def check(self) -> None:
         """Refuse queries of other columns, or twice the same."""

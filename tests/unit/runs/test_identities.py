@@ -28,7 +28,6 @@ CONFIGS = [
     "dataset=flights grouping_key=feature grouping_key.columns=[month,dest] grouping_key.low_thresh=7",
     "dataset=flights noise=laplace noise.epsilon=0.5 method=dsq",
     "dataset=flights noise=gaussian protocol=holdout protocol.select_by=upm",
-    "dataset=flights noise=gaussian noise.mechanism=gaussian protocol=holdout protocol.select_by=upm",  # as before
     "dataset=flights design=flips method=instance_bce",
     "dataset=flights protocol=holdout protocol.refit=true trainer.evaluate_every=0.25",
     "dataset=flights model=embedding_mlp optimizer=embedding_sgd trainer.bags_per_batch=3",
