@@ -1,16 +1,10 @@
 """`llp.analyze`: its files and table, resuming after a kill, errors."""
 
 import importlib.util
-import re
-import signal
-import time
 
 import polars as pl
 import pytest
 
-from tests.helpers.commands import assert_refused
-
-MADE = ("dataset=synthetic", "dataset.rows=8000", "dataset.vocab_fraction=0.01", "instance_thresh=95", "bag_sizes=[64]")
 FIGURES = {
     f"{name}.{ending}"
     for name in ("bag_sizes", "label_proportions", "measures", "key_scatter")
@@ -37,35 +31,3 @@ def test_flights(command):
     assert {path.name for path in (folder / "figures").iterdir()} == FIGURES
     assert "month_dest" in out
     assert "random_256" in out
-
-
-@pytest.mark.stops
-def test_goes_on_after_a_kill(command, tmp_path):
-    """A key that was done before the kill is not touched by the next call, and the result is a whole run's."""
-    keys = command.outputs_dir / "analysis" / "synthetic" / "keys"
-    process = command.start(*MADE, module="llp.analyze")
-    deadline = time.monotonic() + 120
-    while len(list(keys.glob("bags/C*.json"))) < 3 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    done = {path: path.stat().st_mtime_ns for path in keys.rglob("*.json") if path.name[0] != "."}
-    assert not (keys.parent / "analysis.parquet").exists()
-    assert len(done) > 3
-    (keys / ".123.cut.json").write_text("{")
-
-    run(command, *MADE)
-    assert all(path.stat().st_mtime_ns == before for path, before in done.items())
-    assert list(keys.parent.rglob(".*.llp-part*")) == []
-    resumed = pl.read_parquet(keys.parent / "analysis.parquet")
-    command.env["LLP_OUTPUTS_DIR"] = str(tmp_path / "whole")
-    run(command, *MADE)
-    whole = pl.read_parquet(tmp_path / "whole" / "analysis" / "synthetic" / "analysis.parquet")
-    assert whole.equals(resumed)
-
-
-def test_a_wrong_space_is_refused_in_one_line_whatever_signs_its_name_has(command):
-    (done,) = command.many([*MADE, "space=outputs/fold=0/1a2b3c4d"], module="llp.analyze")
-    assert_refused(
-        done, re.escape("Invalid space='outputs/fold=0/1a2b3c4d': expected multi_hot, none or the folder of")
-    )

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import raw_synthetic
 from tests.helpers.commands import TINY, Command
 from tests.helpers.cutting import content, contents
 from tests.helpers.grids import KEYS, write_analysis, write_grid
+from tests.helpers.raw import write_ctr
 
 pytestmark = pytest.mark.stops
 
@@ -74,9 +74,7 @@ class Stage:
 
     def __post_init__(self):
         if "raw=train.txt" in self.scene.arguments:
-            options = {"seed": 0, "vocab_fraction": 0.01, "tail_share": 0.25, "tail_values": 10**6}
-            path = self.folder / "train.txt"
-            raw_synthetic.write_ctr(path, rows=RAW_ROWS, **options)
+            write_ctr(self.folder / "train.txt", RAW_ROWS, vocab_fraction=0.01, tail_values=10**6)
         self.whole = self.folder / "whole"
         self.prepare(self.whole)
         begin = time.monotonic()
@@ -145,7 +143,7 @@ def play(stage, kills, seed):
         shutil.rmtree(place)
 
 
-@pytest.mark.parametrize("name", ["prepare a raw file", "report"])
+@pytest.mark.parametrize("name", ["train", "prepare a raw file", "analyze", "report"])
 def test_killed_twice(tmp_path, data_dir, name):
     play(Stage(SCENES[name], data_dir, tmp_path), kills=2, seed=0)
 

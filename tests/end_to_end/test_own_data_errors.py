@@ -162,6 +162,7 @@ CALLS = {
     "weights": (lambda: LLPClassifier().fit(X, Y, sample_weight=Y), "takes no sample_weight"),
     "three classes": (lambda: LLPClassifier().fit(X, np.arange(40) % 3), "Only binary classification is supported"),
     "labels that are infinite": (lambda: LLPRegressor().fit(X, np.full(40, np.inf)), "y contains NaN or infinity"),
+    "a method that trains no model": (lambda: LLPClassifier("group_prior").fit(X, Y, bags=BAGS), "trains no model"),
     "an unknown method": (lambda: LLPClassifier("dlp_bce").fit(X, Y, bags=BAGS), "dllp_bce"),
     "a method for the other labels": (lambda: LLPRegressor("upm").fit(X, Y, bags=BAGS), "upm"),
 }

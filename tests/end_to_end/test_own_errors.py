@@ -56,18 +56,8 @@ class NoGradient(Method):
         return scores.detach().mean()
 
 
-class Dictionary(Method):
-    def bag_loss(self, scores, batch):
-        return {"loss": scores.mean()}
-
-
 class TakesNoBatch(Method):
     def bag_loss(self, scores):
-        return scores.mean()
-
-
-class WantsMore(Method):
-    def bag_loss(self, scores, batch, more):
         return scores.mean()
 
 
@@ -136,14 +126,9 @@ SAID = {
     "Vector": (SCALAR + r"a tensor of shape (", "class Vector"),
     "Nothing": (SCALAR + "None from Nothing.bag_loss", "class Nothing"),
     "NoGradient": (SCALAR + "a tensor without gradient from NoGradient.bag_loss", "class NoGradient"),
-    "Dictionary": (SCALAR + "a dict from Dictionary.bag_loss", "class Dictionary"),
     "TakesNoBatch": (
         "TakesNoBatch.bag_loss() takes 2 positional arguments but 3 were given in the use of",
         "of class TakesNoBatch",
-    ),
-    "WantsMore": (
-        "WantsMore.bag_loss() missing 1 required positional argument: 'more' in the use of",
-        "of class WantsMore",
     ),
     "Positional": (
         "Positional.__init__() got an unexpected keyword argument 'label_kind' in the use of",

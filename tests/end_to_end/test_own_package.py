@@ -34,12 +34,10 @@ from llp.data.table_writer import TableWriter
 NAMES = ["shop", "town", "home_town"]
 
 
-def prepare(*, folder, made_by, rows, wrong_label):
+def prepare(*, folder, made_by, rows):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 6, (rows, 3))
     label = (codes.sum(1) + rng.normal(size=rows) > 8).astype(float)
-    if wrong_label:
-        label[3] = 2
     columns = [Column(name, "categorical", 6) for name in NAMES] + [Column("price", "numeric", None)]
     with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
         writer.write(0, codes, rng.normal(size=(rows, 1)), label)
@@ -56,11 +54,9 @@ key_columns: [shop, town, home_town]
 embedded: true
 learning_rate: 0.01
 patience: 3
-wrong_label: false
 prepare:
   _target_: mylab.toys.prepare
   rows: 2000
-  wrong_label: ${dataset.wrong_label}
 """
 METHOD = """
 _target_: mylab.methods.Huber
@@ -96,7 +92,6 @@ def lab(tmp_path_factory):
         "underscore": [
             *BASE, pkg, "method=huber", "grouping_key=feature", "grouping_key.columns=[town,home_town]",
         ],
-        "wrong label": [*BASE, pkg, "dataset.table=other", "dataset.wrong_label=true"],
     }  # fmt: skip
     return command, dict(zip(jobs, command.many(*jobs.values()), strict=True))
 
@@ -107,11 +102,6 @@ def test_own_method_on_own_dataset(lab):
         assert answers[name].returncode == 0, answers[name].stderr
     points = {(r["dataset"], r["grouping_key"]) for r in command.results().values() if r["method"] == "huber"}
     assert points == {("toys", "shop_town"), ("toys", "random_64"), ("toys", "town_home_town")}
-
-
-def test_a_wrong_label_is_named_and_leaves_no_table(lab):
-    assert_refused(lab[1]["wrong label"], r"^row 3 \(from 0\) has the label 2.0: a label is 0 or 1\.$")
-    assert not (lab[0].cwd / "data" / "other").exists()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.browser import CHROMIUM, DRIVER, resize, start_browser
 from tests.helpers.composed import report
-from tests.helpers.grids import KEYS, METHODS, RUN_KEYS, write_analysis, write_grid
+from tests.helpers.grids import KEYS, RUN_KEYS, write_analysis, write_grid
 from tests.helpers.records import record, run_folder, write_run
 
 pytestmark = [
@@ -258,15 +258,3 @@ def test_unfinished_grids_say_what_is_missing(browser, tmp_path, started):
     }[started]
     assert all(one in text for one in said)
     assert browser.get_log("browser") == []
-
-
-@pytest.mark.slow
-def test_three_thousand_runs_stay_under_five_megabytes_and_open_at_once(browser, tmp_path):
-    keys = [f"C{i}_C{j}" for i in range(1, 12) for j in range(i + 1, 13)]
-    write_grid(tmp_path, keys=keys, methods=[*METHODS, "upm", "dsq"], folds=5)
-    write_analysis(tmp_path, keys=keys)
-    page = report(tmp_path).page
-    assert page.stat().st_size < 5e6
-    browser.get(page.as_uri())
-    loaded = "const t = performance.getEntriesByType('navigation')[0]; return t.domContentLoadedEventEnd - t.startTime"
-    assert browser.execute_script(loaded) < 5000

@@ -1,7 +1,6 @@
 """`python -m llp.prepare` as a real process: also two at once, stopped, and on a full disk."""
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -12,25 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import raw_synthetic
 from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
-from tests.helpers.cutting import contents
+from tests.helpers.raw import write_ctr
 
 
 @pytest.fixture(scope="module")
 def train(tmp_path_factory):
     path = tmp_path_factory.mktemp("raw") / "train.txt"
-    options = {"seed": 0, "vocab_fraction": 0.01, "tail_share": 0.25, "tail_values": 10**6}
-    raw_synthetic.write_ctr(path, rows=150_000, **options)
-    return path
+    return write_ctr(path, 150_000, vocab_fraction=0.01, tail_values=10**6)
 
 
-def start(cwd, *overrides, stdin=subprocess.DEVNULL):
+def start(cwd, *overrides):
     command = [sys.executable, "-m", "llp.prepare", *overrides]
     environment = os.environ | {"COLUMNS": "200", "LLP_DATA_DIR": str(cwd / "data"), "PYTHONPATH": str(CONF_DIR.parent)}
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=cwd, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(
+        command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+    )
 
 
 @pytest.mark.stops
@@ -55,17 +53,6 @@ def test_two_at_once_and_one_that_was_killed_make_one_table(tmp_path, train):
     for out, _ in shown:
         assert "150,000 rows" in out
         assert "published: not the published file" in out or "published: as from a part" in out
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory, train):
-    """The table that nothing disturbed, and the seconds that it took."""
-    folder = tmp_path_factory.mktemp("whole")
-    begin = time.monotonic()
-    process = start(folder, "dataset=criteo_ctr", f"raw={train}")
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, out + err
-    return contents(folder / "data" / "criteo_ctr"), time.monotonic() - begin
 
 
 def once(data, pattern, process):
@@ -116,25 +103,6 @@ def test_a_second_signal_ends_it_at_once(tmp_path, train):
     assert not (tmp_path / "data" / "criteo_ctr").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_signals_at_random_moments_end_it_with_a_line(tmp_path, train, whole):
-    expected, seconds = whole
-    moments = random.Random(2)
-    for i in range(15):
-        number = (signal.SIGINT, signal.SIGTERM)[i % 2]
-        process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}", "force=true")
-        time.sleep(0.5 + moments.uniform(0, 1.1) * seconds)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode in (128 + number, 0)  # 0: it was done
-        assert re.fullmatch(rf"(stopped by {number.name}(; the same command starts over)?\n)?", err)
-        left = sorted(path.name for path in (tmp_path / "data").iterdir()) if (tmp_path / "data").exists() else []
-        assert left in ([], [".criteo_ctr.lock"], [".criteo_ctr.lock", "criteo_ctr"])
-        if "criteo_ctr" in left:
-            assert contents(tmp_path / "data" / "criteo_ctr") == expected
-
-
 @contextmanager
 def small_disk(place, megabytes):
     place.mkdir()
@@ -147,35 +115,11 @@ def small_disk(place, megabytes):
         subprocess.run(["umount", str(place)], check=True)
 
 
-# what fits: some raw rows, the arrays but not columns.parquet
-@pytest.mark.parametrize("megabytes", [20, 50])
-def test_a_full_disk_is_told_in_a_line(tmp_path, train, megabytes):
-    if megabytes == 50:
-        arguments = ("dataset=synthetic", "dataset.rows=290000", "dataset.vocab_fraction=0.01")
-    else:
-        arguments = ("dataset=criteo_ctr", f"raw={train}")
-    with small_disk(tmp_path / "data", megabytes):
-        process = start(tmp_path, *arguments)
+def test_a_full_disk_is_told_in_a_line(tmp_path, train):
+    with small_disk(tmp_path / "data", megabytes=20):  # some raw rows fit
+        process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
         _, err = process.communicate(timeout=120)
         assert process.returncode == 1
         assert "No space left on device; make room there, or name another place with data_dir=FOLDER: " in err
         assert "Traceback" not in err
         assert [path.suffix for path in (tmp_path / "data").iterdir()] == [".lock"]
-
-
-def test_a_pipe_is_refused_with_what_to_do(tmp_path):
-    process = start(tmp_path, "dataset=criteo_ctr", "raw=/dev/stdin", stdin=subprocess.PIPE)
-    _, err = process.communicate("0\t1\n", timeout=60)
-    assert process.returncode == 1
-    assert "Invalid raw=/dev/stdin: it is a pipe or a device; expected the path of a file" in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.stops
-def test_a_reader_that_closes_the_pipe_leaves_the_table_whole(tmp_path, train):
-    process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
-    process.stdout.close()
-    err = process.stderr.read()
-    process.wait(timeout=120)
-    assert "Traceback" not in err
-    assert InstanceTable.open(tmp_path / "data" / "criteo_ctr").n_rows == 150_000

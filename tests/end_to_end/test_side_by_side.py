@@ -1,4 +1,4 @@
-"""A grid whose points train side by side in processes ends as the serial one: results, messages, exit codes."""
+"""A grid, some of whose points fail, in processes side by side and serially: results, messages, exit codes, status."""
 
 import json
 import re
@@ -11,7 +11,9 @@ from tests.helpers.cutting import untimed_curves, untimed_records
 
 METHODS = ("ot_llp", "soft_erot_llp", "dllp_mae")  # the first two start from the same run of dllp_bce
 TWO = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
-GRID = ("-m", "--config-dir", "mine", *TINY, f"method={','.join(METHODS)},refusing,broken", "fold=0")
+FAILING = ("refusing", "broken", "diverging")
+GRID = ("-m", "--config-dir", "mine", *TINY[1:], "dataset=synthetic,lost", f"method={','.join((*METHODS, *FAILING))}",
+        "fold=0")  # fmt: skip
 
 METHOD = """
 from llp.errors import InputError
@@ -26,27 +28,42 @@ class Broken(LLPMethod):
 class Refusing(LLPMethod):
     def bag_loss(self, scores, batch):
         raise InputError("no bag of this dataset will do")
+
+
+class Diverging(LLPMethod):
+    def bag_loss(self, scores, batch):
+        return scores.sum() * float("nan")
+"""
+LOST = """
+defaults: [synthetic, _self_]
+name: lost
+table: lost
+embedded: false
+source: https://example.org/lost.csv
 """
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory, data_dir):
-    """The serial command and the one with processes, each with its own outputs, and their answers."""
+    """The serial command and the one with processes, each with its own outputs, their answers, and llp.status's."""
     folder = tmp_path_factory.mktemp("both")
-    (folder / "mine" / "method").mkdir(parents=True)
-    for name in ("Broken", "Refusing"):
-        node = f"_target_: mine.{name}\nname: {name.lower()}\nlabels: [binary]\n"
-        (folder / "mine" / "method" / f"{name.lower()}.yaml").write_text(node)
+    for group in ("method", "dataset"):
+        (folder / "mine" / group).mkdir(parents=True)
+    for name in FAILING:
+        node = f"_target_: mine.{name.capitalize()}\nname: {name}\nlabels: [binary]\n"
+        (folder / "mine" / "method" / f"{name}.yaml").write_text(node)
+    (folder / "mine" / "dataset" / "lost.yaml").write_text(LOST)
     (folder / "mine" / "__init__.py").write_text(METHOD)
     serial, processes = (Command(data_dir, folder / name, folder) for name in ("serial", "processes"))
     serial.env["PYTHONPATH"] += f":{folder}"
     own = [[f"outputs_dir={serial.outputs_dir}"], [f"outputs_dir={processes.outputs_dir}", *TWO]]
-    return serial, processes, *serial.many(*([*GRID, *options] for options in own))
+    jobs = [("llp.train", [*GRID, *options]) for options in own] + [("llp.status", ())]
+    return serial, processes, *(done for _, done in serial.each(jobs))
 
 
 def test_grid_in_processes_ends_as_the_serial_one(both):
     """One test of results, first stage, logs, simultaneity and console."""
-    serial, processes, first, second = both
+    serial, processes, first, second, _ = both
     expected = untimed_records(serial)
     assert len(expected) == 3 + 1  # with the first stage
     assert untimed_records(processes) == expected
@@ -98,15 +115,37 @@ def check_console(first, second):
 
 
 def test_points_that_fail_leave_the_others_and_are_told_as_in_the_serial_grid(both):
-    _, processes, first, second = both
+    _, processes, first, second, _ = both
     assert (first.returncode, second.returncode) == (1, 1)
-    told = [done.stderr for done in (first, second)]
-    assert told[0] == told[1]
-    assert "2 of 5 points failed" in second.stderr
-    assert "  failed: method=refusing: no bag of this dataset will do\n" in second.stderr
-    place = r"RuntimeError: diverged in Broken.bag_loss \(.*__init__.py, line \d+\)"
-    assert re.search(f"^  failed: method=broken: {place}", second.stderr, re.M)
+    assert first.stderr == second.stderr
     assert "Traceback" not in second.stderr
+    headline, *failed = second.stderr.splitlines()
+    assert headline.startswith("9 of 12 points failed; the same command tries them again")
+    expected = [
+        "dataset=synthetic method=refusing: no bag of this dataset will do$",
+        r"dataset=synthetic method=broken: RuntimeError: diverged in Broken.bag_loss \(.*__init__.py, line \d+\)",
+        "dataset=synthetic method=diverging: Training diverged: the train loss is nan in epoch 0",
+        *(f"dataset=lost method={method}: .*lost.* is not prepared" for method in (*METHODS, *FAILING)),
+    ]
+    for line, pattern in zip(failed, expected, strict=True):
+        assert re.match(f"  failed: {pattern}", line), line
     [error] = processes.outputs_dir.rglob("refusing/**/error.json")
     assert json.loads(error.read_text())["error"] == "no bag of this dataset will do"
-    assert len(list(processes.outputs_dir.rglob("broken/**/error.json"))) == 1
+    assert len(list(processes.outputs_dir.rglob("error.json"))) == 3
+
+
+def test_status_tells_what_became_of_each(both):
+    *_, status = both
+    assert status.returncode == 0, status.stderr
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in status.stdout.splitlines() if line[:1] == "│"]
+    counts = {row[0].split()[-3] + " " + row[0].split()[-1]: row[1:] for row in rows}
+    assert counts == {
+        **{f"synthetic {method}": ["1", "", "", "", ""] for method in ("dllp_bce", *METHODS)},
+        **{f"synthetic {method}": ["", "", "", "1", ""] for method in FAILING},
+        **{f"lost {method}": ["", "", "", "", "1"] for method in (*METHODS, *FAILING)},
+    }
+    assert "Points: 13, of which 4 done, 3 failed, 6 missing" in status.stdout
+    assert re.search(r"failed: synthetic random_64 broken fold=0 seed=0: .*diverged", status.stdout)
+    assert re.search(r"failed: synthetic random_64 diverging .*the train loss is nan in epoch 0", status.stdout)
+    assert "missing: 6 × dataset lost is not prepared" in status.stdout
+    assert re.search(r"Lately [\d,]+ runs ended per hour", status.stdout)

@@ -1,12 +1,10 @@
 """The open suite's command, killed on the way."""
 
-import os
 import signal
 import time
 
 import pytest
 
-from llp.runs.record import RunRecord
 from tests.helpers.commands import small_suite
 
 METHODS = ("dllp_bce", "ot_llp")
@@ -22,27 +20,6 @@ def part(tmp_path):
 def finished(outputs_dir):
     """When each finished run was written."""
     return {path.parent: path.stat().st_mtime_ns for path in outputs_dir.rglob("result.json")}
-
-
-@pytest.mark.stops
-def test_suite_that_is_killed_goes_on_where_it_was(command, part):
-    seen = {}
-    for enough in (2, 8):  # of 5 of dllp_bce, and 10 of ot_llp with its first stages
-        with command.start(*part, module="benchmarks.suite", own_group=True) as process:
-            while process.poll() is None and len(finished(command.outputs_dir)) < enough:
-                time.sleep(0.2)
-            assert process.poll() is None, process.stderr.read()
-            os.killpg(process.pid, signal.SIGKILL)
-        seen |= finished(command.outputs_dir)
-    ended = command(*part, module="benchmarks.suite")
-    assert ended.returncode == 0, ended.stderr
-    found = finished(command.outputs_dir)
-    assert seen.items() <= found.items()
-    records = [RunRecord.read(folder / "result.json") for folder in found]
-    for method in METHODS:
-        own = [record for record in records if record.method == method]
-        assert {record.fold for record in own} == set(range(5))
-        assert all(record.protocol == "holdout" for record in own)
 
 
 @pytest.mark.stops

@@ -39,12 +39,6 @@ def test_second_start_skips_what_is_finished(grid):
     assert {path: path.stat().st_mtime_ns for path in command.outputs_dir.rglob("result.json")} == before
 
 
-def test_resume_checkpoints_are_gone_and_weights_kept_where_others_start(grid):
-    command, _ = grid
-    assert list(command.outputs_dir.rglob("*.ckpt")) == []
-    assert {path.parents[4].name for path in command.outputs_dir.rglob("best.pt")} == {"dllp_bce"}
-
-
 def test_seeds_and_keys_sweep_too(grid):
     command, _ = grid
     points = sorted((r["grouping_key"], r["fold"], r["seed"]) for r in command.results().values() if r["seed"])

@@ -10,8 +10,7 @@ import pytest
 
 from llp.data.folds import fold_positions
 from llp.data.keys import FeatureKey, FixedKey, RandomKey
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
+from tests.helpers.tables import write_table
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics"
 # position of the first value of I1..I13, C1..C26 in the authors' multi-hot vector
@@ -34,14 +33,9 @@ class Source:
         label = "label" if name == "ctr" else "Y"
         numeric = [column for column in frame.columns if name == "sscl" and column.startswith("N")]
         names = [column for column in frame.columns if column not in (label, *numeric)]
-        columns = [Column(column, "numeric", None) for column in numeric]
-        columns += [Column(column, "categorical", int(frame[column].max()) + 1) for column in names]
-        kind = "binary" if name == "ctr" else "real"
-        with TableWriter(folder, columns, label_kind=kind, rows=len(frame)) as writer:
-            numbers = frame[numeric].to_numpy() if numeric else None
-            writer.write(0, frame[names].to_numpy(), numbers, frame[label].to_numpy())
-            writer.finish(made_by={}, source={}, facts={})
-        self.table = InstanceTable.open(folder)
+        sizes = {column: int(frame[column].max()) + 1 for column in names}
+        numbers, kind = frame[numeric].to_numpy() if numeric else None, "binary" if name == "ctr" else "real"
+        self.table = write_table(folder, sizes, frame[names].to_numpy(), frame[label].to_numpy(), numbers, kind)
         self.names = names
         self.offsets = OFFSETS if name == "ctr" else np.zeros(len(names), int)
         parts = [self.table.label[:, None], self.table.numeric, self.table.categorical]

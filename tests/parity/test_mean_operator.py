@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from llp.data.keys import FeatureKey
-from llp.data.table import Column, InstanceTable
-from llp.data.table_writer import TableWriter
 from llp.methods.mean_map import bag_coefficients, mean_operator
+from tests.helpers.tables import write_table
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted((GOLDEN / "mean_map").glob("*.json"))
@@ -28,15 +27,9 @@ def table(tmp_path_factory):
     frame = pl.read_csv(GOLDEN / "metrics" / "ctr_preprocessed.csv.gz")
     names = [f"I{j}" for j in range(1, 14)] + [f"C{j}" for j in range(1, 27)]
     starts = [offset + j for j, offset in enumerate(OFFSETS)]
-    columns = [
-        Column(name, "categorical", size)
-        for name, size in zip(names, np.diff([*starts, VOCABULARY]).tolist(), strict=True)
-    ]
+    sizes = dict(zip(names, np.diff([*starts, VOCABULARY]).tolist(), strict=True))
     folder = tmp_path_factory.mktemp("tables") / "ctr"
-    with TableWriter(folder, columns, label_kind="binary", rows=len(frame)) as writer:
-        writer.write(0, frame.select(names).to_numpy(), None, frame["label"].to_numpy())
-        writer.finish(made_by={}, source={}, facts={})
-    return InstanceTable.open(folder)
+    return write_table(folder, sizes, frame.select(names).to_numpy(), frame["label"].to_numpy())
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])

@@ -7,18 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl
+from tests.helpers.raw import prepare_ctr, prepare_sscl
 
 GOLDEN = Path(__file__).parent / "golden" / "preprocess"
 REAL = Path(os.environ.get("LLP_REAL_DATA", Path(__file__).parents[3] / "shared" / "data"))
 REAL_CTR = REAL / "criteo_ctr_first10000.tsv.gz"
 REAL_SIZES = "30 133 52 81 16 8 145 24 3 87 205 60 211 14 197 77 10 174 32 5 69 7 13 90 25 60"
-
-
-def ctr_table(folder, raw):
-    criteo_ctr.prepare(folder=folder, made_by={}, raw=[str(raw)], errors="stop", rare_at_most=10)
-    return InstanceTable.open(folder)
 
 
 def assert_bijection(ours, theirs):
@@ -28,7 +22,7 @@ def assert_bijection(ours, theirs):
 
 @pytest.mark.parametrize("name", ["ctr_tiny", "ctr_synthetic"])
 def test_ctr_equals_the_reference(tmp_path, name):
-    table = ctr_table(tmp_path / name, GOLDEN / f"{name}.raw.tsv.gz")
+    table = prepare_ctr(tmp_path / name, GOLDEN / f"{name}.raw.tsv.gz")
     theirs = pl.read_csv(GOLDEN / f"{name}.out.csv.gz")
     np.testing.assert_array_equal(table.label, theirs["label"])
     for i, column in enumerate(table.categorical_names):
@@ -41,11 +35,7 @@ def test_ctr_equals_the_reference(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["sscl_tiny", "sscl_synthetic", "sscl_nan_titles"])
 def test_sscl_equals_the_reference(tmp_path, name):
-    raw = [str(GOLDEN / f"{name}.raw.tsv.gz")]
-    criteo_sscl.prepare(
-        folder=tmp_path / name, made_by={}, raw=raw, errors="stop", rare_at_most=5, transform="log2_squared"
-    )
-    table = InstanceTable.open(tmp_path / name)
+    table = prepare_sscl(tmp_path / name, GOLDEN / f"{name}.raw.tsv.gz", "log2_squared")
     theirs = pl.read_csv(GOLDEN / f"{name}.out.csv.gz", infer_schema_length=None)
     np.testing.assert_allclose(table.label, theirs["Y"], rtol=1e-6)
     np.testing.assert_allclose(table.numeric, theirs.select("N1", "N2", "N3"), rtol=1e-6)
@@ -55,7 +45,7 @@ def test_sscl_equals_the_reference(tmp_path, name):
 
 @pytest.mark.skipif(not REAL_CTR.is_file(), reason="the first 10,000 rows of the real file are not there")
 def test_vocabularies_of_real_rows(tmp_path):
-    table = ctr_table(tmp_path / "real", REAL_CTR)
+    table = prepare_ctr(tmp_path / "real", REAL_CTR)
     assert table.vocab_sizes[13:] == [int(size) for size in REAL_SIZES.split()]
     assert table.schema.facts["label_mean"] == pytest.approx(0.2182)
     assert table.schema.facts["published"].startswith("as from a part of the published file: 10,000 rows")

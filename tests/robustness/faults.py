@@ -1,4 +1,7 @@
-"""Faults of a machine: each is a scene in which a command runs, and what its processes answered."""
+"""Faults of a machine: each is a scene in which a command runs, and what its processes answered.
+
+Signals, kills and readers that leave are in tests/end_to_end too: test_stopping.py, test_kills.py, test_closed_pipe.py.
+"""
 
 import os
 import random
@@ -10,8 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import raw_synthetic
 from tests.helpers.commands import TINY
+from tests.helpers.raw import write_ctr
 from tests.helpers.records import write_folds
 from tests.robustness.scene import Answer
 
@@ -35,8 +38,7 @@ def full_disk_of_a_table(scene):
 
 
 def full_disk_of_a_raw_file(scene):
-    options = {"seed": 0, "vocab_fraction": 0.01, "tail_share": 0.1, "tail_values": 10**5}
-    raw_synthetic.write_ctr(scene.folder / "train.txt", rows=20_000, **options)
+    write_ctr(scene.folder / "train.txt", 20_000, vocab_fraction=0.01)
     with scene.mounted(scene.folder / "data", "size=1m"):
         yield scene.run("dataset=criteo_ctr", "raw=train.txt", module="llp.prepare")
 
@@ -119,24 +121,7 @@ def outputs_moved_away(scene):
     yield Answer(process.returncode, out, err)
 
 
-def stopped(number, module, begun, *arguments):
-    def scene_of(scene):
-        yield scene.signalled(number, lambda: scene.files(begun), *arguments, module=module)
-
-    return scene_of
-
-
-def killed_and_gone_on(scene):
-    yield scene.signalled(signal.SIGKILL, lambda: scene.files("outputs/**/resume.ckpt"), *LONG[:-3], *SHORT)
-    yield scene.run(*LONG[:-3], *SHORT)
-
-
 SHORT = ("trainer.max_epochs=150", "trainer.patience=150", "checkpoint_minutes=0")
-
-
-def killed_preparation(scene):
-    yield scene.signalled(signal.SIGKILL, lambda: scene.files("data/*"), *MADE, module="llp.prepare")
-    yield scene.run(*MADE, module="llp.prepare")
 
 
 def two_at_one(module, arguments, begun):
@@ -269,16 +254,6 @@ FAULTS = {
     "`data` is read-only": read_only_data,
     "the table is deleted under a run; the next run": table_deleted,
     "`outputs` is moved away under a run": outputs_moved_away,
-    "SIGTERM, train": stopped(signal.SIGTERM, "llp.train", CHECKPOINT, *LONG),
-    "SIGINT, train": stopped(signal.SIGINT, "llp.train", CHECKPOINT, *LONG),
-    "SIGTERM at once, train": stopped(signal.SIGTERM, "llp.train", "*", *LONG),
-    "SIGINT, train -m": stopped(signal.SIGINT, "llp.train", CHECKPOINT, "-m", *LONG),
-    "SIGKILL, train; the same command again": killed_and_gone_on,
-    "SIGINT, prepare": stopped(signal.SIGINT, "llp.prepare", "data/*", *MADE[:1], "dataset.rows=20000000"),
-    "SIGTERM, prepare": stopped(signal.SIGTERM, "llp.prepare", "data/*", *MADE[:1], "dataset.rows=20000000"),
-    "SIGKILL, prepare; the same command again": killed_preparation,
-    "SIGINT, analyze": stopped(signal.SIGINT, "llp.analyze", "outputs/**/bags/*.json", *KEYS),
-    "SIGTERM, analyze": stopped(signal.SIGTERM, "llp.analyze", "outputs/**/bags/*.json", *KEYS),
     "signals at random moments, train; the same command again": at_random_moments(
         "llp.train", *LONG[:-3], *SHORT, seconds=7
     ),
@@ -293,11 +268,7 @@ FAULTS = {
     "6 GiB of memory, a model of more, a table of more": too_little_memory,
     "40 open files at most": too_few_open_files,
     "a largest file of 1 MB": largest_file,
-    "`train` into `head -1`": closed_pipe(*TINY, module="llp.train"),
-    "`train -m` into `head -1`": closed_pipe("-m", *TINY, "fold=0,1", module="llp.train"),
     "`prepare` into `head -1`": closed_pipe(*KEYS[:3], module="llp.prepare"),
-    "`analyze` into `head -1`": closed_pipe(*TINY[:3], "bag_sizes=[64]", "key_size=1", module="llp.analyze"),
-    "`report` into `head -1`": closed_pipe(module="llp.report"),
     "`status` into `head -1`": closed_pipe(module="llp.status"),
     "`predict` into `head -1`": closed_pipe(module="llp.predict"),
     "no HOME": with_environment(HOME=None),

@@ -80,11 +80,6 @@ def test_bags_of_a_size_are_a_fair_shuffle_and_another_one_in_every_fold_and_for
     assert not np.array_equal(whole, key_of(1).all_bags(table).rows)
 
 
-def test_random_bags_are_told_from_rotated_rows():
-    assert not is_shuffled(np.roll(np.arange(2000), 700))
-    assert not is_shuffled(np.arange(2000)[::-1])
-
-
 def test_held_out_bags_are_a_fair_share_that_follows_from_the_seed(table):
     bags = RandomKey(bag_size=10, seed=0).fold_bags(table, 0).train
     held = {}

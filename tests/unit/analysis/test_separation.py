@@ -138,17 +138,6 @@ def test_bag_sep_of_a_metric(metric, case):
     assert np.isnan(ratio) or ratio >= 1 / 2 - 1e-9
 
 
-def test_three_collinear_points():
-    """Bags {x1, x3} and {x2}, x2 in the middle: the pairs of the first lie twice as far apart as its points from x2."""
-    points, rows, offsets = np.array([[0.0], [1.0], [2.0]]), np.array([0, 2, 1]), offsets_of([2, 1])
-    matrix = bag_sep_matrix(lambda rows: points[rows], rows, offsets, "euclidean")
-    np.testing.assert_array_equal(matrix, [[1, 1], [1, 0]])
-    between_distinct = matrix[0, 0] * 2 / (2 - 1)  # BagSep(B, B) counts each point with itself too, at distance 0
-    assert matrix[0, 1] / between_distinct == 1 / 2
-    separations = numbers(points, rows, offsets)
-    assert separations.inter[0] / separations.intra[0] == 1 / 2  # the bound for squared distances, reached
-
-
 def test_undefined_is_nan():
     points, rows = np.array([[1.0], [1.0], [5.0], [5.0]]), np.arange(4)
     equal_points = separation_measures(numbers(points, rows, offsets_of([2, 2])))

@@ -146,21 +146,6 @@ def test_labels_of_instances_are_aggregated(frame, fitted):
     np.testing.assert_array_equal(of_labels.predict_proba(features(frame)), fitted.predict_proba(features(frame)))
 
 
-@pytest.mark.parametrize("form", ["by id", "series", "in the order of the ids", "of each instance"])
-def test_proportions_in_every_form(frame, form):
-    of_bag = proportions(frame)
-    given = {
-        "by id": {str(bag): value for bag, value in of_bag.items()},
-        "series": pd.Series(of_bag),
-        "in the order of the ids": [of_bag[bag] for bag in sorted(of_bag)],
-        "of each instance": [of_bag[bag] for bag in frame["bag"]],
-    }[form]
-    found = bag_labels(len(frame), None, frame["bag"], given, None)
-    expected = bag_labels(len(frame), frame["bought"].to_numpy(), frame["bag"], None, None)
-    np.testing.assert_allclose(found.label_sum, expected.label_sum)
-    np.testing.assert_array_equal(found.number, expected.number)
-
-
 @pytest.mark.parametrize(
     ("estimator", "method", "given"),
     [
@@ -175,11 +160,6 @@ def test_proportions_in_every_form(frame, form):
 def test_methods_with_instance_labels_a_first_stage_or_another_model(frame, estimator, method, given):
     fitted = estimator(method, max_epochs=1, **given).fit(features(frame), frame["bought"], bags=frame["bag"])
     assert np.isfinite(fitted.predict(features(frame))).all()
-
-
-def test_method_that_trains_no_model_is_refused(frame):
-    with pytest.raises(ValueError, match="trains no model"):
-        LLPClassifier("group_prior", max_epochs=1).fit(features(frame), frame["bought"], bags=frame["bag"])
 
 
 def test_regressor_learns_from_means(frame):

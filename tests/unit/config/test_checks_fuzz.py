@@ -90,14 +90,9 @@ def accepted_or_refused(case):
 EACH = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def test_any_content_is_accepted_or_refused():
-    settings(max_examples=40, **EACH)(given(changed())(accepted_or_refused))()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_any_content_is_accepted_or_refused_for_minutes():
-    settings(max_examples=6000, **EACH)(given(changed())(accepted_or_refused))()
+@pytest.mark.parametrize("examples", [40, pytest.param(6000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+def test_any_content_is_accepted_or_refused(examples):
+    settings(max_examples=examples, **EACH)(given(changed())(accepted_or_refused))()
 
 
 FURTHER = [

@@ -29,11 +29,6 @@ def test_key_by_name(tiny, name, kind, columns, bag_size):
     assert grouping_key(tiny(f"grouping_key={name}")).name == name
 
 
-def test_key_of_columns_with_underscores(tiny):
-    key = grouping_key(tiny("grouping_key=feature", "grouping_key.columns=[a_b,c]"))
-    assert key.columns == ("a_b", "c")
-
-
 @pytest.mark.parametrize(
     ("known", "name", "columns"),
     [

@@ -18,6 +18,7 @@ from llp.errors import InputError
 from llp.runs.grid import points_to_launch
 from tests.helpers.composed import checked, composition, open_table, run_of, run_one, tiny_config
 from tests.helpers.cutting import untimed_record
+from tests.helpers.hostile import Payload
 
 pytestmark = pytest.mark.run
 
@@ -111,16 +112,6 @@ def test_what_is_no_folder_of_a_run(tmp_path, content, expected):
 def test_wrong_options_beside_it(folder, places, overrides, expected):
     with pytest.raises(InputError, match=expected):
         run_one(again(f"from='{folder[0]}'", *overrides, *places))
-
-
-class Payload:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return open, (str(self.marker), "w")
 
 
 UNPICKLED = {

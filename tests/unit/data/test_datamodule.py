@@ -9,7 +9,6 @@ from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FeatureKey
 from llp.data.minibatches import Minibatches, gather_bags
-from llp.data.overlap import split_bags
 from tests.helpers.tables import make_table
 
 KEY = FeatureKey(columns=("a", "b"), low_thresh=5, high_thresh=200)
@@ -106,14 +105,6 @@ def test_holdout_of_an_instance_method_evaluates_on_the_held_out_rows(table):
     data = module(table, protocol="holdout", held_out=0.2, instance_labels=True)
     labels = np.concatenate([batch.label for batch in data.val_dataloader()])
     np.testing.assert_array_equal(labels, table.label[data.held_out_bags.rows])
-
-
-def test_held_out_bags_follow_the_seed_and_are_at_least_one(table):
-    bags = KEY.fold_bags(table, 0).train
-    held = [split_bags(bags, 0.2, seed)[1].tolist() for seed in (0, 0, 1)]
-    assert held[0] == held[1] != held[2]
-    assert len(split_bags(bags, 0.001, 0)[1]) == 1
-    assert len(split_bags(bags, 0.0, 0)[1]) == 0
 
 
 def test_minibatches_without_a_seed_keep_the_order():

@@ -50,13 +50,6 @@ def test_what_is_written_is_read(tmp_path):
     assert table.schema.facts == {"rate": 0.5}
 
 
-def test_writer_that_fails_leaves_nothing(tmp_path):
-    writer = TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind="binary", rows=2)
-    with pytest.raises(InputError), writer:
-        writer.write(0, np.zeros((1, 1), int), None, np.full(1, 7))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_leftovers_of_killed_writers_are_removed_and_no_other_folder(tmp_path):
     others = [
         ".visits.v2.7.tmp",
@@ -95,71 +88,32 @@ def test_a_name_that_leaves_the_data_folder_is_refused(tmp_path, name):
         table_folder(tmp_path, name)
 
 
-def precious(tmp_path):
+# what may not be replaced: where a table is, if any, and the files at t, of which one may be t itself
+NO_TABLES = {
+    "own work": (None, {"thesis.tex": "years"}),
+    "a table with notes": ("t", {"notes.txt": "mine"}),
+    "a file named like a table's": ("t", {"measurements.parquet": "mine"}),
+    "work in a folder named like a table's": ("t", {"vocabulary/thesis.docx": "mine"}),
+    "a schema of something else": (
+        None,
+        {"schema.json": '{"$schema": "draft"}', "label.npy": "mine"},
+    ),
+    "a schema that is no JSON": (None, {"schema.json": "mine"}),
+    "a link to a table": ("elsewhere", {}),
+    "a plain file": (None, {"": "a file"}),
+}
+
+
+@pytest.mark.parametrize(("table", "files"), NO_TABLES.values(), ids=NO_TABLES)
+def test_only_a_table_is_replaced(tmp_path, table, files):
     place = tmp_path / "t"
-    place.mkdir()
-    (place / "thesis.tex").write_text("years")
-    return place
-
-
-def table_with_notes(tmp_path):
-    write_one(tmp_path / "t")
-    (tmp_path / "t" / "notes.txt").write_text("mine")
-    return tmp_path / "t"
-
-
-def files_named_like_a_tables(tmp_path):
-    write_one(tmp_path / "t")
-    (tmp_path / "t" / "measurements.parquet").write_text("mine")
-    return tmp_path / "t"
-
-
-def work_in_a_folder_named_like_a_tables(tmp_path):
-    write_one(tmp_path / "t")
-    (tmp_path / "t" / "vocabulary").mkdir(exist_ok=True)
-    (tmp_path / "t" / "vocabulary" / "thesis.docx").write_text("mine")
-    return tmp_path / "t"
-
-
-def schema_of_something_else(tmp_path):
-    (tmp_path / "t" / "vocabulary").mkdir(parents=True)
-    (tmp_path / "t" / "schema.json").write_text('{"$schema": "https://json-schema.org/draft/2020-12/schema"}')
-    (tmp_path / "t" / "label.npy").write_text("mine")
-    return tmp_path / "t"
-
-
-def schema_that_is_no_json(tmp_path):
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t" / "schema.json").write_text("mine")
-    return tmp_path / "t"
-
-
-def link_to_a_table(tmp_path):
-    write_one(tmp_path / "elsewhere")
-    (tmp_path / "t").symlink_to(tmp_path / "elsewhere")
-    return tmp_path / "t"
-
-
-def plain_file(tmp_path):
-    (tmp_path / "t").write_text("a file")
-    return tmp_path / "t"
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        precious,
-        table_with_notes,
-        files_named_like_a_tables,
-        work_in_a_folder_named_like_a_tables,
-        schema_of_something_else,
-        schema_that_is_no_json,
-        link_to_a_table,
-        plain_file,
-    ],
-)
-def test_only_a_table_is_replaced(tmp_path, make):
-    place = make(tmp_path)
+    if table:
+        write_one(tmp_path / table)
+    if table == "elsewhere":
+        place.symlink_to(tmp_path / table)
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
     before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
     for replace in (
         lambda: check_replaceable(place),

@@ -93,15 +93,6 @@ def test_every_column_of_the_file_is_used_or_its_leaving_out_told(name):
     assert {*columns} <= named
 
 
-def test_the_suite_has_what_a_comparison_needs():
-    binary = {name for name in SHEETS if SHEETS[name]["label mean"] < 1}
-    assert len(SHEETS) >= 12
-    assert sum(SHEETS[name]["label mean"] <= 0.06 for name in binary) >= 2
-    assert len(SHEETS) - len(binary) >= 4
-    world = {"state", "neighborhood", "commune", "lea", "birthplace", "site_year", "lecturer"}
-    assert sum(sheet["bags"].split()[0].strip(",") in world for sheet in SHEETS.values()) >= 4
-
-
 FRAME = {
     "text": ["b", "a", None, "b", " a "] * 4,
     "whole": [3.0, np.nan, 1.0, 3.0, 1.0] * 4,

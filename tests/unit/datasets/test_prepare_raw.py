@@ -6,24 +6,20 @@ import numpy as np
 import pytest
 
 from benchmarks import raw_synthetic
-from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.published import compare, published_sizes
 from llp.datasets.reading import stage, texts, unpack
 from llp.errors import InputError
+from tests.helpers.raw import prepare_ctr, prepare_sscl, write_ctr
 from tests.helpers.tables import same_content
 
 pytestmark = pytest.mark.run  # prepares data
 
 ROWS = 3000
-CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 10**6}
 
 
 @pytest.fixture(scope="module")
 def train(tmp_path_factory):
-    path = tmp_path_factory.mktemp("raw") / "train.txt"
-    raw_synthetic.write_ctr(path, **CTR)
-    return path
+    return write_ctr(tmp_path_factory.mktemp("raw") / "train.txt", ROWS, tail_values=10**6)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +33,7 @@ def sscl(tmp_path_factory):
 def prepared(tmp_path):
     def prepare(*raw, errors="stop", name="table"):
         shutil.rmtree(tmp_path / name, ignore_errors=True)
-        criteo_ctr.prepare(
-            folder=tmp_path / name, made_by={}, raw=[str(r) for r in raw], errors=errors, rare_at_most=10
-        )
-        return InstanceTable.open(tmp_path / name)
+        return prepare_ctr(tmp_path / name, *raw, errors=errors)
 
     return prepare
 
@@ -133,7 +126,7 @@ def test_sscl_given_as_ctr_and_the_other_way_round(prepared, sscl, train, tmp_pa
     with pytest.raises(InputError, match=r"line 1, column 24: 23 tab-separated column\(s\), criteo_ctr has 40.*criteo"):
         prepared(sscl)
     with pytest.raises(InputError, match=r"40 tab-separated column\(s\), criteo_sscl has 23.*dataset=criteo_ctr"):
-        sscl_table(tmp_path / "x", train)
+        prepare_sscl(tmp_path / "x", train)
 
 
 def test_text_that_is_not_utf8_is_named(sscl, tmp_path):
@@ -142,16 +135,11 @@ def test_text_that_is_not_utf8_is_named(sscl, tmp_path):
     lines[41] = b"\t".join([*fields[:-1], b"\xff\xfe"])
     (tmp_path / "bytes.txt").write_bytes(b"\n".join(lines))
     with pytest.raises(InputError, match=r"line 42, column 23 \(user_id\): .* is not text in UTF-8"):
-        sscl_table(tmp_path / "x", tmp_path / "bytes.txt")
-
-
-def sscl_table(folder, raw, transform="none"):
-    criteo_sscl.prepare(folder=folder, made_by={}, raw=[str(raw)], errors="stop", rare_at_most=5, transform=transform)
-    return InstanceTable.open(folder)
+        prepare_sscl(tmp_path / "x", tmp_path / "bytes.txt")
 
 
 def test_sscl_keeps_the_sales_and_fills_missing_numbers_with_means(sscl, tmp_path):
-    table = sscl_table(tmp_path / "sscl", sscl)
+    table = prepare_sscl(tmp_path / "sscl", sscl)
     rows = [line.split("\t") for line in sscl.read_text().splitlines()]
     sales = [row for row in rows if float(row[1]) != -1]
     assert 0 < table.n_rows == len(sales) < len(rows)
@@ -167,7 +155,7 @@ def test_sscl_keeps_the_sales_and_fills_missing_numbers_with_means(sscl, tmp_pat
 
 
 def test_sscl_transform_is_an_option(sscl, tmp_path):
-    plain, transformed = sscl_table(tmp_path / "a", sscl), sscl_table(tmp_path / "b", sscl, "log2_squared")
+    plain, transformed = prepare_sscl(tmp_path / "a", sscl), prepare_sscl(tmp_path / "b", sscl, "log2_squared")
     expected = np.where(plain.label > 2, np.log2(np.maximum(plain.label, 1)) ** 2, plain.label)
     np.testing.assert_allclose(transformed.label, expected, rtol=1e-5)
 

@@ -1,6 +1,7 @@
 """Raw files as they come: each form is read right, or refused with what it is and what to do."""
 
 import bz2
+import functools
 import gzip
 import io
 import itertools
@@ -14,24 +15,14 @@ import zipfile
 import pytest
 import zstandard
 
-from benchmarks import raw_synthetic
-from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.reading import texts
 from llp.errors import InputError
+from tests.helpers.raw import CTR_NAMES as NAMES
+from tests.helpers.raw import SSCL_NAMES, prepare_sscl, write_ctr
+from tests.helpers.raw import prepare_ctr as prepare
 from tests.helpers.tables import same_content
 
 pytestmark = pytest.mark.run  # prepares data
-
-ROWS = 300
-CTR = {"rows": ROWS, "seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 10**6}
-NAMES = ["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))]
-SSCL_NAMES = [
-    *("Sale", "SalesAmountInEuro", "Time_delay_for_conversion", "click_timestamp", "nb_clicks_1week", "product_price"),
-    *("product_age_group", "device_type", "audience_id", "product_gender", "product_brand"),
-    *(f"product_category({i})" for i in range(1, 8)),
-    *("product_country", "product_id", "product_title", "partner_id", "user_id"),
-]
 
 
 class Raw:
@@ -202,7 +193,6 @@ READ = {
     "zip made by macOS": lambda r: r.file(
         r.members({"train.txt": r.content, "__MACOSX/._train.txt": b"\0\5", ".DS_Store": b"\0"}, "zip")
     ),
-    "a stored zip": lambda r: r.file(r.members({"train.txt": r.content}, "zip")),
     "zip of a gzip": lambda r: r.file(r.members({"train.csv.gz": gzip.compress(r.text(NAMES))}, "zip")),
     "zip of two parts": lambda r: r.file(r.members(dict(zip(["a.txt", "b.txt"], halves(r), strict=True)), "zip")),
     "tar of the download": lambda r: r.file(r.members(r.download())),
@@ -240,20 +230,13 @@ READ = {
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory):
-    path = tmp_path_factory.mktemp("raw") / "train.txt"
-    raw_synthetic.write_ctr(path, **CTR)
-    return path.read_bytes()
+    return write_ctr(tmp_path_factory.mktemp("raw") / "train.txt", 300, tail_values=10**6).read_bytes()
 
 
 @pytest.fixture
 def raw(tmp_path, content):
     (tmp_path / "in").mkdir()
     return Raw(tmp_path / "in", content)
-
-
-def prepare(folder, *names, errors="stop"):
-    criteo_ctr.prepare(folder=folder, made_by={}, raw=[str(name) for name in names], errors=errors, rare_at_most=10)
-    return InstanceTable.open(folder)
 
 
 @pytest.fixture(scope="module")
@@ -478,12 +461,6 @@ def test_what_is_left_out_of_a_folder_is_said(raw, tmp_path, caplog):
     assert table.schema.source == prepare(tmp_path / "alone", folder / "train.txt").schema.source
 
 
-def test_a_folder_beside_files_is_said_to_be_left_out(raw, plain, tmp_path, caplog):
-    folder = raw.in_folder({"train.txt": raw.content, "more/b.txt": raw.content})
-    same_content(prepare(tmp_path / "table", folder), plain)
-    assert f"raw={folder}: the folder more in it is not read" in caplog.text
-
-
 def test_a_line_without_end_is_refused(raw, tmp_path, monkeypatch):
     monkeypatch.setattr(texts, "BLOCK_BYTES", 2**10)
     monkeypatch.setattr(texts, "RECORD_BYTES", 2**20)
@@ -491,11 +468,7 @@ def test_a_line_without_end_is_refused(raw, tmp_path, monkeypatch):
         prepare(tmp_path / "table", raw.file(raw.content + b"1" * 2**22))
 
 
-def sscl(folder, path, errors="stop"):
-    criteo_sscl.prepare(folder=folder, made_by={}, raw=[str(path)], errors=errors, rare_at_most=0, transform="none")
-    return InstanceTable.open(folder)
-
-
+sscl = functools.partial(prepare_sscl, rare_at_most=0)
 SALE = ["1", "12.5", "60", "1596439471", "-1", "3", *(f"{i:032X}" for i in range(12)), "DE", "P", "T T", "A", "U"]
 NO_SALE = ["0", "-1", "-1", *SALE[3:]]
 

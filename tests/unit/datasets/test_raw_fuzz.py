@@ -119,27 +119,16 @@ def check(name, content, text):
         assert bool(staged.bad_lines.shown) == (staged.bad_lines.count > 0)
 
 
+FOR_MINUTES = pytest.param(4000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])
+
+
+@pytest.mark.parametrize("examples", [30, FOR_MINUTES])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_any_bytes_are_read_or_refused(name, monkeypatch):
+def test_any_bytes_are_read_or_refused(name, examples, monkeypatch):
     monkeypatch.setattr(texts, "BLOCK_BYTES", 600)
     monkeypatch.setattr(unpack, "READ_BYTES", 250)
 
-    @settings(max_examples=30, deadline=None)
-    @given(files(name))
-    def fuzz(file):
-        check(name, *file)
-
-    fuzz()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_any_bytes_are_read_or_refused_for_minutes(name, monkeypatch):
-    monkeypatch.setattr(texts, "BLOCK_BYTES", 600)
-    monkeypatch.setattr(unpack, "READ_BYTES", 250)
-
-    @settings(max_examples=4000, deadline=None)  # about two minutes on a quiet machine
+    @settings(max_examples=examples, deadline=None)
     @given(files(name))
     def fuzz(file):
         check(name, *file)

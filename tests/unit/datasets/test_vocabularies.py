@@ -17,6 +17,7 @@ from llp.data.vocabulary import write_vocabulary
 from llp.datasets import criteo_ctr, criteo_sscl, flights, synthetic
 from llp.datasets.installed import package_folder
 from llp.errors import InputError
+from tests.helpers.raw import prepare_ctr, prepare_sscl, write_ctr
 from tests.helpers.tables import make_table
 
 pytestmark = pytest.mark.run  # prepares data
@@ -61,14 +62,9 @@ def check(table, columns, every=1):
 
 
 def test_criteo_ctr(tmp_path):
-    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 1000}
-    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=2000, **options)
-    criteo_ctr.prepare(
-        folder=tmp_path / "t", made_by={}, raw=[str(tmp_path / "train.txt")], errors="stop", rare_at_most=10
-    )
+    table = prepare_ctr(tmp_path / "t", write_ctr(tmp_path / "train.txt", 2000))
     rows = [line.split("\t") for line in (tmp_path / "train.txt").read_text().splitlines()]
     names = [*criteo_ctr.NUMBERS, *criteo_ctr.CATEGORIES]
-    table = InstanceTable.open(tmp_path / "t")
     check(table, dict(zip(names, list(zip(*rows, strict=True))[1:], strict=True)))
     assert table.vocabulary("C20").filter(pl.col("value").is_null()).height == 1  # the missing value has a code
 
@@ -76,15 +72,7 @@ def test_criteo_ctr(tmp_path):
 @pytest.mark.parametrize("transform", ["log2_squared", "none"])
 def test_criteo_sscl(tmp_path, transform):
     raw_synthetic.write_sscl(tmp_path / "raw", rows=4000, seed=0, vocab_fraction=0.01, sale_share=0.3)
-    criteo_sscl.prepare(
-        folder=tmp_path / "t",
-        made_by={},
-        raw=[str(tmp_path / "raw")],
-        errors="stop",
-        rare_at_most=5,
-        transform=transform,
-    )
-    table = InstanceTable.open(tmp_path / "t")
+    table = prepare_sscl(tmp_path / "t", tmp_path / "raw", transform)
     sales = [
         row for row in (line.split("\t") for line in (tmp_path / "raw").read_text().splitlines()) if row[1] != "-1.0"
     ]

@@ -1,10 +1,15 @@
-"""What a method class must have."""
+"""What a method class must have, and what it has of its base: draws of a step, means of an epoch."""
+
+import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
+from llp.methods.epoch_means import EpochMeans
+from llp.methods.upm import UPM
 from tests.helpers.composed import build_method, build_model
 from tests.helpers.every_method import DATASETS, composed
 from tests.helpers.minibatches import make_method
@@ -35,3 +40,40 @@ def test_second_stage_goes_on_from_the_weights_of_the_first(tables):
     method.start_from(trained)
     for weight, expected in zip(method.model.parameters(), trained.parameters(), strict=True):
         assert torch.equal(weight, expected)
+
+
+def test_draws_differ_by_epoch_and_by_step():
+    method = make_method(UPM, detach=False)
+    drawn = {}
+    for epoch, step in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        method._fabric = None
+        method._trainer = SimpleNamespace(current_epoch=epoch)
+        method.steps_taken = step
+        drawn[epoch, step] = torch.rand(4, generator=method.generator("a")).tolist()
+        assert torch.rand(4, generator=method.generator("a")).tolist() == drawn[epoch, step]
+        assert torch.rand(4, generator=method.generator("b")).tolist() != drawn[epoch, step]
+    method.seed += 1
+    drawn["another seed"] = torch.rand(4, generator=method.generator("a")).tolist()
+    assert len({tuple(values) for values in drawn.values()}) == 5
+
+
+def test_means_are_over_what_was_counted_since_the_epoch_began():
+    means = EpochMeans(["loss", "error", "never"])
+    means.add("loss", torch.tensor(100.0), 1)
+    means.begin()
+    for loss in (1.0, 2.0, 6.0):
+        means.add("loss", torch.tensor(loss), 1)
+    means.add("error", torch.tensor(1.5), torch.tensor(3))
+    values = means.values()
+    assert (values["loss"], values["error"]) == (3.0, 0.5)
+    assert math.isnan(values["never"])
+
+
+def test_sums_stay_in_their_memory_and_out_of_a_checkpoint():
+    means = EpochMeans(["loss"])
+    place = means.sums.data_ptr()
+    means.add("loss", torch.tensor(1.0), 1)
+    means.begin()
+    means.add("loss", torch.tensor(1.0), 1)
+    assert means.sums.data_ptr() == place
+    assert not means.state_dict()

@@ -1,5 +1,6 @@
-"""Measures of bags alone, against labels that are drawn from the predictions."""
+"""Measures of bags alone: their definitions bag by bag, and labels that are drawn from the predictions."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,25 +9,25 @@ import torch
 
 from llp.api.bags import BagLabels
 from llp.api.scorers import bag_log_loss_scorer
-from llp.metrics.evaluation import bag_measures
+from llp.metrics.evaluation import bag_log_loss, bag_measures
 from llp.ops.bce import CLIP
 from llp.training.evaluation import predict_bags
 from tests.helpers.every_method import batch_of, prepare
 
-BAGS, SIZE = 4000, 40
+BAGS, INSTANCES = 4000, 40
 
 
 @pytest.fixture(scope="module")
 def drawn():
     """Predictions of the instances of many bags, and sums of labels that are drawn from them."""
     rng = np.random.default_rng(0)
-    h = rng.beta(2, 3, (BAGS, SIZE))
+    h = rng.beta(2, 3, (BAGS, INSTANCES))
     return h.sum(1), (h * (1 - h)).sum(1), (rng.random(h.shape) < h).sum(1).astype(float)
 
 
 def measures(drawn, label_sum, **given):
     predicted, variance, _ = drawn
-    return bag_measures("binary", label_sum, predicted, variance, np.full(BAGS, float(SIZE)), **given)
+    return bag_measures("binary", label_sum, predicted, variance, np.full(BAGS, float(INSTANCES)), **given)
 
 
 def test_sums_of_a_calibrated_model_are_covered(drawn):
@@ -40,12 +41,6 @@ def test_noisy_sums_are_covered_where_the_noise_is_told(drawn, epsilon):
     assert found["noise_coverage"] == pytest.approx(0.95, abs=0.02)
     assert found["noise_coverage"] > found["bag_coverage"]
     assert found["bag_coverage"] < 0.5 or epsilon > 0.1
-
-
-def test_rmse_is_that_of_the_proportions(drawn):
-    found = measures(drawn, drawn[0] + 4)
-    assert found["bag_rmse"] == pytest.approx(4 / SIZE)
-    assert found["bag_mae"] == pytest.approx(4 / SIZE)
 
 
 def test_what_is_predicted_of_bags_are_sums_and_variances_over_their_instances(tables):
@@ -69,3 +64,47 @@ def test_bag_log_loss_of_the_epoch_the_record_and_the_scorer_is_one(tables):
         bags = BagLabels(np.repeat([0, 1, 2], [3, 5, 2]), batch.size.numpy(), sums, None, ["a", "b", "c"])
         assert float(epoch) == pytest.approx(bag_log_loss_scorer._loss(bags, h))
         assert float(epoch) <= -np.log(CLIP) + 1e-9
+
+
+SIZE = np.array([10.0, 4.0, 20.0, 5.0])
+LABEL = np.array([3.0, 4.0, 0.0, 2.0])
+PREDICTED = np.array([4.0, 3.5, 6.2, 2.5])
+VARIANCE = np.array([2.0, 0.4, 4.0, 1.2])
+
+
+def test_measures_of_binary_labels_are_their_definitions():
+    found = bag_measures("binary", LABEL, PREDICTED, VARIANCE, SIZE)
+    bags = [(y / k, s / k) for y, s, k in zip(LABEL, PREDICTED, SIZE, strict=True)]
+    loss = [-(a * math.log(h) if a else 0) - ((1 - a) * math.log(1 - h) if a < 1 else 0) for a, h in bags]
+    errors = [a - h for a, h in bags]
+    # a normal interval of 95 % around each predicted sum, with half a count of continuity: 6.2 is out, the rest in
+    inside = [abs(y - s) <= 1.959964 * math.sqrt(v) + 0.5 for y, s, v in zip(LABEL, PREDICTED, VARIANCE, strict=True)]
+    assert inside == [True, True, False, True]
+    expected = {
+        "bag_log_loss": np.mean(loss),
+        "bag_coverage": 0.75,
+        "bag_mse": np.mean(np.square(errors)),
+        "bag_rmse": math.sqrt(np.mean(np.square(errors))),
+        "bag_mae": np.mean(np.abs(errors)),
+        "mean_prediction_over_mean_label": 16.2 / 9,
+    }
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_continuity_of_half_a_count_belongs_to_the_interval():
+    for distance, inside in ((1.959964 * 2 + 0.49, 1.0), (1.959964 * 2 + 0.51, 0.0)):
+        found = bag_measures("binary", np.array([3.0]), np.array([3.0 + distance]), np.array([4.0]), np.array([20.0]))
+        assert found["bag_coverage"] == inside
+
+
+def test_real_labels_have_no_measure_of_counts():
+    found = bag_measures("real", -LABEL, PREDICTED, VARIANCE, SIZE)
+    assert set(found) == {"bag_mse", "bag_rmse", "bag_mae", "mean_prediction_over_mean_label"}
+    assert found["mean_prediction_over_mean_label"] == pytest.approx(-16.2 / 9)
+
+
+def test_a_noisy_proportion_is_clipped_to_one_that_can_be():
+    inside = bag_log_loss(np.array([1.0, 0.0]), np.array([0.3, 0.3]))
+    assert (
+        bag_log_loss(np.array([1.4, -0.2]), np.array([0.3, 0.3])) == inside == pytest.approx(-np.log([0.3, 0.7]).mean())
+    )

@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
+from llp.methods.ot import EROTLLP, OTLLP
+from llp.methods.rot import ROT
 from llp.ops import transport, transport_pot
 from llp.ops.transport import entropic_labels, transport_labels
+from tests.helpers.minibatches import make_batch, make_method
 
 REG = 0.2
 
@@ -80,19 +83,12 @@ def test_entropic_labels_meet_the_optimality_conditions(bags):
             assert (found == y / k).all()
 
 
-@pytest.mark.parametrize(("k", "y"), [(2, 1), (3, 2), (7, 1), (20, 11), (64, 50)])
+@pytest.mark.parametrize(("k", "y"), [(2, 1), (3, 2), (7, 1), (20, 11), (64, 50), (2500, 333)])
 def test_entropic_labels_are_the_sinkhorn_plan(k, y):
-    scores = np.random.default_rng(k).normal(size=k) * 0.5
+    scores = np.random.default_rng(k).normal(size=k) * (0.5 if k < 2500 else 1.0)
     segment, size = bags_of([k])
     labels = entropic_labels(torch.from_numpy(scores), segment, size, torch.tensor([float(y)]), reg=REG)
     np.testing.assert_allclose(labels, sinkhorn_labels(scores, y / k, stopThr=1e-12), atol=1e-5)
-
-
-def test_entropic_labels_of_a_large_bag_are_the_sinkhorn_plan():
-    scores = np.random.default_rng(0).normal(size=2500)
-    segment, size = bags_of([2500])
-    labels = entropic_labels(torch.from_numpy(scores), segment, size, torch.tensor([333.0]), reg=REG)
-    np.testing.assert_allclose(labels, sinkhorn_labels(scores, 333 / 2500, stopThr=1e-12), atol=1e-5)
 
 
 @pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 30.0, 1e3, 1e4])
@@ -124,3 +120,36 @@ def test_a_noisy_sum_labels_the_nearest_number_of_instances(solver, label_sum, n
     labels = solver.transport_labels(scores, segment, size, torch.tensor([label_sum]))
     highest = scores.argsort(descending=True)
     torch.testing.assert_close(labels[highest], (torch.arange(5) < n_positive).double(), atol=1e-9, rtol=0)
+
+
+def test_labels_have_the_scores_type_and_padding_gets_none():
+    batch = make_batch([3, 2], [1, 2])
+    of = torch.tensor([0, 0, 0, 1, 1, 2, 2]), batch.size, batch.label_sum
+    for labels in (
+        transport_pot.transport_labels(torch.arange(7.0), *of),
+        transport_pot.entropic_labels(torch.arange(7.0), *of, reg=1.0),
+    ):
+        assert labels.dtype == torch.float32
+        assert labels[5:].tolist() == [0, 0]
+        assert labels[3:5].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [
+        (OTLLP, {}),
+        (EROTLLP, {"reg": 0.2, "pseudo_labels": "soft"}),
+        (EROTLLP, {"reg": 0.2, "pseudo_labels": "hard"}),
+        (ROT, {"weight": 0.6, "reg": 1.0, "pseudo_labels": "soft"}),
+    ],
+)
+def test_a_methods_loss_and_gradient_are_equal_with_either_solver(cls, options):
+    batch = make_batch([12, 30, 7, 20], [3, 11, 0, 19])
+    results = []
+    for solver in ("closed_form", "pot"):
+        scores = torch.from_numpy(np.random.default_rng(1).normal(size=69)).requires_grad_()
+        method = make_method(cls, solver=solver, **options)
+        loss = method.bag_loss(scores, batch)
+        loss.backward()
+        results.append((loss.detach(), scores.grad))
+    torch.testing.assert_close(results[1], results[0], atol=1e-4, rtol=0)

@@ -7,7 +7,6 @@ from llp.errors import InputError
 from llp.models.autoint import AutoInt
 from llp.models.linear import Linear
 from llp.optim.embedding_sgd import EmbeddingSGD
-from tests.helpers.composed import check_input, open_table
 
 
 def small_autoint():
@@ -42,11 +41,3 @@ def test_penalty_without_embeddings_is_refused():
     with pytest.raises(InputError, match=r"Invalid optimizer.embedding_l2=0.5: expected 0 for this model"):
         EmbeddingSGD(model.parameters(), lr=0.1, embedding_l2=0.5)
     EmbeddingSGD(model.parameters(), lr=0.1, embedding_l2=0.0)
-
-
-def test_experiment_is_the_authors_training(tiny):
-    config = tiny("experiment=distance_space_sgd")
-    assert (config.optimizer.lr, config.optimizer.embedding_l2) == (1e-5, 0.5)
-    assert (config.trainer.max_epochs, config.trainer.patience) == (4, 100)  # the tests' own limit, else 100
-    assert (config.trainer.instances_per_batch, config.save_model, config.model.name) == (1024, True, "autoint")
-    check_input(config, open_table(config))

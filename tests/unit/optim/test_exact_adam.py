@@ -219,22 +219,6 @@ def test_catching_up_twice_changes_nothing():
     assert (once["last"][touched] == 50).all()
 
 
-def test_the_number_of_threads_changes_no_bit():
-    weights, threads = [], torch.get_num_threads()
-    try:
-        for n in (1, 2, 3):
-            torch.set_num_threads(n)
-            net = Net(RowParameter(table(30, torch.float32)))
-            optimizer = ExactAdam(net.parameters(), **SETTINGS)
-            train(net, optimizer, random_batches(30, 30))
-            optimizer.catch_up_all()
-            weights.append(net.weight.detach())
-    finally:
-        torch.set_num_threads(threads)
-    assert torch.equal(weights[0], weights[1])
-    assert torch.equal(weights[0], weights[2])
-
-
 def test_a_long_run_outgrows_the_first_table_of_sums(monkeypatch):
     monkeypatch.setattr("llp.optim.exact_adam.FIRST_CAPACITY", 10)
     assert_close(dense_and_exact(40, on(random_batches(40, 400))), 1e-6, 1e-9)

@@ -72,17 +72,6 @@ def test_one_thread_gives_the_same_bits_again_and_two_nearly():
     np.testing.assert_allclose(found[2], found[0], atol=1e-9)
 
 
-def test_order_of_rows_and_of_queries_changes_nothing():
-    cells, n_cells, y = labelled()
-    penalty, order = rule_of_thumb(np.zeros(n_cells + 2)), np.random.default_rng(1).permutation(len(y))
-    thetas = []
-    for rows, labels in ((cells, y), (cells[order], y[order]), (np.ascontiguousarray(cells[:, ::-1]), y)):
-        design = design_of(rows, n_cells)
-        thetas.append(fit(design, design.passes.sums(labels), penalty, 1e-10).theta)
-    np.testing.assert_allclose(thetas[1], thetas[0], atol=1e-8)
-    np.testing.assert_allclose(thetas[2], thetas[0], atol=1e-8)
-
-
 def test_without_a_penalty_the_cells_of_one_query_have_their_proportions():
     cells, n_cells, y = labelled(sizes=(12,), published=1)
     design = design_of(cells, n_cells)

@@ -74,12 +74,6 @@ def test_aggregates_alone_train_what_labels_of_rows_train(home, method):
     assert labelled.measures["auc"] > 0.5
 
 
-def test_no_label_of_an_instance_stands_in_any_file_of_the_aggregates(home):
-    label = np.load(home.data / "aggregates" / "label.npy")
-    assert np.isnan(label[:1200]).all()
-    assert np.isnan(np.load(home.data / "alone" / "label.npy")).all()
-
-
 def test_bags_measure_a_run_without_labelled_rows(home):
     record = home.run("alone", "trainer.max_epochs=12", "dataset.learning_rate=0.01")
     assert record.metric.name == "bag_log_loss"

@@ -2,7 +2,6 @@
 
 import pickle
 import shutil
-import zipfile
 
 import pytest
 import torch
@@ -11,17 +10,7 @@ import yaml
 from llp.errors import InputError
 from llp.runs.load import load_model
 from tests.helpers.composed import open_table, run_of, run_one, tiny_config
-from tests.helpers.hostile import BOMB
-
-
-class Payload:
-    """Writes a file when it is unpickled, or called."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return open, (str(self.marker), "w")
+from tests.helpers.hostile import BOMB, Payload
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +105,4 @@ def test_weights_of_something_else_are_told_in_a_line(copied, content):
     path = folder / "checkpoints" / "best.pt"
     torch.save(content, path)
     with pytest.raises(InputError, match="was trained on another table or with another model"):
-        load_model(folder, table)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("other", "content")
-    with pytest.raises(InputError, match=r"holds no (kept )?weights"):
         load_model(folder, table)

@@ -22,19 +22,12 @@ from llp.scoring.raw_rows import RawRows, raw_coder
 from llp.scoring.rows import TableRows
 from llp.scoring.trained import TrainedRuns
 from tests.helpers.composed import checked, composition, run_one
+from tests.helpers.raw import CTR_NAMES, SSCL_NAMES, write_ctr
 from tests.helpers.tables import make_table
 
 LABEL = {"criteo_ctr": 1, "criteo_sscl": 2}  # so many leading columns tell the label
 AMOUNT, TIME = 1, 3  # places of SSCL's columns
-NAMES = {
-    "criteo_ctr": ["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))],
-    "criteo_sscl": [
-        *("Sale", "SalesAmountInEuro", "Time_delay_for_conversion", "click_timestamp", "nb_clicks_1week"),
-        *("product_price", "product_age_group", "device_type", "audience_id", "product_gender", "product_brand"),
-        *(f"product_category({i})" for i in range(1, 8)),
-        *("product_country", "product_id", "product_title", "partner_id", "user_id"),
-    ],
-}
+NAMES = {"criteo_ctr": CTR_NAMES, "criteo_sscl": SSCL_NAMES}
 
 
 class Scored:
@@ -44,8 +37,7 @@ class Scored:
         self.folder, self.dataset = folder, dataset
         self.raw = folder / "raw.txt"
         if dataset == "criteo_ctr":
-            options = {"vocab_fraction": 0.01, "tail_share": 0.25, "tail_values": 1000}
-            raw_synthetic.write_ctr(self.raw, rows=2500, seed=0, **options)
+            write_ctr(self.raw, 2500, vocab_fraction=0.01)
         else:
             raw_synthetic.write_sscl(self.raw, rows=2500, seed=0, vocab_fraction=0.01, sale_share=0.6)
         self.rows = [line.split("\t") for line in self.raw.read_text().splitlines()]

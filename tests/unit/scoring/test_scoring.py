@@ -16,9 +16,6 @@ import pytest
 import torch
 from scipy.special import expit
 
-from benchmarks import raw_synthetic
-from llp.data.table import InstanceTable
-from llp.datasets import criteo_ctr
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.export import main as export_command
@@ -29,6 +26,7 @@ from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
 from llp.scoring.trained import find_runs
 from tests.helpers.own_files import Home, prepare_files
+from tests.helpers.raw import prepare_ctr, write_ctr
 
 N = 700
 MODELS = ("mlp", "linear", "embedding_mlp", "autoint")
@@ -388,11 +386,7 @@ def test_export_has_a_card_of_the_runs_record(home):
 
 
 def test_preprocessing_of_a_table_that_was_not_made_from_own_files_codes_its_raw_values(tmp_path):
-    options = {"seed": 0, "vocab_fraction": 1e-3, "tail_share": 0.25, "tail_values": 1000}
-    raw_synthetic.write_ctr(tmp_path / "train.txt", rows=500, **options)
-    place = {"folder": tmp_path / "ctr", "raw": [str(tmp_path / "train.txt")]}
-    criteo_ctr.prepare(**place, made_by={}, errors="stop", rare_at_most=10)
-    table = InstanceTable.open(tmp_path / "ctr")
+    table = prepare_ctr(tmp_path / "ctr", write_ctr(tmp_path / "train.txt", 500))
     inputs = json.loads(json.dumps(preprocessing(table)))
     rows = [line.split("\t")[1:] for line in (tmp_path / "train.txt").read_text().splitlines()]
     numbered = [*enumerate(inputs["categorical"])]

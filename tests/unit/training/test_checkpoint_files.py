@@ -1,6 +1,5 @@
 """Checkpoints and kept weights: what is damaged, foreign or malicious is said in a line and not used."""
 
-import os
 import random
 import re
 import tempfile
@@ -15,6 +14,7 @@ from llp.runs.load import load_model
 from llp.training import resume
 from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.cutting import CutOffError, moments
+from tests.helpers.hostile import Payload
 
 LONG = ("trainer.max_epochs=4", "trainer.patience=9", "checkpoint_minutes=0")
 
@@ -28,16 +28,6 @@ def cut_off(config):
     with moments(cut=11), pytest.raises(CutOffError):
         run_one(config)
     return folder_of(config) / "checkpoints" / "resume.ckpt"
-
-
-class Payload:
-    """Unpickled, it runs a command."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.path),)
 
 
 def of_other_shapes(state):

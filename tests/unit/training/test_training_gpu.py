@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(),
 def measures(tiny, outputs_dir, *overrides):
     config = tiny("hardware.accelerator=gpu", f"outputs_dir={outputs_dir}", "trainer.max_epochs=2", *overrides)
     record = run_one(config)
-    assert record["attempt"] == 1
+    assert record.attempt == 1
     return record.measures
 
 

@@ -108,19 +108,3 @@ def test_values_beyond_the_memory_s_bound_are_coded_anew(monkeypatch):
     (memory,) = coder._remembered.values()
     assert memory._known == 500 + 2 * 3
     assert len(memory._table[0]) <= 4096
-
-
-def test_a_column_that_holds_numbers_in_one_file_and_texts_in_another():
-    known = pl.Series(["7", "8"])
-    coder = RowCoder([Feature(name="c", column="c", value="text")], {"c": known}, options_of())
-    for values in ([7, 8, 9], ["7", " 8", "9"], ["7", "8", None]):
-        assert coder.encode(pl.DataFrame({"c": values}))[0].tolist() == [[1, 2, 0]]
-
-
-def test_a_missing_number_is_the_mean_and_a_bin_of_its_own():
-    frame = pl.DataFrame({"x": [5.0, None, 1.0, 3.0]})
-    number = Feature(name="x", column="x", value="number", mean=3.0, std=4.0)
-    bins = Feature(name="x.bins", column="x", value="bins", edges=(1.0, 3.0))
-    codes, numbers, _ = RowCoder([number, bins], {}, options_of()).encode(frame)
-    assert numbers[:, 0].tolist() == [0.5, 0.0, -0.5, 0.0]
-    assert codes[0].tolist() == [3, 0, 1, 2]
