@@ -183,7 +183,7 @@ def at_random_moments(module, *arguments, seconds):
             process.send_signal(number)
             out, err = process.communicate(timeout=120)
             assert process.returncode in (0, 128 + number, -signal.SIGKILL), (number, process.returncode, err)
-            yield Answer(process.returncode, out, err, shown=False)
+            yield Answer(process.returncode, out, err, told=False)
         yield scene.run(*given, module=module)
 
     return scene_of
@@ -241,51 +241,50 @@ def full_standard_output(scene):
 
 
 CHECKPOINT = "outputs/**/resume.ckpt"
+# a fault, the exit codes of its commands, and its scene
 FAULTS = {
-    "the disk of `outputs` is full, train: 8 kB, 24 kB, 200 kB, 1 MB": full_disk_of_outputs("8k", "24k", "200k", "1m"),
-    "the disk of `data` is full, made data": full_disk_of_a_table,
-    "the disk of `data` is full, a raw file": full_disk_of_a_raw_file,
-    "the disk of `outputs` is full, report": full_disk_of_a_report,
-    "the disk of `outputs` is full, analyze": full_disk_of_an_analysis,
-    "the temporary folder is full": full_temporary_folder,
-    "a full disk and a read-only one, predict and export": scores_without_a_place,
-    "`outputs` is read-only": read_only_outputs,
-    "`outputs` is read-only: status, report": read_only_report,
-    "`data` is read-only": read_only_data,
-    "the table is deleted under a run; the next run": table_deleted,
-    "`outputs` is moved away under a run": outputs_moved_away,
-    "signals at random moments, train; the same command again": at_random_moments(
-        "llp.train", *LONG[:-3], *SHORT, seconds=7
-    ),
-    "signals at random moments, prepare; the same command again": at_random_moments("llp.prepare", *MADE, seconds=4),
-    "signals at random moments, analyze; the same command again": at_random_moments("llp.analyze", *KEYS, seconds=7),
-    "signals at random moments, report; the same command again": at_random_moments("llp.report", seconds=6),
-    "signals at random moments, predict; the same command again": at_random_moments("llp.predict", seconds=4),
-    "two trainings of one run": two_at_one("llp.train", (*LONG[:-3], *SHORT), CHECKPOINT),
-    "two preparations of one table": two_at_one("llp.prepare", MADE, "data/*"),
-    "two analyses of one dataset": two_at_one("llp.analyze", KEYS, "outputs/**/.lock"),
-    "two reports of one folder": two_at_one("llp.report", (), "outputs/report/.lock"),
-    "6 GiB of memory, a model of more, a table of more": too_little_memory,
-    "40 open files at most": too_few_open_files,
-    "a largest file of 1 MB": largest_file,
-    "`prepare` into `head -1`": closed_pipe(*KEYS[:3], module="llp.prepare"),
-    "`status` into `head -1`": closed_pipe(module="llp.status"),
-    "`predict` into `head -1`": closed_pipe(module="llp.predict"),
-    "no HOME": with_environment(HOME=None),
-    "a HOME that is not there": with_environment(HOME="/nowhere"),
-    "a HOME that may not be written": read_only_home(),
-    "a HOME that may not be written, `logger=wandb`": read_only_home("logger=wandb", WANDB_SILENT="true"),
-    "a temporary folder that is not there": with_environment(TMPDIR="/nowhere"),
-    "a locale of ASCII": with_environment(LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii"),
-    "no network, `logger=wandb`": with_environment(
+    "the disk of `outputs` is full, train": ([1, 1, 1, 1], full_disk_of_outputs("8k", "24k", "200k", "1m")),
+    "the disk of `data` is full, made data": ([1], full_disk_of_a_table),
+    "the disk of `data` is full, a raw file": ([1], full_disk_of_a_raw_file),
+    "the disk of `outputs` is full, report": ([1], full_disk_of_a_report),
+    "the disk of `outputs` is full, analyze": ([1], full_disk_of_an_analysis),
+    "the temporary folder is full": ([0], full_temporary_folder),
+    "a full disk and a read-only one, predict and export": ([1, 1, 1, 1], scores_without_a_place),
+    "`outputs` is read-only": ([1], read_only_outputs),
+    "`outputs` is read-only: status, report": ([0, 1], read_only_report),
+    "`data` is read-only": ([1], read_only_data),
+    "the table is deleted under a run; the next run": ([0, 0], table_deleted),
+    "`outputs` is moved away under a run": ([1], outputs_moved_away),
+    "signals at random moments, train": ([0], at_random_moments("llp.train", *LONG[:-3], *SHORT, seconds=7)),
+    "signals at random moments, prepare": ([0], at_random_moments("llp.prepare", *MADE, seconds=4)),
+    "signals at random moments, analyze": ([0], at_random_moments("llp.analyze", *KEYS, seconds=7)),
+    "signals at random moments, report": ([0], at_random_moments("llp.report", seconds=6)),
+    "signals at random moments, predict": ([0], at_random_moments("llp.predict", seconds=4)),
+    "two trainings of one run": ([0, 0], two_at_one("llp.train", (*LONG[:-3], *SHORT), CHECKPOINT)),
+    "two preparations of one table": ([0, 0], two_at_one("llp.prepare", MADE, "data/*")),
+    "two analyses of one dataset": ([0, 0], two_at_one("llp.analyze", KEYS, "outputs/**/.lock")),
+    "two reports of one folder": ([0, 0], two_at_one("llp.report", (), "outputs/report/.lock")),
+    "6 GiB of memory, a model of more, a table of more": ([1, 1], too_little_memory),
+    "40 open files at most": ([0], too_few_open_files),
+    "a largest file of 1 MB": ([1], largest_file),
+    "`prepare` into `head -1`": ([0], closed_pipe(*KEYS[:3], module="llp.prepare")),
+    "`status` into `head -1`": ([0], closed_pipe(module="llp.status")),
+    "`predict` into `head -1`": ([0], closed_pipe(module="llp.predict")),
+    "no HOME": ([0], with_environment(HOME=None)),
+    "a HOME that is not there": ([0], with_environment(HOME="/nowhere")),
+    "a HOME that may not be written": ([0], read_only_home()),
+    "a HOME that may not be written, `logger=wandb`": ([0], read_only_home("logger=wandb", WANDB_SILENT="true")),
+    "a temporary folder that is not there": ([0], with_environment(TMPDIR="/nowhere")),
+    "a locale of ASCII": ([0], with_environment(LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")),
+    "no network, `logger=wandb`": ([0], with_environment(
         "logger=wandb", WANDB_BASE_URL="http://127.0.0.1:9", WANDB_SILENT="true"
-    ),
-    "no network, `logger=wandb logger.mode=online`": with_environment(
+    )),
+    "no network, `logger=wandb logger.mode=online`": ([1], with_environment(
         "logger=wandb", "logger.mode=online", WANDB_API_KEY="0" * 40, WANDB_BASE_URL="http://127.0.0.1:9",
         WANDB_INIT_TIMEOUT="5", WANDB_HTTP_TIMEOUT="3",
-    ),
-    "the clock is set back between two attempts": clock_set_back,
-    "the current folder is removed": folder_removed_below,
-    "no standard output": no_standard_output,
-    "the disk of the standard output is full, train and report": full_standard_output,
+    )),
+    "the clock is set back between two attempts": ([0], clock_set_back),
+    "the current folder is removed": ([1], folder_removed_below),
+    "no standard output": ([0], no_standard_output),
+    "the disk of the standard output is full, train and report": ([0, 0], full_standard_output),
 }  # fmt: skip

@@ -20,12 +20,12 @@ class CannotBeMadeError(Exception):
 
 @dataclass
 class Answer:
-    """What a process ended with; the page leaves out one that ends otherwise each time."""
+    """What a process ended with, and whether it ends so each time."""
 
     code: int
     out: str
     err: str
-    shown: bool = True
+    told: bool = True
 
 
 @dataclass

@@ -11,7 +11,7 @@ from hydra.types import RunMode
 
 from llp import train
 from llp.config.command_line import make_parsable
-from llp.config.commands import COMMANDS, SEVERAL
+from llp.config.commands import SEVERAL
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.hydra_main import store
@@ -90,10 +90,6 @@ def test_command_without_a_grid_refuses_to_run_one(command, mode, word, told):
         said = rf"^Invalid {told}: only llp\.train has a grid; expected .*, such as python -m llp\.{command}\b"
         with pytest.raises(InputError, match=said):
             loader.load_configuration(command, [word], mode, from_shell=False)
-
-
-def test_every_command_but_train_has_no_grid():
-    assert {*COMMANDS} == {*SEVERAL, "train"}
 
 
 @pytest.mark.parametrize(("experiment", "told"), [("demo", "grouping_key, method and the folds"), (None, "")])

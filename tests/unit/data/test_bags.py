@@ -80,14 +80,6 @@ def test_bags_partition_the_train_rows(kind, n, sizes, columns, bag_size, low, f
             assert set(np.sort(bags.sizes)[1:]) <= {bag_size}
 
 
-@pytest.mark.parametrize("kind", MADE)
-def test_bags_are_the_same_each_time_and_other_in_another_fold(table, kind):
-    first, again, other = (key_of(kind).fold_bags(table, fold).train for fold in (0, 0, 1))
-    np.testing.assert_array_equal(first.rows, again.rows)
-    np.testing.assert_array_equal(first.offsets, again.offsets)
-    assert not np.array_equal(first.rows, other.rows)
-
-
 def test_fixed_bags_keep_a_group_together_and_groups_in_random_order(table):
     bags = key_of("fixed").fold_bags(table, 0).train
     codes = key_codes(table, ("a", "c"))[bags.rows]

@@ -2,7 +2,6 @@
 
 import shutil
 
-import numpy as np
 import pytest
 
 from benchmarks import raw_synthetic
@@ -136,28 +135,6 @@ def test_text_that_is_not_utf8_is_named(sscl, tmp_path):
     (tmp_path / "bytes.txt").write_bytes(b"\n".join(lines))
     with pytest.raises(InputError, match=r"line 42, column 23 \(user_id\): .* is not text in UTF-8"):
         prepare_sscl(tmp_path / "x", tmp_path / "bytes.txt")
-
-
-def test_sscl_keeps_the_sales_and_fills_missing_numbers_with_means(sscl, tmp_path):
-    table = prepare_sscl(tmp_path / "sscl", sscl)
-    rows = [line.split("\t") for line in sscl.read_text().splitlines()]
-    sales = [row for row in rows if float(row[1]) != -1]
-    assert 0 < table.n_rows == len(sales) < len(rows)
-    np.testing.assert_allclose(table.label, [float(row[1]) for row in sales], rtol=1e-6)
-    for i, place in enumerate((2, 4, 5)):
-        values = np.array([float(row[place]) for row in sales])
-        values[values == -1] = values[values >= 0].mean()
-        np.testing.assert_allclose(table.numeric[:, i], values, rtol=1e-6)
-    known = {row[6] for row in sales if row[6] != "-1" and sum(row[6] == other[6] for other in sales) > 5}
-    assert table.vocab_sizes[0] == len(known) + 1
-    missing = np.array([row[6] == "-1" for row in sales])
-    assert (table.categorical[missing, 0] == 0).all()
-
-
-def test_sscl_transform_is_an_option(sscl, tmp_path):
-    plain, transformed = prepare_sscl(tmp_path / "a", sscl), prepare_sscl(tmp_path / "b", sscl, "log2_squared")
-    expected = np.where(plain.label > 2, np.log2(np.maximum(plain.label, 1)) ** 2, plain.label)
-    np.testing.assert_allclose(transformed.label, expected, rtol=1e-5)
 
 
 def test_published_facts_tell_the_full_file():
