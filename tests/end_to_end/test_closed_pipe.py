@@ -33,15 +33,3 @@ def test_work_is_done_after_its_reader_has_left(command, case):
     err = process.stderr.read()
     assert (process.wait(timeout=120), err) == (0, "")
     assert len(list(command.outputs_dir.glob(written))) == 1
-
-
-def test_nothing_hears_the_errors_either(command):
-    """`COMMAND 2>&1 | head -1`."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "llp.train", *TINY],
-        cwd=command.cwd, env=command.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    assert process.stdout.readline()
-    process.stdout.close()
-    assert process.wait(timeout=120) == 0
-    assert len(command.results()) == 1

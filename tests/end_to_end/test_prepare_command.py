@@ -91,18 +91,6 @@ def test_a_signal_ends_it_with_a_line(tmp_path, train, moment, number):
     assert [path.name for path in data.glob("*")] == ([] if moment == "importing" else [".criteo_ctr.lock"])
 
 
-@pytest.mark.stops
-def test_a_second_signal_ends_it_at_once(tmp_path, train):
-    process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
-    once(tmp_path / "data", ".criteo_ctr.*.raw.tmp/*", process)
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode in (130, 143)
-    assert "Traceback" not in err
-    assert not (tmp_path / "data" / "criteo_ctr").exists()
-
-
 @contextmanager
 def small_disk(place, megabytes):
     place.mkdir()

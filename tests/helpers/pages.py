@@ -64,12 +64,6 @@ def links_of(page):
     return [(CHECKOUT / page).parent / name for name in names]
 
 
-def words_of(page):
-    """Words of a page, those of its code blocks among them, but for the rows of its tables."""
-    lines = (CHECKOUT / page).read_text().splitlines()
-    return sum(len(line.split()) for line in lines if not line.startswith("|"))
-
-
 def public_names():
     """Names of each public module, as CONTRIBUTING.md lists them."""
     section = (CHECKOUT / "CONTRIBUTING.md").read_text().split("\n## What is public\n")[1]

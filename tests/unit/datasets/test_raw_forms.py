@@ -76,6 +76,12 @@ def shuffled(raw, names):
     return raw.text([names[i] for i in order], rows=[[row[i] for i in order] for row in raw.rows])
 
 
+def numbered(label, number, first_number, category, first_category):
+    """Names of the columns by patterns, counted from a first number each."""
+    numbers, categories = (range(first, first + n) for first, n in ((first_number, 13), (first_category, 26)))
+    return [label, *map(number.format, numbers), *map(category.format, categories)]
+
+
 def encrypted(raw):
     content = bytearray(raw.members({"train.txt": raw.content}, "zip"))
     content[6] |= 1
@@ -155,26 +161,11 @@ READ = {
     ),
     "columns in another order": lambda r: r.file(shuffled(r, NAMES)),
     "names of the readme": lambda r: r.file(
-        r.text(
-            [
-                "<label>",
-                *(f"<integer feature {i}>" for i in range(1, 14)),
-                *(f"<categorical feature {i}>" for i in range(1, 27)),
-            ],
-            separator="\t",
-        )
+        r.text(numbered("<label>", "<integer feature {}>", 1, "<categorical feature {}>", 1), separator="\t")
     ),
-    "names with underscores, from 0": lambda r: r.file(
-        r.text(["label", *(f"int_{i}" for i in range(13)), *(f"cat_{i}" for i in range(26))])
-    ),
+    "names with underscores, from 0": lambda r: r.file(r.text(numbered("label", "int_{}", 0, "cat_{}", 0))),
     "names that count on": lambda r: r.file(
-        r.text(
-            [
-                "Clicked",
-                *(f"int-feature-{i}" for i in range(1, 14)),
-                *(f"categorical-feature-{i}" for i in range(14, 40)),
-            ]
-        )
+        r.text(numbered("Clicked", "int-feature-{}", 1, "categorical-feature-{}", 14))
     ),
     "the paper's names": lambda r: r.file(r.text([name.replace("I", "N").upper() for name in NAMES])),
     "gzip": lambda r: r.file(gzip.compress(r.content), "train.txt"),

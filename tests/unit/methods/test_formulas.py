@@ -176,15 +176,6 @@ def test_sim_llp_is_the_similarity_of_pairs_and_the_weighted_bag_loss(options, k
     assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_sim_llp_compares_at_most_400_instances(tables):
-    method = prepare("sim_llp", "binary", tables)
-    batch = batch_of(tables["binary"], [300, 201], [100.0, 30.0])
-    scores = torch.randn(501, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    method.bag_weight = 0.0
-    method.bag_loss(scores, batch).backward()
-    assert int((scores.grad != 0).sum()) == 400
-
-
 @pytest.mark.parametrize("options", ["", "probability=0.9", "tail=0.3", "band=none", "band=authors_code"])
 def test_mixbag_replaces_the_drawn_bags_by_mixed_ones(options, tables):
     method = built("mixbag", options, tables)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from llp.methods.genbags import bag_weights, blocks_of, genbags_loss
+from llp.methods.genbags import bag_weights, blocks_of
 
 CPU = torch.device("cpu")
 DRAWS = 200_000
@@ -27,18 +27,3 @@ def test_weights_have_the_covariance(covariance, m):
     np.testing.assert_allclose(weights @ weights.T / DRAWS, sigma(m, covariance), atol=0.02)
     np.testing.assert_allclose(weights.mean(1), 0, atol=0.02)
     np.testing.assert_allclose(sigma(4, "reference"), 1.331 * np.eye(4) - 0.33, atol=1e-12)  # as published
-
-
-def test_bags_permuted_inside_a_block_with_their_draws_permute_the_gradient():
-    block, sizes = blocks_of(7, 4, CPU)
-    normal = torch.randn(7, 60, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    d = torch.linspace(-1, 2, 7, dtype=torch.float64)
-    order = torch.tensor([2, 0, 3, 1, 6, 4, 5])
-
-    def gradient(residual, draws):
-        residual = residual.clone().requires_grad_()
-        weights = bag_weights(draws, block, sizes, covariance="tetrahedron")
-        genbags_loss(residual, weights, block, len(sizes)).backward()
-        return residual.grad
-
-    np.testing.assert_allclose(gradient(d[order], normal[order]), gradient(d, normal)[order], rtol=1e-12)

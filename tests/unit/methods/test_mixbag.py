@@ -88,23 +88,6 @@ def test_a_lone_bag_is_not_mixed():
     assert method.bag_loss(scores, lone).item() == dllp_bce(scores, lone, reduction="mean").item()
 
 
-def test_permuting_instances_inside_bags_with_their_draws_permutes_the_gradient():
-    rng = np.random.default_rng(4)
-    batch, scores = random_batch(rng, low=10, high=30)
-    mix = mix_of(batch, 5)
-    order = torch.from_numpy(
-        np.concatenate([rng.permutation(bag) for bag in np.split(np.arange(len(scores)), np.cumsum(batch.size)[:-1])])
-    )
-    permuted_mix = mix._replace(taken=torch.argsort(order)[mix.taken])
-    gradients = []
-    for z, m in ((scores, mix), (scores[order], permuted_mix)):
-        z = z.clone().requires_grad_()
-        mixed_bag_losses(z, batch, m, tail=0.4, band="weighted")[0].sum().backward()
-        gradients.append(z.grad)
-    assert gradients[0].any()
-    torch.testing.assert_close(gradients[1], gradients[0][order])
-
-
 def test_the_share_of_mixed_bags_inside_the_band_is_in_the_epochs_means():
     batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
     method = make_method(MixBag, **{**OPTIONS, "probability": 1.0})

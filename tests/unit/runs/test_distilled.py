@@ -1,10 +1,9 @@
 """Runs of distilled: a network on the soft labels of a finished cell_glm."""
 
-import numpy as np
 import pytest
 
 from tests.helpers.commands import FEW, REPORT, SIGNAL
-from tests.helpers.composed import grouping_key, open_table, run_one
+from tests.helpers.composed import run_one
 
 DISTILLED = ("method=distilled", "trainer.max_epochs=5", "trainer.instances_per_batch=16", "optimizer.lr=0.01")
 
@@ -30,20 +29,3 @@ def test_it_learns_what_its_first_stage_says(tiny, key, protocol):
 def test_the_first_stage_is_the_run_of_cell_glm_itself(tiny):
     run_one(tiny(*REPORT, *DISTILLED[1:], "save_model=true"))
     assert run_one(tiny(*REPORT[:-1], *DISTILLED)).stages[0].reused
-
-
-def test_no_label_of_a_train_row_is_read(tiny):
-    config = tiny(*REPORT[:-1], *DISTILLED)
-    first = run_one(config)
-    table = open_table(config)
-    train = np.unique(grouping_key(config).fold_bags(table, 0).train.rows)
-    original = np.load(table.folder / "label.npy")
-    changed = original.copy()
-    changed[train] = 1 - changed[train]
-    try:  # the first stage is finished: it does not read its sums again
-        np.save(table.folder / "label.npy", changed)
-        again = run_one(tiny(*REPORT[:-1], *DISTILLED, "force=true"))
-    finally:
-        np.save(table.folder / "label.npy", original)
-    assert again.stages[0].reused
-    assert again.measures == first.measures
