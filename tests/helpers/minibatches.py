@@ -47,3 +47,11 @@ def bags_of(rng, scores, label, sizes):
     picked = rng.integers(0, len(scores), int(np.sum(sizes)))
     starts = np.cumsum(sizes) - sizes
     return make_batch(sizes, np.add.reduceat(label[picked], starts)), torch.from_numpy(scores[picked])
+
+
+def assert_mean(values, expected):
+    """Assert that simulated values have a mean, which they tell to 2 %."""
+    values = np.array([float(value) for value in values])
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    assert abs(values.mean() - expected) < 3 * error
+    assert error < 0.02 * expected

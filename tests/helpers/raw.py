@@ -1,5 +1,8 @@
 """Made raw files in Criteo's formats, and the tables that are prepared from them."""
 
+import io
+import zipfile
+
 from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
 from llp.datasets import criteo_ctr, criteo_sscl
@@ -31,3 +34,12 @@ def prepare_sscl(folder, raw, transform="none", rare_at_most=5):
     options = {"errors": "stop", "rare_at_most": rare_at_most, "transform": transform}
     criteo_sscl.prepare(folder=folder, made_by={}, raw=[str(raw)], **options)
     return InstanceTable.open(folder)
+
+
+def zipped(files):
+    """The bytes of a zip archive of {name: content}."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()

@@ -134,19 +134,7 @@ def test_a_finished_key_is_not_measured_again(table, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        b"",
-        b"3",
-        b"null",
-        b"[]",
-        b"{}",
-        b'{"measures": {"n_bags": 1}, "sha256": 0}',
-        b"[" * 100_000,
-        b"\xff",
-        "cut",
-        "digit",
-    ],
+    "damage", [b"", b"3", b"[]", b"{}", b'{"measures": {"n_bags": 1}, "sha256": 0}', b"[" * 100_000, "cut", "digit"]
 )
 def test_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage):
     keys = keys_of(1)

@@ -116,18 +116,6 @@ def test_probabilities_and_classes(frame, fitted):
     assert fitted.feature_names_in_.tolist() == ["shop", "price"]
 
 
-def test_every_form_of_table_gives_the_same_scores(frame, fitted):
-    X = features(frame)
-    expected = fitted.predict_proba(X)
-    np.testing.assert_array_equal(fitted.predict_proba(as_pandas(X)), expected)
-    by_name = LLPClassifier(**QUICK)
-    by_name.fit(as_pandas(X), bags=pd.Series(frame["bag"].to_list()), proportions=pd.Series(proportions(frame)))
-    np.testing.assert_array_equal(by_name.predict_proba(X), expected)
-    objects = as_pandas(X).to_numpy(dtype=object)
-    of_array = LLPClassifier(**QUICK).fit(objects, bags=frame["bag"].to_numpy(), proportions=proportions(frame))
-    np.testing.assert_array_equal(of_array.predict_proba(objects), expected)
-
-
 def test_sparse_matrix_is_its_dense_form(frame):
     dense = np.random.default_rng(0).poisson(0.5, (len(frame), 4)).astype(float)
     scores = [

@@ -2,8 +2,6 @@
 
 import os
 import shlex
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -73,21 +71,6 @@ def test_a_table_of_other_options_is_not_taken(tmp_path):
     other = MADE | {"prepare": MADE["prepare"] | {"seed": 1}}
     with pytest.raises(InputError, match="holds another table"):
         prepare_table(other, tmp_path)
-
-
-def test_the_second_of_two_waits_and_finds_the_table(tmp_path, caplog):
-    held = FileLock(tmp_path / ".made.lock")
-    held.acquire()
-    second = threading.Thread(target=prepare_table, args=(MADE, tmp_path))
-    second.start()
-    deadline = time.monotonic() + 30
-    while "waiting" not in caplog.text and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert "another process is preparing this table" in caplog.text
-    assert not (tmp_path / "made").exists()
-    held.release()
-    second.join(60)
-    InstanceTable.open(tmp_path / "made", MADE["prepare"])
 
 
 def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):

@@ -10,7 +10,6 @@ import os
 import random
 import struct
 import tarfile
-import zipfile
 
 import pytest
 import zstandard
@@ -18,7 +17,7 @@ import zstandard
 from llp.datasets.reading import texts
 from llp.errors import InputError
 from tests.helpers.raw import CTR_NAMES as NAMES
-from tests.helpers.raw import SSCL_NAMES, prepare_sscl, write_ctr
+from tests.helpers.raw import SSCL_NAMES, prepare_sscl, write_ctr, zipped
 from tests.helpers.raw import prepare_ctr as prepare
 from tests.helpers.tables import same_content
 
@@ -44,12 +43,9 @@ class Raw:
         return "".join(separator.join(line) + end for line in lines).encode()
 
     def members(self, files, kind="tar"):
-        buffer = io.BytesIO()
         if kind == "zip":
-            with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, content in files.items():
-                    archive.writestr(name, content)
-            return buffer.getvalue()
+            return zipped(files)
+        buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for name, content in files.items():
                 info = tarfile.TarInfo(name)

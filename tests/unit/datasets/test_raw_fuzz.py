@@ -7,7 +7,6 @@ import lzma
 import re
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -19,6 +18,7 @@ from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.reading import texts, unpack
 from llp.datasets.staging import progress_bars, stage
 from llp.errors import InputError
+from tests.helpers.raw import zipped
 
 CTR_LINE = b"\t".join([b"1", *(b"%d" % i for i in range(-2, 11)), *(b"%08x" % (7**i % 2**32) for i in range(25)), b""])
 SSCL_LINE = b"\t".join(
@@ -59,10 +59,7 @@ def raw_bytes(draw, name):
 
 
 def in_zip(text):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.txt", text)
-    return buffer.getvalue()
+    return zipped({"a.txt": text})
 
 
 def in_tar(text):

@@ -67,13 +67,3 @@ def test_means_are_over_what_was_counted_since_the_epoch_began():
     values = means.values()
     assert (values["loss"], values["error"]) == (3.0, 0.5)
     assert math.isnan(values["never"])
-
-
-def test_sums_stay_in_their_memory_and_out_of_a_checkpoint():
-    means = EpochMeans(["loss"])
-    place = means.sums.data_ptr()
-    means.add("loss", torch.tensor(1.0), 1)
-    means.begin()
-    means.add("loss", torch.tensor(1.0), 1)
-    assert means.sums.data_ptr() == place
-    assert not means.state_dict()

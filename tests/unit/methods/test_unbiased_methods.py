@@ -8,7 +8,7 @@ from llp.methods.debiased import Debiased, class_losses, debiased
 from llp.methods.dsq import DSQ, dsq, moving_mean
 from llp.methods.upm import UPM, excess_elsewhere, upm
 from llp.ops.segment import mean_over_other_bags
-from tests.helpers.minibatches import bags_of, make_batch, make_method, population, random_batch
+from tests.helpers.minibatches import assert_mean, bags_of, make_batch, make_method, population, random_batch
 
 SIZES = np.array([3, 5, 8, 5, 3, 8, 4, 4])
 REPEATS = 1200
@@ -19,13 +19,6 @@ def drawn():
     rng = np.random.default_rng(7)
     scores, label = population(rng)
     return scores, label, [bags_of(rng, scores, label, SIZES) for _ in range(REPEATS)]
-
-
-def assert_mean(values, expected):
-    values = np.array([float(value) for value in values])
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    assert abs(values.mean() - expected) < 3 * error
-    assert error < 0.02 * expected  # so the estimate has something to say
 
 
 def sigmoid(z):

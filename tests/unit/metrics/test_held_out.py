@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from llp.metrics.held_out import LEAST_BAGS, HeldOutBags, criteria, debiased, easy_llp, upm
-from tests.helpers.minibatches import bags_of, make_batch, population
+from tests.helpers.minibatches import assert_mean, bags_of, make_batch, population
 
 SIZES = np.array([3, 5, 8, 5, 3, 8, 4, 4, 12, 1])
 REPEATS = 3000
@@ -17,13 +17,6 @@ def drawn():
     scores, label = population(rng)
     made = [bags_of(rng, scores, label, SIZES) for _ in range(REPEATS)]
     return scores, label, [(HeldOutBags.of(z, batch, "binary"), rng.choice(label, 400).mean()) for batch, z in made]
-
-
-def assert_mean(values, expected):
-    values = np.array([float(value) for value in values])
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    assert abs(values.mean() - expected) < 3 * error
-    assert error < 0.02 * expected  # so the simulation has something to say
 
 
 def cross_entropy(scores, label):

@@ -9,7 +9,6 @@ import pytest
 
 from llp.files import SMALL_FILE
 from llp.results.collect import RUN_COLUMNS, collect
-from llp.runs.book import RunState
 from llp.runs.record import SCHEMA
 from tests.helpers.composed import composition, run_one
 from tests.helpers.hostile import BOMB
@@ -103,21 +102,6 @@ def test_a_copied_run_counts_once(tmp_path: Path) -> None:
     assert len(collected.problems) == 1
     assert "is the same run as" in collected.problems[0]
     assert str(copied) in collected.problems[0]
-
-
-def test_failed_and_cut_off_runs(tmp_path: Path) -> None:
-    failed, cut, broken = (run_folder(tmp_path, record("auc", 0.5, method=name)) for name in ("dsq", "upm", "dllp_mae"))
-    for folder in (failed, cut, broken):
-        folder.mkdir(parents=True)
-        (folder / "attempt").write_text("1")
-    content = {"error": "loss is NaN\nat step 3", "type": "FloatingPointError", "traceback": "..."}
-    (failed / "error.json").write_text(json.dumps(content))
-    (broken / "error.json").write_text("{")
-    collected = collect(tmp_path)
-    reasons = {failure.point.method: failure.reason for failure in collected.failed}
-    assert reasons["dsq"] == "FloatingPointError: loss is NaN"
-    assert "cannot be read" in reasons["dllp_mae"]
-    assert [one.point.method for one in collected.left if one.state == RunState.CUT_OFF] == ["upm"]
 
 
 def test_a_run_that_succeeded_later_is_not_failed(tmp_path: Path) -> None:

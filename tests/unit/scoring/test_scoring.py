@@ -82,19 +82,6 @@ def new(home):
     return frame
 
 
-def test_rows_of_the_files_that_were_trained_on_score_as_those_of_the_table(home, run):
-    of_table, of_files = home.scores([run]), home.scores([run], [home.folder / "mine.csv"])
-    assert of_files.equals(of_table)
-    assert of_table.columns == ["who", "probability", "log_odds"]
-    assert of_table["who"].to_list() == home.frame["who"].to_list()
-    runs = home.runs(run)
-    method, table = runs.methods[0], runs.table
-    with torch.no_grad():
-        expected = method(torch.tensor(table.categorical), torch.tensor(table.numeric)).numpy()
-    np.testing.assert_allclose(of_table["log_odds"], expected, atol=1e-6)
-    np.testing.assert_allclose(of_table["probability"], expit(expected), atol=1e-6)
-
-
 def test_the_command_scores_as_the_run_does_without_lightning(home, run):
     words = [f"run={run}", "files=mine.csv", "out=alone.parquet"]
     code = (
@@ -119,7 +106,9 @@ def test_rows_beyond_one_part_and_one_block_are_scored_as_each_alone(home, score
     home.prepare("long.parquet", name="long", label="bought", id_column="who", ignore="[spent]")
     folder = home.run(dataset="long")
     found = home.scores([folder], None if scored == "table" else [home.folder / "long.parquet"])
+    assert found.columns == ["who", "probability", "log_odds"]
     assert found["who"].to_list() == frame["who"].to_list()
+    np.testing.assert_allclose(found["probability"], expit(found["log_odds"].to_numpy()), atol=1e-12)
     runs = home.runs(folder)
     with torch.no_grad():
         expected = runs.methods[0](torch.tensor(runs.table.categorical), torch.tensor(runs.table.numeric)).numpy()
@@ -257,37 +246,6 @@ def test_unknown_columns_are_told(home, run, caplog):
     rows(20).with_columns(colour=pl.lit("red")).write_parquet(home.folder / "more.parquet")
     home.scores([run], [home.folder / "more.parquet"])
     assert "the model does not know the column(s) colour: left out" in caplog.text
-
-
-FORMS = {
-    "same.csv": pl.DataFrame.write_csv,
-    "same.parquet": pl.DataFrame.write_parquet,
-    "same.arrow": pl.DataFrame.write_ipc,
-    "floats.parquet": lambda frame, path: frame.cast({"agent": pl.Float64}).write_parquet(path),
-    "floats.csv": lambda frame, path: frame.cast({"agent": pl.Float64}).write_csv(path),
-    "Texts.csv": lambda frame, path: frame.with_columns(
-        pl.col("regular").cast(pl.String).str.to_titlecase(), pl.col("day").cast(pl.Datetime)
-    ).write_csv(path),
-}
-
-
-def test_files_of_another_form_than_in_training_score_alike(home, caplog):
-    """Integers as floats, truth values and dates in text files and typed ones."""
-    rng = np.random.default_rng(3)
-    frame = rows(300, seed=4).with_columns(
-        agent=pl.Series([None if i % 30 == 2 else int(one) for i, one in enumerate(rng.integers(1, 30, 300))]),
-        regular=pl.Series(rng.random(300) < 0.4),
-    )
-    for name, write in FORMS.items():
-        write(frame, home.folder / name)
-    given = {"label": "bought", "ignore": "[spent]", "id_column": "who", "categorical": "[agent,day]"}
-    home.prepare("same.csv", name="forms", rare_threshold=0, **given)
-    folder = home.run(dataset="forms")
-    expected = home.scores([folder])
-    caplog.set_level("INFO", logger="llp")
-    for name in FORMS:
-        assert home.scores([folder], [home.folder / name]).equals(expected), name
-    assert "does not know" not in caplog.text
 
 
 def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, caplog):

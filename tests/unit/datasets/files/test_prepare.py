@@ -4,7 +4,6 @@ import datetime
 import gzip
 import io
 import shutil
-import zipfile
 
 import numpy as np
 import polars as pl
@@ -24,6 +23,7 @@ from llp.datasets.reading.records import parse
 from llp.datasets.reading.unpack import Content
 from llp.errors import InputError
 from tests.helpers.own_files import default_options, prepare_files, values_of
+from tests.helpers.raw import zipped
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -38,13 +38,6 @@ FRAME = pl.DataFrame(
 
 def as_csv(frame=FRAME, **options):
     return frame.write_csv(**options).encode()
-
-
-def as_zip(content, name="mine.csv"):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, content)
-    return file.getvalue()
 
 
 def as_arff():
@@ -81,7 +74,7 @@ SHAPES = {
     "header_twice.csv": (as_csv(FRAME[:20]) + as_csv(FRAME[20:]), []),
     "packed.csv.gz": (gzip.compress(as_csv()), []),
     "packed.csv.zst": (zstandard.compress(as_csv()), []),
-    "packed.zip": (as_zip(as_csv()), []),
+    "packed.zip": (zipped({"mine.csv": as_csv()}), []),
     "mine.parquet": (as_binary(FRAME.write_parquet), []),
     "mine.feather": (as_binary(FRAME.write_ipc), []),
     "enums.parquet": (as_binary(FRAME.with_columns(pl.col("shop").cast(pl.Categorical)).write_parquet), []),

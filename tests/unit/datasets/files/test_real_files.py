@@ -1,8 +1,6 @@
 """Own files as other programs leave them: folders of Spark and Hive, archives of a Mac, parts whose types differ."""
 
-import io
 import os
-import zipfile
 
 import numpy as np
 import polars as pl
@@ -12,6 +10,7 @@ from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
 from llp.scoring.rows import FilesRows
 from tests.helpers.own_files import prepare_files, values_of
+from tests.helpers.raw import zipped
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -24,14 +23,6 @@ HALVES = FRAME[: N // 2], FRAME[N // 2 :]
 
 def csv(frame):
     return frame.write_csv().encode()
-
-
-def zipped(members):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
 
 
 def write(folder, contents):
