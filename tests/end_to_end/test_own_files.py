@@ -1,21 +1,11 @@
 """Own files from the raw file to a report, by commands alone."""
 
-import gzip
-import os
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
-from llp.data.table import read_schema
 from tests.helpers.commands import Command
 
-ADULT = Path(os.environ.get("LLP_REAL_DATA", Path(__file__).parents[3] / "shared" / "data")) / "adult.data.gz"
-NAMES = (
-    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
-    "capital-loss,hours-per-week,native-country,income"
-)
 SHORT = ("trainer.max_epochs=1", "hardware.accelerator=cpu")
 
 
@@ -81,23 +71,3 @@ def test_data_dir_of_the_command_line_is_where_own_datasets_are(mine, command, h
         ["dataset=mine", f"data_dir={home}/data", "method=group_prior", "fold=0", *SHORT], LLP_DATA_DIR=str(home / "no")
     )
     assert answer.returncode == 0, answer.stderr
-
-
-@pytest.mark.skipif(not ADULT.is_file(), reason="the Adult file is not there")
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_adult_from_the_raw_file_to_a_report_of_three_methods_and_five_folds(command, home):
-    trained = command(
-        "-m", "dataset=files", "name=adult", f"files={ADULT}", f"columns=[{NAMES}]", "label=income", "positive=>50K",
-        "grouping_key=education_occupation", "method=dllp_bce,dllp_mse,group_prior", *SHORT,
-    )  # fmt: skip
-    assert trained.returncode == 0, trained.stderr
-    records = [record for record in command.results().values() if record["dataset"] == "adult"]
-    assert len(records) == 15
-    assert min(record["metric"]["best"] for record in records) > 0.6
-    report = command("dataset=adult", module="llp.report")
-    assert report.returncode == 0, report.stderr
-    assert "adult" in (home / "outputs" / "report" / "report.md").read_text()
-    with gzip.open(ADULT, "rt") as file:
-        rows = sum(1 for line in file if line.strip())
-    assert read_schema(home / "data" / "adult").rows == rows

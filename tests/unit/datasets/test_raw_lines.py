@@ -122,10 +122,3 @@ def arrangements(draw):
 @example((b",", [b"1,\t5,0,,,", b"junk"], [0, 1], []))
 def test_the_fate_of_a_line_does_not_depend_on_its_neighbours(arrangement):
     check_neighbours(*arrangement)
-
-
-@pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
-@given(arrangements())
-def test_the_fate_of_a_line_does_not_depend_on_its_neighbours_at_length(arrangement):
-    check_neighbours(*arrangement)

@@ -20,6 +20,7 @@ from llp.results.table import Cell, Table, frame_to_csv, to_csv, to_latex, to_ma
 from llp.results.tables import bag_datasets, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import completeness, grids, progress
+from llp.results.tables.queries import queries
 from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
@@ -370,3 +371,26 @@ def test_no_text_of_a_csv_is_a_formula_and_numbers_stay_numbers(text):
     frame = pl.DataFrame({"name": [text, "C1"], text: [-0.5, 1.0]})
     rows = list(csv.reader(io.StringIO(frame_to_csv(frame), newline="")))
     assert rows == [["name", f"'{text}"], [f"'{text}", "-0.5"], ["C1", "1.0"]]
+
+
+def account(coverage, carries):
+    return {
+        "columns": ["month", "dest"],
+        "cells": 40,
+        "published": 0.9,
+        "noise_sd": 1.5,
+        "penalty": 30.0,
+        "coverage": coverage,
+        "carries": carries,
+    }
+
+
+def test_queries_are_means_over_folds(tmp_path):
+    for fold, carries in enumerate((0.01, 0.03)):
+        facts = {"by_query": [account(None, carries)]}
+        write_run(tmp_path, 0.7, fold=fold, grouping_key="report", method="cell_glm", model="cell_weights", facts=facts)
+    write_run(tmp_path, 0.7, fold=0, grouping_key="report")
+    part = contents_of(tmp_path)
+    (row,) = queries(part.cells, part.runs).rows
+    shown = [cell.text for cell in row]
+    assert shown == ["report", "cell_glm", "month × dest", "40", "0.900", "1.50", "30.0", "–", "0.02000"]
