@@ -11,7 +11,6 @@ if __name__ == "__main__":
     machine.prefer_speed()
 
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -177,17 +176,6 @@ def check_metric(metric: str) -> None:
         raise invalid("metric", metric, known, "sqeuclidean") from None
 
 
-def quote_space(argument: str) -> str:
-    """Quote a run's folder, whose name holds equals signs, as Hydra's grammar wants it.
-
-    >>> quote_space("space=outputs/fold=0/1a2b3c4d")
-    'space="outputs/fold=0/1a2b3c4d"'
-    """
-    name, _, value = argument.partition("=")
-    return f'{name}="{value}"' if name == "space" and "=" in value and value[0] not in "'\"" else argument
-
-
 if __name__ == "__main__":
-    sys.argv = [quote_space(argument) for argument in sys.argv]
     main()
     signals.ignore()

@@ -26,7 +26,7 @@ from llp.data.batch import BagBatch
 from llp.data.train_split import TrainSplit
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
-from llp.models.hidden_layers import HiddenLayers, hidden_layers_of
+from llp.models.hidden_layers import Layered, hidden_layers_of
 from llp.ops.segment import mean_over_instances
 
 NEED = "llp_vat, which perturbs the first one,"
@@ -90,7 +90,7 @@ class LLPVAT(LLPMethod):
         weight = self.weight * ramp(self.steps, ramp_steps=self.ramp_steps)
         return scores, weight * self.divergence_nearby(model, layer, scores, batch)
 
-    def divergence_nearby(self, model: HiddenLayers, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
+    def divergence_nearby(self, model: Layered, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
         """Mean divergence after the perturbation: a scalar from the first layer (n, D) and the scores (n,)."""
         squared = layer.detach().square().sum(dim=1)
         length = self.radius * mean_over_instances(squared, batch.segment, batch.size).sqrt()

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -15,20 +14,6 @@ def dense(width_in: int, width_out: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-@runtime_checkable
-class HiddenLayers(Protocol):
-    """A model whose first layer and whose representation can be had; its forward is the second of the first."""
-
-    def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Output (n, D) of the first layer that mixes or embeds the columns, before any relu."""
-
-    def score_from_first_layer(self, first: Tensor) -> Tensor:
-        """Raw scores (n,) from the first layer's output (n, D)."""
-
-    def representation(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """Output (n, D') of the last hidden layer."""
 
 
 class Layered(nn.Module):
@@ -45,7 +30,7 @@ class Layered(nn.Module):
         self.score = dense(hidden[-1], 1)
 
     def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """See `HiddenLayers`."""
+        """Output (n, D) of the first layer that mixes or embeds the columns, before any relu."""
         raise NotImplementedError
 
     def last_hidden(self, first: Tensor) -> Tensor:
@@ -67,9 +52,9 @@ class Layered(nn.Module):
         return self.score_from_first_layer(self.first_layer(categorical, numeric))
 
 
-def hidden_layers_of(model: nn.Module, *, needed_by: str) -> HiddenLayers:
+def hidden_layers_of(model: nn.Module, *, needed_by: str) -> Layered:
     """Give the model back as one with hidden layers; InputError where it has none."""
-    if not isinstance(model, HiddenLayers):
+    if not isinstance(model, Layered):
         given = type(model).__name__
         raise InputError(f"Invalid model {given}: {needed_by} needs one with hidden layers, such as model=mlp")
     return model

@@ -51,7 +51,7 @@ NODES = {
     "hydra's own": {"_args_": [NESTED]},
     "what a module of ours imports": {"_target_": "llp.models.autoint.torch.load", "f": "PICKLE"},
     "a module": {"_target_": "llp.models.autoint.torch"},
-    "no model": {"_target_": "llp.models.hidden_layers.HiddenLayers"},
+    "no model": {"_target_": "llp.models.multi_hot.Sequence"},
     "another package of ours": {"_target_": "llp.runs.build.load_model"},
     "a user's module": {"_target_": "payload.Model"},
     "interpolation": {"hidden": "${oc.env:HOME}"},
