@@ -1,12 +1,12 @@
 """The curve of a training: one row per epoch."""
 
-import csv
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import lightning as L
+import polars as pl
 from lightning.pytorch.callbacks import Callback
 
 from llp.data.datamodule import LLPDataModule
@@ -47,7 +47,7 @@ class Curve(Callback):
                 "instances_per_second": data.instances_per_evaluation / (self._trained - self._begin),
             }
         )
-        write_csv(self.path, self.rows)
+        write_atomically(self.path, pl.DataFrame(self.rows, infer_schema_length=None).write_csv)
         self._on_row(self.rows[-1])
 
     def state_dict(self) -> dict[str, Any]:
@@ -59,16 +59,3 @@ class Curve(Callback):
         self.rows = state_dict["rows"]
         for row in self.rows:
             self._on_row(row)
-
-
-def write_csv(path: Path, rows: list[Row]) -> None:
-    """Write rows with their union of columns, in order of appearance."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-
-    def write(temporary: Path) -> None:
-        with temporary.open("w", newline="") as file:
-            writer = csv.DictWriter(file, columns)
-            writer.writeheader()
-            writer.writerows(rows)
-
-    write_atomically(path, write)

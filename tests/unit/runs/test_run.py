@@ -34,7 +34,7 @@ def failing(monkeypatch):
     def fail(*args, **kwargs):
         raise CutOffError("no space left")
 
-    monkeypatch.setattr(llp.training.curve, "write_csv", fail)
+    monkeypatch.setattr(llp.training.curve, "write_atomically", fail)
     return monkeypatch
 
 
@@ -247,22 +247,24 @@ def test_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(t
     failing.undo()
     first = run_one(tiny("method=dllp_mae"))
     calls = []
-    write = llp.training.curve.write_csv
 
-    def cut(path, rows):
-        calls.append(path)
-        if len(rows) > 2:
+    def write(path, of_rows):
+        calls.append(of_rows.__self__.height)
+        write_atomically(path, of_rows)
+
+    def cut(path, of_rows):
+        write(path, of_rows)
+        if calls[-1] > 2:
             raise CutOffError
-        write(path, rows)
 
-    failing.setattr(llp.training.curve, "write_csv", cut)
+    failing.setattr(llp.training.curve, "write_atomically", cut)
     config = tiny("method=dllp_mae", "save_model=true", "checkpoint_minutes=0")
     with pytest.raises(CutOffError):
         run_one(config)
     run = run_of(config)
     assert run.finished().attempt == 1
     failing.undo()
-    failing.setattr(llp.training.curve, "write_csv", lambda path, rows: calls.append(len(rows)) or write(path, rows))
+    failing.setattr(llp.training.curve, "write_atomically", write)
     assert run_one(config).measures == first.measures
     assert calls[3] == 3  # not the first epoch again
     assert run.weights_path.is_file()

@@ -14,7 +14,6 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
-from llp.training.curve import write_csv
 from llp.training.evaluation import evaluate
 from llp.training.selection import Monitor
 from tests.helpers.composed import open_table, run_one
@@ -261,9 +260,3 @@ def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
     assert not (tmp_path / "a" / "resume.ckpt").exists()
     stage_of(tiny("checkpoint_minutes=0"), tmp_path / "b")
     assert (tmp_path / "b" / "resume.ckpt").exists()
-
-
-def test_csv_has_the_union_of_the_rows_columns(tmp_path):
-    write_csv(tmp_path / "a" / "m.csv", [{"x": 1, "y": 2}, {"x": 3, "z": 4}])
-    assert (tmp_path / "a" / "m.csv").read_text().split() == ["x,y,z", "1,2,", "3,,4"]
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["m.csv"]
