@@ -27,8 +27,7 @@ from llp.config.options import Share
 from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.ops.bce import bag_bce
-from llp.ops.sampling import draw_of_each_bag
-from llp.ops.segment import segment_mean
+from llp.ops.segment import rank_in_segment, segment_mean, to_instances
 
 Band = Literal["weighted", "authors_code", "none"]
 
@@ -41,6 +40,11 @@ class Mix(NamedTuple):
     n_partner: Tensor  # (M,), instances taken of its partner
     taken: Tensor  # (n',), the instances taken
     segment: Tensor  # (n',), the mixed bag that each goes to
+
+
+def draw_of_each_bag(segment: Tensor, size: Tensor, n_drawn: Tensor, uniform: Tensor) -> Tensor:
+    """Positions (sum of n_drawn,) int64 of `n_drawn` (M,) instances of each bag, from draws (n,) in [0, 1)."""
+    return (rank_in_segment(uniform, segment, size) < to_instances(n_drawn, segment)).nonzero().squeeze(1)
 
 
 def draw_mix(batch: BagBatch, generator: torch.Generator) -> Mix:

@@ -18,7 +18,6 @@ from llp.data.batch import BagBatch
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import residual
 from llp.models.hidden_layers import hidden_layers_of
-from llp.ops.sampling import draw_instances
 
 Squash = Literal["none", "sigmoid"]
 Weighting = Literal["pairwise", "row_mean"]
@@ -38,6 +37,13 @@ def pair_weights(representation: Tensor, *, weighting: Weighting) -> Tensor:
 def similarity_loss(prediction: Tensor, weights: Tensor) -> Tensor:
     """Mean over all pairs (i, j) of weights (m, m) or (m, 1) times (h_i - h_j)², from predictions h (m,)."""
     return (weights * torch.square(prediction[:, None] - prediction)).mean()
+
+
+def draw_instances(n: int, n_drawn: int, generator: torch.Generator) -> Tensor:
+    """Positions (m,) int64 of `n_drawn` of n instances, or of all of them, in order, where there are no more."""
+    if n <= n_drawn:
+        return torch.arange(n, device=generator.device)
+    return torch.randperm(n, generator=generator, device=generator.device)[:n_drawn]
 
 
 class SimLLP(LLPMethod):

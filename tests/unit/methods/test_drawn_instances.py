@@ -1,7 +1,8 @@
 import numpy as np
 import torch
 
-from llp.ops.sampling import draw_instances, draw_of_each_bag
+from llp.methods.mixbag import draw_of_each_bag
+from llp.methods.sim_llp import draw_instances
 
 
 def draw(n, n_drawn, seed=0):
