@@ -52,6 +52,4 @@ class CellWeights(nn.Module):
             kept = state_dict.get(prefix + name)
             if kept is not None and (name != "radix" or kept.shape[1:] == self.radix.shape[1:]):
                 setattr(self, name, nn.Parameter(kept.clone()) if name == "weight" else kept.clone())
-        for name in ("exposure", "counts"):  # weights of before there were counts
-            state_dict.setdefault(prefix + name, getattr(self, name))
         super()._load_from_state_dict(state_dict, prefix, *rest)

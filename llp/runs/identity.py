@@ -80,8 +80,3 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
     if "CellGLM" in method and noisy and binary and '"penalty": "auto"' in method:
         found["grouping"] = "of possible loss"
     return found
-
-
-def describe(run: Run) -> str:
-    """The point in words: dataset, key, method, fold and seed."""
-    return " ".join(run.folder.parts[-6:-1])

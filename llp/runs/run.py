@@ -19,7 +19,7 @@ from llp.data.noise import CAVEAT
 from llp.files import locked, write_atomically
 from llp.runs.attempt import Attempt, error_file, log_file, tidy
 from llp.runs.build import Parts
-from llp.runs.identity import Run, describe
+from llp.runs.identity import Run
 from llp.runs.load import CHOSEN, FINAL, serves
 from llp.runs.record import RunRecord, StageRecord
 from llp.runs.tracking import check_installed, track
@@ -58,16 +58,16 @@ def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
     record = None if config.force else run.finished(config.keeps_weights, warn=False)  # under the lock it will
     if record is not None:
         tidy(run.folder)
-        log.info("%s: finished before, skipped", describe(run))
+        log.info("%s: finished before, skipped", run.point)
         return record, True
     check_installed(config.logger)
     parts.check()
     run.folder.mkdir(parents=True, exist_ok=True)
-    with locked(run.folder / ".lock", f"{describe(run)}: another process is at it"):
+    with locked(run.folder / ".lock", f"{run.point}: another process is at it"):
         # asked again: another one may have finished the run while this one waited
         record = None if config.force else run.finished(config.keeps_weights)
         if record is not None:
-            log.info("%s: finished meanwhile", describe(run))
+            log.info("%s: finished meanwhile", run.point)
             return record, True
         with (
             log_file(run.folder / "run.log"),
@@ -91,7 +91,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     attempt = Attempt.at(run.folder, run.result_path, again=config.force)
     if attempt.lost:
         begins = "begins again, no checkpoint was written before it was cut off"
-        log.info("%s: %s (checkpoint_minutes=%g)", describe(run), begins, config.checkpoint_minutes)
+        log.info("%s: %s (checkpoint_minutes=%g)", run.point, begins, config.checkpoint_minutes)
     keep = config.keeps_weights or run.weights_path.is_file()  # as the result that this one replaces
     write_atomically(attempt.work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
     earlier, first = _first_stage(parts)
@@ -100,11 +100,11 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     select_by = selects_by(config.protocol, data)
     _tell(run, method, data, select_by)
     if config.noise is not None:
-        log.info("%s: %s", describe(run), CAVEAT)
+        log.info("%s: %s", run.point, CAVEAT)
     with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracked:
 
         def on_row(row: "Row") -> None:
-            log.info("%s: %s", describe(run), _row_line(row))
+            log.info("%s: %s", run.point, _row_line(row))
             if tracked is not None:
                 tracked.log(row, step=int(row["epoch"]))
 
@@ -112,7 +112,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             partial(parts.start, first, refit=True) if data.holds_out and refits(config.protocol, data.key) else None
         )
         plan = Plan(
-            name=describe(run),
+            name=str(run.point),
             trainer=config.trainer,
             hardware=config.hardware,
             select_by=select_by,
@@ -133,7 +133,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     attempt.finish(record, run.result_path)
     metric, value = record.metric, "undefined" if record.metric.best is None else f"{record.metric.best:.4f}"
     picked = f" (epoch {metric.best_epoch})" if metric.best_epoch >= 0 else ""
-    log.info("%s: %s %s%s", describe(run), metric.name, value, picked)
+    log.info("%s: %s %s%s", run.point, metric.name, value, picked)
     return record
 
 
@@ -142,7 +142,7 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: Selec
     from llp.data.label_unit import AS_GIVEN
     from llp.training.selection import monitor_of
 
-    name, bags = describe(run), data.train_bags
+    name, bags = run.point, data.train_bags
     log.info(
         "%s: %d bags, %d train and %d test instances", name, len(bags), data.n_train_instances, len(data.test_rows)
     )
