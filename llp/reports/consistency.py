@@ -44,16 +44,17 @@ class Consistency:
         if counts is not None:
             padded = np.concatenate([[0], counts, [0]])
             found = found[np.flatnonzero(np.abs(found @ padded) <= UNMET * (abs(found) @ np.abs(padded)))]
-        self._equations = found @ diags_array(self._deviation)
+        scaled = found @ diags_array(self._deviation)
+        self._held = np.unique(scaled.indices)  # of the cells, those that an equation holds: often few
+        self._equations = scaled[:, self._held]
         self._total = total(passes, cells)
 
     def __call__(self, sums: Vector) -> Vector:
         """The consistent sums (P + 2,) nearest to some (P + 2,); the intercept's is that of the cells."""
-        in_deviations = sums / np.where(self._deviation > 0, self._deviation, 1)
-        found = sums.copy()
+        deviation, found = self._deviation[self._held], sums.copy()
         if self._equations.shape[0]:  # some follow from others: the shortest change that meets them all
-            off = self._equations @ in_deviations
-            found -= self._deviation * lsqr(self._equations, off, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
+            off = self._equations @ (sums[self._held] / deviation)
+            found[self._held] -= deviation * lsqr(self._equations, off, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
         found[0] = self._total @ found
         return found
 
@@ -79,9 +80,11 @@ def equations(ids: NDArray[np.int32], cells: Cells, categorical: NDArray[np.int3
 
 def _of_shared(common: Query, ids: NDArray[np.int32], cells: Cells, categorical: NDArray[np.int32]) -> csr_array:
     """The equations of the queries that have some columns: a row for each value of these, and each query but one."""
+    queries = [q for q, query in enumerate(cells.queries) if {*common} <= {*query}]
+    if len(queries) == 1:
+        return csr_array((0, len(cells) + 2))
     widths = [int(categorical[:, column].max(initial=0)) + 1 for column in common]
     of_row = _joined(categorical[:, [*common]], widths)
-    queries = [q for q, query in enumerate(cells.queries) if {*common} <= {*query}]
     of_cells = [_joined(cells.values(q)[:, [cells.queries[q].index(one) for one in common]], widths) for q in queries]
     known = np.unique(np.concatenate(of_cells))
     shape = (len(known), len(cells) + 2)

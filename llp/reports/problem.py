@@ -71,7 +71,7 @@ def problem_of(
         label_variance = variance_of(split.label_mean)
         found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
 
-    def on(part: slice, found: CellSums, scores: Vector | None = None) -> Problem:
+    def on(part: slice, found: CellSums, scores: Vector | None = None, margins: Margins | None = None) -> Problem:
         of_part = Passes(passes.cells[part], len(cells), threads)
         weight = np.ones(len(of_part.cells))
         (sums, variance, draw), dropped = found, np.zeros(len(cells) + 2)
@@ -79,8 +79,9 @@ def problem_of(
             weight *= n / len(weight)
             (sums, variance, draw), kept = _scaled(found, of_part, n, counts)
             dropped = np.where(kept, 0.0, DROPPED)
-        margins = Margins(cells, categorical[part], weight)
-        design = Design(of_part, family, weight, offset[: len(rows)][part], margins)
+        design = Design(
+            of_part, family, weight, offset[: len(rows)][part], margins or Margins(cells, categorical[part], weight)
+        )
         if scores is not None:
             variance = variance + of_sampling(design, scores[part])[0]
         ratio = (
@@ -102,7 +103,7 @@ def problem_of(
         start = None
         for _ in range(2):  # what the sampling adds depends on the fit, little
             fitted = fit(whole.design, whole.sums, rule_of_thumb(whole.noise.ratio), ROUGH, start)
-            start, whole = fitted.theta, on(slice(None), found, fitted.scores)
+            start, whole = fitted.theta, on(slice(None), found, fitted.scores, whole.design.margins)
         of_report, kept = whole.noise, whole.noise.ratio < DROPPED
         _, sampled = of_sampling(whole.design, fitted.scores)
         noise = replace(of_report, draw=lambda rng: of_report.draw(rng) + kept * sampled(rng))

@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 NEAREST = ("SubsetMatching", "OTLLP", "EROTLLP", "ROT", "MixBag")
 """Methods that did not always take the nearest possible sum in the place of an impossible one."""
+MANY_SAMPLED = 100_000
+"""Rows of a sample above which not every factor of the penalty is tried: two halves of `llp.reports.sample.MANY`."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
         found["recalibrated"] = "offset"
     if "CellGLM" in method and key.kind == "given" and table.schema.made_by.get("rows"):
         found["sampling"] = "in the noise, of a rough fit"
+        if table.schema.rows > MANY_SAMPLED:
+            found["factor"] = "near 10 first"
     if "CellGLM" in method and noisy and binary and '"penalty": "auto"' in method:
         found["grouping"] = "of possible loss"
     return found

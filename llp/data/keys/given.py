@@ -111,11 +111,12 @@ class GivenKey(GroupingKey):
 
 def _cells_of(table: InstanceTable, report: "pl.DataFrame") -> Bags:
     """The cells of a report of all rows but those of a test split and those that are given with their labels."""
-    names, listed = table.categorical_names, [tuple(query) for query in report["query"]]
+    runs = report["query"].rle().struct  # of millions of cells, a few queries
+    names, listed = table.categorical_names, [tuple(query) for query in runs.field("value")]
     place = {query: q for q, query in enumerate(dict.fromkeys(listed))}
     queries = tuple(tuple(sorted(names.index(column) for column in query)) for query in place)
     radix, base = layout(table.vocab_sizes, queries)
-    query_of = np.array([place[query] for query in listed])
+    query_of = np.repeat([place[query] for query in listed], runs.field("len").to_numpy())
     counts = report["count"].to_numpy() if "count" in report.columns else None
     return CellBags(
         np.concatenate([[0], np.cumsum(report["size"].to_numpy())]),

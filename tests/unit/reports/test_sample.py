@@ -14,7 +14,7 @@ from llp.reports.glm import Design, fit
 from llp.reports.passes import Passes
 from llp.reports.penalty import rule_of_thumb
 from llp.reports.problem import of_sampling, problem_of
-from llp.reports.sample import strengthen
+from llp.reports.sample import MANY, strengthen
 
 SIZES, N = (6, 8, 10), 40_000
 
@@ -59,9 +59,10 @@ def test_a_sample_of_all_rows_has_the_sums_of_all():
     assert (problem.design.weight == 1).all()
 
 
-@pytest.mark.parametrize("m", [60, 300, 3000])
+@pytest.mark.parametrize(("m", "many"), [(60, MANY), (300, MANY), (300, 0), (3000, MANY), (3000, 0)])
 @pytest.mark.parametrize("scale", [0.0, 10.0])
-def test_fit_on_a_sample_is_no_worse_than_a_constant(m, scale):
+def test_fit_on_a_sample_is_no_worse_than_a_constant(m, many, scale, monkeypatch):
+    monkeypatch.setattr("llp.reports.sample.MANY", many)
     codes, p, y, cells = population(m)
     rows = np.sort(np.random.default_rng(m).choice(N, m, replace=False))
     problem = problem_of_sample(codes, y, cells, rows, scale, 1)
@@ -81,6 +82,23 @@ def test_fit_on_a_sample_is_no_worse_than_a_constant(m, scale):
     assert found < constant + 1e-3
     assert found < min(losses) + 0.02
     assert max(losses) > min(losses) + 0.01  # a choice that it could have missed
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_factor_of_many_rows_is_that_of_all_factors_in_fewer_fits(seed, monkeypatch):
+    codes, _, y, cells = population(seed)
+    rows = np.sort(np.random.default_rng(seed).choice(N, 8000, replace=False))
+    halves, fits = problem_of_sample(codes, y, cells, rows, 10.0, seed).halves, []
+    monkeypatch.setattr("llp.reports.sample.fit", lambda *given: fits.append(given) or fit(*given))
+    found = []
+    for strength in (0.01, 1.0, 30.0):  # the best factor lies above, at and below 10
+        for many in (MANY, 0):
+            monkeypatch.setattr("llp.reports.sample.MANY", many)
+            found.append((strengthen(halves, lambda ratio, of=strength: of * rule_of_thumb(ratio), 0), len(fits)))
+            fits.clear()
+    for (factor, n_all), (of_many, n_few) in zip(found[::2], found[1::2], strict=True):
+        assert of_many == factor
+        assert n_few < n_all
 
 
 def test_what_sampling_adds_to_the_sums_is_what_further_samples_scatter():

@@ -15,7 +15,8 @@ import pytest
 from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
 from llp.config.grouping_keys import options
-from llp.runs.identity import Run
+from llp.reports.sample import MANY
+from llp.runs.identity import MANY_SAMPLED, Run
 from tests.helpers.composed import composition
 
 PINS = Path(__file__).with_name("identities.json")
@@ -79,10 +80,11 @@ def test_runs_whose_impossible_sums_are_now_taken_as_the_nearest_are_other_runs(
 def test_a_fit_on_a_sample_is_another_run_than_before_its_sampling_was_noise(monkeypatch):
     words = "dataset=flights grouping_key=given method=cell_glm"
     found = []
-    for rows in ({}, {"rows": "unknown"}):
-        monkeypatch.setattr(TABLE, "schema", SimpleNamespace(made_by=rows), raising=False)
+    for n, rows in ((200_000, {}), (100_000, {"rows": "unknown"}), (200_000, {"rows": "unknown"})):
+        monkeypatch.setattr(TABLE, "schema", SimpleNamespace(made_by=rows, rows=n), raising=False)
         found.append(hash_of(words))
-    assert found[0] != found[1]
+    assert len({*found}) == 3  # the factor of many rows is found in another way too
+    assert MANY_SAMPLED == 2 * MANY
 
 
 if __name__ == "__main__":
