@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from llp.api.frames import is_missing
 from llp.api.per_bag import per_bag, texts
-from llp.errors import InputError
+from llp.data.table import LabelKind
+from llp.errors import InputError, invalid
 
 
 class BagLabels(NamedTuple):
@@ -29,6 +31,18 @@ class BagLabels(NamedTuple):
     def proportion(self) -> NDArray[np.float64]:
         """(K,) mean label of each bag."""
         return self.label_sum / self.size
+
+
+def row_labels(y: Any, rows: int, label_kind: LabelKind) -> NDArray[np.float64]:
+    """The labels of rows beside a report (L,), checked."""
+    label = column_or_1d(y, warn=True)
+    found = label.astype(np.float64) if label.dtype.kind in "biuf" else np.full(len(label), np.nan)
+    fit = np.isin(found, (0, 1)) if label_kind == "binary" else np.isfinite(found)
+    if len(label) != rows or not fit.all():
+        wrong = f"{len(label)} labels" if len(label) != rows else label[~fit].tolist()[0]
+        kind = "labels 0 and 1, which the reports sum" if label_kind == "binary" else "finite numbers"
+        raise invalid("y_labelled", wrong, f"{rows} {kind}, one for each row of X_labelled")
+    return found
 
 
 def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_sizes: Any) -> BagLabels:

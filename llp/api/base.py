@@ -3,7 +3,7 @@
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from llp.api.bags import BagLabels, bag_labels
+from llp.api.bags import BagLabels, bag_labels, row_labels
 from llp.api.frames import as_frame, as_reports
 from llp.data.given_bags import check_sums
 from llp.data.noise import LARGEST_SCALE
@@ -91,6 +91,9 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         proportions: Any = None,
         bag_sizes: Any = None,
         reports: Any = None,
+        rows: Literal["unknown"] | None = None,
+        X_labelled: Any = None,
+        y_labelled: Any = None,
         **unknown: Any,
     ) -> Self:
         """Train on bags.
@@ -116,6 +119,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             Label sums over the cells of several queries, in place of all the above: by a column or a tuple of columns
             of X a data frame that has them, `label_sum`, perhaps `count`, and where the sums are noisy `noise_sd` or
             `noise_scale` (of Laplace noise). A cell that is not there is not published. For `cell_glm`.
+        rows : {'unknown'}, optional
+            With `reports`: X is a sample of the rows that they count; each cell needs its `count`.
+        X_labelled, y_labelled : as X, array-like (L,), optional
+            With `reports`: further rows, whose labels are known.
 
         Raises
         ------
@@ -125,8 +132,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         name = type(self).__name__
         _refuse(unknown, name)
         if reports is not None:
-            self._train_on_reports(X, reports, others=[y, bags, proportions, bag_sizes])
+            self._train_on_reports(X, reports, [y, bags, proportions, bag_sizes], rows, X_labelled, y_labelled)
             return self
+        if any(one is not None for one in (rows, X_labelled, y_labelled)):
+            raise InputError("rows=, X_labelled= and y_labelled= go with reports=; expected that one too")
         if y is None and proportions is None:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None; or give bags= and "
@@ -147,7 +156,9 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
         self._train_on(Sample(frame, labels, y, self._label_kind, self._facts(labels)), self.categorical)
 
-    def _train_on_reports(self, X: Any, reports: Any, others: list[Any]) -> None:
+    def _train_on_reports(
+        self, X: Any, reports: Any, others: list[Any], rows: Any, X_labelled: Any, y_labelled: Any
+    ) -> None:
         from llp.api.training import Sample
 
         if any(one is not None for one in others):
@@ -156,6 +167,8 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if self.epsilon is not None:
             raise invalid("epsilon", self.epsilon, "None, as a report states its noise in noise_sd or noise_scale")
+        if rows not in (None, "unknown"):
+            raise invalid("rows", rows, "'unknown', where X is a sample of those that the reports count, or None")
         frame, tables = as_frame(X), as_reports(reports)
         self._labels(None)
         validate_data(self, X, skip_check_array=True)
@@ -163,7 +176,16 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         if unknown := sorted(columns - {*frame.columns}):
             known = ", ".join(frame.columns)
             raise InputError(f"Invalid reports: {unknown[0]!r} is no column of X; expected some of {known}")
-        self._train_on(Sample(frame, tables, None, self._label_kind, {}), [*{*self.categorical} | columns])
+        labelled = None
+        if (X_labelled is None) != (y_labelled is None):
+            raise InputError("X_labelled= and y_labelled= are rows and their labels; expected both or none")
+        if X_labelled is not None:
+            further = as_frame(X_labelled, least_rows=1)
+            validate_data(self, X_labelled, reset=False, skip_check_array=True)
+            further.columns = frame.columns
+            labelled = further, row_labels(y_labelled, further.height, self._label_kind)
+        sample = Sample(frame, tables, None, self._label_kind, {}, rows, labelled)
+        self._train_on(sample, [*{*self.categorical} | columns])
 
     def _train_on(self, sample: Any, categorical: Sequence[str]) -> None:
         from llp.api.training import files_options, train

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -56,6 +56,8 @@ class Sample(NamedTuple):
     y: NDArray[np.float64] | None  # (n,) labels, where they are known: only the methods that are meant to see them do
     label_kind: LabelKind
     facts: Mapping[str, float]  # what is known of the noise in the sums
+    rows: Literal["unknown"] | None = None  # where a report counts others too
+    labelled: tuple[pl.DataFrame, NDArray[np.float64]] | None = None  # further rows beside a report, and their labels
 
 
 def train(sample: Sample, options: FilesOptions, overrides: Sequence[str], *, verbose: bool) -> Trained:
@@ -90,19 +92,26 @@ def files_options(coding: Mapping[str, Any], categorical: Sequence[str]) -> File
 
 
 def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
-    frame, labels, y, label_kind, facts = sample
+    frame, labels, y, label_kind, facts, rows, labelled = sample
     check_names(frame.columns, options.roles)
     lazy = frame.lazy()
     keys = () if isinstance(labels, BagLabels) else {name for query in labels for name in query}
     planned = plan_features(find_kinds(lazy, options), options.coding)
     features, vocabularies = fit_features(lazy, planned, options, whole=keys)
     recipe = Recipe(options, None, features, vocabularies)
-    with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=frame.height) as writer:
-        coder = recipe.coder()
-        for start in range(0, frame.height, CHUNK_ROWS):
-            codes, numbers, _ = coder.encode(frame.slice(start, CHUNK_ROWS))
-            label = np.full(codes.shape[1], np.nan) if y is None else y[start : start + CHUNK_ROWS]
-            writer.write(start, codes.T, numbers, label)
+    parts = [(frame, y)]
+    if labelled is not None:
+        parts.append((normalised(labelled[0], options.reading), labelled[1]))
+        facts = {**facts, "labelled_rows": len(labelled[1])}
+    height = sum(one.height for one, _ in parts)
+    with TableWriter(folder, recipe.table_columns, label_kind=label_kind, rows=height) as writer:
+        coder, start = recipe.coder(), 0
+        for one, known in parts:
+            for first in range(0, one.height, CHUNK_ROWS):
+                codes, numbers, _ = coder.encode(one.slice(first, CHUNK_ROWS))
+                label = np.full(codes.shape[1], np.nan) if known is None else known[first : first + CHUNK_ROWS]
+                writer.write(start, codes.T, numbers, label)
+                start += len(label)
         recipe.save(writer)
         if isinstance(labels, BagLabels):
             ids = [str(number) for number in range(len(labels.size))]
@@ -110,9 +119,10 @@ def _write_table(folder: Path, sample: Sample, options: FilesOptions) -> Recipe:
             number = labels.number
         else:
             number, row = None, None
-            bags = publish(recipe, writer.categorical, labels, binary=label_kind == "binary")
+            codes, sampled = writer.categorical[: frame.height], rows == "unknown"
+            bags = publish(recipe, codes, labels, binary=label_kind == "binary", sample=sampled)
         write_given_bags(writer.temporary, number, bags, row=row)
-        made_by = {"_target_": "llp.api.training.train"}
+        made_by = {"_target_": "llp.api.training.train"} | ({} if rows is None else {"rows": rows})
         writer.finish(made_by=made_by, source={}, facts=dict(facts), given_bags=len(bags), aggregates_only=y is None)
     return recipe
 

@@ -170,13 +170,10 @@ def _checked(cells: pl.DataFrame, place: Callable[[int], str] | None, *, binary:
     else:
         other = cells.filter((pl.col(COUNT) - most).abs() > reach + ROUNDING * most)
         if len(other):
-            one, or_else = (
-                other.row(0, named=True),
-                "" if place is None else ", or rows=unknown where they are a sample",
-            )
+            one = other.row(0, named=True)
             raise InputError(
                 f"Invalid reports: {_said(other, 0, place)} has {COUNT} {one[COUNT]:g} and {one['size']} "
-                f"rows{_more(other)}; expected a report of these rows{or_else}"
+                f"rows{_more(other)}; expected a report of these rows, or rows=unknown where they are a sample"
             )
     broken = pl.lit(binary) & (pl.col("noise_variance") == 0) & ((pl.col(SUM) - pl.col(SUM).round()).abs() > WHOLE)
     if len(other := cells.filter(broken)):

@@ -194,6 +194,48 @@ def test_what_goes_with_no_report(options, beside, problem):
     assert problem in str(error.value)
 
 
+def test_a_sample_of_the_rows_is_fitted_as_one(caplog):
+    some = ROWS[::2]
+    with pytest.raises(ValueError, match=r"rows \(and \d+ more\); expected .* or rows=unknown where they are a sample"):
+        LLPClassifier("cell_glm").fit(some, reports=GOLDEN_REPORT)
+    found = LLPClassifier("cell_glm").fit(some, reports=GOLDEN_REPORT, rows="unknown")
+    assert found.record_.facts["report_rows"] == len(ROWS)
+    assert found.record_.facts["sample"] == len(some)
+    assert found.predict_proba(ROWS)[:, 1].mean() == pytest.approx(LABEL.mean(), abs=0.1)
+    lacking = {"a": A.drop("count")}
+    with pytest.raises(ValueError, match="Invalid rows=unknown: the cell a=0 has no count"):
+        LLPClassifier("cell_glm").fit(some, reports=lacking, rows="unknown")
+
+
+def test_labelled_rows_beside_a_report_are_fitted_as_rows_that_it_counts():
+    singles = [("a",), ("b",), ("c",)]
+    part, whole = (report_of(ROWS[:n], LABEL[:n], singles) for n in (40, 60))
+    known = {"X_labelled": ROWS[40:], "y_labelled": LABEL[40:] == 1}
+    beside = LLPClassifier("cell_glm", overrides=["method.penalty=2"]).fit(ROWS[:40], reports=part, **known)
+    assert beside.record_.facts["labelled"] == 20
+    np.testing.assert_allclose(beside.predict_proba(ROWS), fitted(whole).predict_proba(ROWS), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("beside", "problem"),
+    [
+        ({"rows": "known"}, "Invalid rows='known': expected 'unknown'"),
+        ({"X_labelled": ROWS}, "expected both or none"),
+        ({"y_labelled": LABEL}, "expected both or none"),
+        ({"X_labelled": ROWS, "y_labelled": LABEL[:5]}, "Invalid y_labelled='5 labels': expected 60 labels 0 and 1"),
+        ({"X_labelled": ROWS, "y_labelled": LABEL + 1}, "Invalid y_labelled=2: expected 60 labels 0 and 1"),
+        ({"X_labelled": ROWS, "y_labelled": ["no"] * 60}, "Invalid y_labelled='no': expected 60 labels 0 and 1"),
+        ({"X_labelled": ROWS.select("b", "a"), "y_labelled": LABEL}, "feature names should match"),
+        ({"X_labelled": ROWS, "y_labelled": LABEL, "reports": None, "y": LABEL}, "go with reports="),
+        ({"rows": "unknown", "reports": None, "y": LABEL}, "go with reports="),
+    ],
+)
+def test_wrong_rows_beside_a_report(beside, problem):
+    with pytest.raises(ValueError, match=r"expected|feature names") as error:
+        LLPClassifier("cell_glm").fit(ROWS, **{"reports": GOLDEN_REPORT} | beside)
+    assert problem in str(error.value)
+
+
 def test_classes_are_0_and_1_and_can_be_predicted():
     found = fitted()
     assert found.classes_.tolist() == [0, 1]
