@@ -132,7 +132,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         name = type(self).__name__
         _refuse(unknown, name)
         if reports is not None:
-            self._train_on_reports(X, reports, [y, bags, proportions, bag_sizes], rows, X_labelled, y_labelled)
+            self._train_on_reports(X, reports, [y, bags, proportions, bag_sizes], rows, [X_labelled, y_labelled])
             return self
         if any(one is not None for one in (rows, X_labelled, y_labelled)):
             raise InputError("rows=, X_labelled= and y_labelled= go with reports=; expected that one too")
@@ -156,9 +156,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
         self._train_on(Sample(frame, labels, y, self._label_kind, self._facts(labels)), self.categorical)
 
-    def _train_on_reports(
-        self, X: Any, reports: Any, others: list[Any], rows: Any, X_labelled: Any, y_labelled: Any
-    ) -> None:
+    def _train_on_reports(self, X: Any, reports: Any, others: list[Any], rows: Any, beside: list[Any]) -> None:
         from llp.api.training import Sample
 
         if any(one is not None for one in others):
@@ -174,16 +172,17 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, skip_check_array=True)
         columns = {name for query in tables for name in query}
         if unknown := sorted(columns - {*frame.columns}):
-            known = ", ".join(frame.columns)
-            raise InputError(f"Invalid reports: {unknown[0]!r} is no column of X; expected some of {known}")
+            names = ", ".join(frame.columns)
+            raise InputError(f"Invalid reports: {unknown[0]!r} is no column of X; expected some of {names}")
         labelled = None
-        if (X_labelled is None) != (y_labelled is None):
+        further, y = beside
+        if (further is None) != (y is None):
             raise InputError("X_labelled= and y_labelled= are rows and their labels; expected both or none")
-        if X_labelled is not None:
-            further = as_frame(X_labelled, least_rows=1)
-            validate_data(self, X_labelled, reset=False, skip_check_array=True)
-            further.columns = frame.columns
-            labelled = further, row_labels(y_labelled, further.height, self._label_kind)
+        if further is not None:
+            known = as_frame(further, least_rows=1)
+            validate_data(self, further, reset=False, skip_check_array=True)
+            known.columns = frame.columns
+            labelled = known, row_labels(y, known.height, self._label_kind)
         sample = Sample(frame, tables, None, self._label_kind, {}, rows, labelled)
         self._train_on(sample, [*{*self.categorical} | columns])
 
@@ -203,10 +202,8 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _facts(self, labels: BagLabels) -> dict[str, float]:
         """What is known of the noise in the sums, which are refused where no bag can have them."""
-        epsilon = self.epsilon
-        if epsilon is not None and not (
-            isinstance(epsilon, int | float | np.floating) and 1 / LARGEST_SCALE <= epsilon < float("inf")
-        ):
+        epsilon, numbers = self.epsilon, int | float | np.floating
+        if epsilon is not None and not (isinstance(epsilon, numbers) and 1 / LARGEST_SCALE <= epsilon < float("inf")):
             expected = f"a number >= {1 / LARGEST_SCALE:g}, or None where the proportions hold no noise"
             raise invalid("epsilon", epsilon, expected, 1.0)
         outside = check_sums(

@@ -21,7 +21,7 @@ from llp.reports.families import GAUSSIAN, LOGISTIC, POISSON
 from llp.reports.glm import fit
 from llp.reports.passes import Vector
 from llp.reports.penalty import choose, choose_grouping, draw_probes, groups_of, rule_of_thumb
-from llp.reports.problem import DROPPED, Problem, problem_of
+from llp.reports.problem import DROPPED, LEAST_ROWS, Problem, problem_of
 from llp.reports.sample import strengthen
 from llp.seeding import keyed_seed
 
@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 STEEPNESS = 1e-3
 """Of the final fit."""
+MOSTLY = 0.5
+"""Share of the labelled rows' cells that may be left out without a word."""
 
 
 class CellGLM(LLPMethod):
@@ -79,6 +81,8 @@ class CellGLM(LLPMethod):
             self.facts["sample"] = len(split.bags.instances)
             self.facts["report_rows"] = problem.halves[0].design.total
             self.facts["cells_of_few_rows"] = int((problem.noise.ratio >= DROPPED).sum())
+            if split.labelled is not None:
+                self._tell_unheard(problem, len(split.labelled.rows))
         if split.bags.noise_variance is not None and split.bags.noise_variance.any():  # stated or added
             self.facts["noise_sd"] = float(np.sqrt(split.bags.noise_variance.mean()))
         mean = problem.sums[0] / problem.design.total
@@ -96,6 +100,19 @@ class CellGLM(LLPMethod):
             self.facts["by_query"] = by_query(problem.design, cells, found, problem.sums, penalty, split.bags, names)
         assert isinstance(self.model, CellWeights)
         self.model.take(cells, torch.from_numpy(found.theta[:-1]), None if exposure is None else torch.tensor(exposure))
+
+    def _tell_unheard(self, problem: Problem, labelled: int) -> None:
+        """Say how much of the last rows, whose labels are known, is in cells that the sample leaves out."""
+        ids = problem.design.passes.cells[-labelled:]
+        published = ids <= problem.design.passes.n_cells
+        share = float((problem.noise.ratio[ids] >= DROPPED).sum() / max(published.sum(), 1))
+        self.facts["labelled_left_out"] = share
+        if share > MOSTLY:
+            log.warning(
+                "%.0f %% of the cells of the %d labelled rows have fewer than %d of the sample's %d rows and are left "
+                "out, their labels with them: give more rows without labels (the labelled ones too, if drawn alike)",
+                100 * share, labelled, LEAST_ROWS, self.facts["sample"],
+            )  # fmt: skip
 
     def _exposure(self, split: TrainSplit, cells: Cells) -> Vector | None:
         """Of counts: what gives a row's exposure of its numeric columns and 1, (Fn + 1,)."""

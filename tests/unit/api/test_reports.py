@@ -216,6 +216,18 @@ def test_labelled_rows_beside_a_report_are_fitted_as_rows_that_it_counts():
     np.testing.assert_allclose(beside.predict_proba(ROWS), fitted(whole).predict_proba(ROWS), atol=1e-3)
 
 
+def test_a_sample_too_small_to_hear_the_labelled_rows_is_said(caplog):
+    many = pl.concat([ROWS] * 20)
+    report, known = report_of(many, np.tile(LABEL, 20), [("a", "b"), ("c",)]), {"X_labelled": ROWS, "y_labelled": LABEL}
+    shares = []
+    for sample in (ROWS[:4], many[:600]):
+        with caplog.at_level(logging.WARNING):
+            found = LLPClassifier("cell_glm").fit(sample, reports=report, rows="unknown", **known)
+        shares.append(found.record_.facts["labelled_left_out"])
+        assert caplog.text.count("of the cells of the 60 labelled rows have fewer than 5 of the sample's 4 rows") == 1
+    assert shares == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("beside", "problem"),
     [
