@@ -235,7 +235,7 @@ def test_a_sample_too_small_to_hear_the_labelled_rows_is_said(caplog):
         ({"X_labelled": ROWS}, "expected both or none"),
         ({"y_labelled": LABEL}, "expected both or none"),
         ({"X_labelled": ROWS, "y_labelled": LABEL[:5]}, "Invalid y_labelled='5 labels': expected 60 labels 0 and 1"),
-        ({"X_labelled": ROWS, "y_labelled": LABEL + 1}, "Invalid y_labelled=2: expected 60 labels 0 and 1"),
+        ({"X_labelled": ROWS, "y_labelled": LABEL + 1}, "Invalid y_labelled=2.0: expected 60 labels 0 and 1"),
         ({"X_labelled": ROWS, "y_labelled": ["no"] * 60}, "Invalid y_labelled='no': expected 60 labels 0 and 1"),
         ({"X_labelled": ROWS.select("b", "a"), "y_labelled": LABEL}, "feature names should match"),
         ({"X_labelled": ROWS, "y_labelled": LABEL, "reports": None, "y": LABEL}, "go with reports="),
