@@ -15,6 +15,7 @@ JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "fold=0,1")
 COMMANDS = {
     "train": (["llp.train", *TINY], "synthetic/**/result.json"),
     "train, joblib": (["llp.train", "-m", *TINY, *JOBLIB], "synthetic/**/fold=1/**/result.json"),
+    "prepare": (["llp.prepare", *KEYS[:3], "data_dir=outputs"], "*/schema.json"),
     "analyze": (["llp.analyze", *KEYS], "analysis/synthetic/analysis.csv"),
     "report": (["llp.report"], "report/report.md"),
 }

@@ -1,6 +1,6 @@
 """Faults of a machine: each is a scene in which a command runs, and what its processes answered.
 
-Signals, kills and readers that leave are in tests/end_to_end too: test_stopping.py, test_kills.py, test_closed_pipe.py.
+Signals, kills and readers that leave: tests/end_to_end; streams and folders that are gone: tests/unit/test_command.py.
 """
 
 import os
@@ -9,7 +9,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -59,16 +58,6 @@ def full_disk_of_an_analysis(scene):
     scene.run(*KEYS, module="llp.prepare")
     with scene.mounted(scene.folder / "outputs", "size=60k"):
         yield scene.run(*KEYS, module="llp.analyze")
-
-
-def read_only_outputs(scene):
-    with scene.mounted(scene.folder / "outputs", "ro"):
-        yield scene.run(*TINY)
-
-
-def read_only_data(scene):
-    with scene.mounted(scene.folder / "data", "ro"):
-        yield scene.run(*MADE, module="llp.prepare")
 
 
 def read_only_report(scene):
@@ -151,21 +140,6 @@ def largest_file(scene):
     yield scene.run(*MADE, module="llp.prepare", limits=[(resource.RLIMIT_FSIZE, 1_000_000)])
 
 
-def closed_pipe(*arguments, module):
-    def scene_of(scene):
-        write_folds(scene.command.outputs_dir, [0.6, 0.7])
-        given = [f"run={trained(scene)}", *TINY[:3]] if module == "llp.predict" else arguments
-        process = scene.start(*given, module=module)
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr is not None
-        err = process.stderr.read()
-        yield Answer(process.wait(timeout=120), "", err)
-
-    return scene_of
-
-
 def at_random_moments(module, *arguments, seconds):
     """Signals at any moment, and then the command to its end: whatever was cut off is mended."""
 
@@ -213,34 +187,6 @@ def clock_set_back(scene):
     yield scene.run(*LONG[:-3], *SHORT)
 
 
-def folder_removed_below(scene):
-    place = scene.folder / "below"
-    place.mkdir()
-    process = scene.start(*TINY, cwd=place)
-    place.rmdir()
-    out, err = process.communicate(timeout=120)
-    yield Answer(process.returncode, out, err)
-
-
-def no_standard_output(scene):
-    with open(os.devnull, "w") as nowhere:
-        process = subprocess.Popen(
-            ["sh", "-c", f'exec "{sys.executable}" -m llp.train "$@" >&-', "sh", *TINY], cwd=scene.folder,
-            env=scene.command.env, stdin=subprocess.DEVNULL, stdout=nowhere, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        _, err = process.communicate(timeout=120)
-    yield Answer(process.returncode, "", err)
-
-
-def full_standard_output(scene):
-    for module, arguments in (("llp.train", TINY), ("llp.report", ())):
-        with open("/dev/full", "w") as full:
-            process = scene.start(*arguments, module=module, stdout=full)
-            _, err = process.communicate(timeout=120)
-        yield Answer(process.returncode, "", err)
-
-
-CHECKPOINT = "outputs/**/resume.ckpt"
 # a fault, the exit codes of its commands, and its scene
 FAULTS = {
     "the disk of `outputs` is full, train": ([1, 1, 1, 1], full_disk_of_outputs("8k", "24k", "200k", "1m")),
@@ -250,9 +196,7 @@ FAULTS = {
     "the disk of `outputs` is full, analyze": ([1], full_disk_of_an_analysis),
     "the temporary folder is full": ([0], full_temporary_folder),
     "a full disk and a read-only one, predict and export": ([1, 1, 1, 1], scores_without_a_place),
-    "`outputs` is read-only": ([1], read_only_outputs),
     "`outputs` is read-only: status, report": ([0, 1], read_only_report),
-    "`data` is read-only": ([1], read_only_data),
     "the table is deleted under a run; the next run": ([0, 0], table_deleted),
     "`outputs` is moved away under a run": ([1], outputs_moved_away),
     "signals at random moments, train": ([0], at_random_moments("llp.train", *LONG[:-3], *SHORT, seconds=7)),
@@ -260,16 +204,11 @@ FAULTS = {
     "signals at random moments, analyze": ([0], at_random_moments("llp.analyze", *KEYS, seconds=7)),
     "signals at random moments, report": ([0], at_random_moments("llp.report", seconds=6)),
     "signals at random moments, predict": ([0], at_random_moments("llp.predict", seconds=4)),
-    "two trainings of one run": ([0, 0], two_at_one("llp.train", (*LONG[:-3], *SHORT), CHECKPOINT)),
-    "two preparations of one table": ([0, 0], two_at_one("llp.prepare", MADE, "data/*")),
     "two analyses of one dataset": ([0, 0], two_at_one("llp.analyze", KEYS, "outputs/**/.lock")),
     "two reports of one folder": ([0, 0], two_at_one("llp.report", (), "outputs/report/.lock")),
     "6 GiB of memory, a model of more, a table of more": ([1, 1], too_little_memory),
     "40 open files at most": ([0], too_few_open_files),
     "a largest file of 1 MB": ([1], largest_file),
-    "`prepare` into `head -1`": ([0], closed_pipe(*KEYS[:3], module="llp.prepare")),
-    "`status` into `head -1`": ([0], closed_pipe(module="llp.status")),
-    "`predict` into `head -1`": ([0], closed_pipe(module="llp.predict")),
     "no HOME": ([0], with_environment(HOME=None)),
     "a HOME that is not there": ([0], with_environment(HOME="/nowhere")),
     "a HOME that may not be written": ([0], read_only_home()),
@@ -284,7 +223,4 @@ FAULTS = {
         WANDB_INIT_TIMEOUT="5", WANDB_HTTP_TIMEOUT="3",
     )),
     "the clock is set back between two attempts": ([0], clock_set_back),
-    "the current folder is removed": ([1], folder_removed_below),
-    "no standard output": ([0], no_standard_output),
-    "the disk of the standard output is full, train and report": ([0, 0], full_standard_output),
 }  # fmt: skip

@@ -45,7 +45,7 @@ class Scene:
         out, err = process.communicate(timeout=300)
         return Answer(process.returncode, out, err)
 
-    def start(self, *arguments, module="llp.train", limits=(), cwd=None, stdout=subprocess.PIPE, **env):
+    def start(self, *arguments, module="llp.train", limits=(), **env):
         def limited():
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for name, value in limits:
@@ -53,8 +53,8 @@ class Scene:
 
         given = {name: value for name, value in (self.command.env | env).items() if value is not None}
         return subprocess.Popen(
-            [sys.executable, "-m", module, *map(str, arguments)], cwd=cwd or self.folder, env=given, text=True,
-            stdout=stdout, stderr=subprocess.PIPE, preexec_fn=limited,
+            [sys.executable, "-m", module, *map(str, arguments)], cwd=self.folder, env=given, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limited,
         )  # fmt: skip
 
     def signalled(self, number, begun: Callable[[], object], *arguments, module="llp.train"):
