@@ -17,15 +17,8 @@ FEATURE = ("grouping_key=C1_C2", "grouping_key.low_thresh=2", *HOLDOUT)
 POINTS = {
     "paper, gathered by workers": ("method=dllp_bce", "hardware.features_on=host", "num_workers=2"),
     "a first stage, refitted": ("method=ot_llp", *FEATURE, "protocol.refit=true"),
-    "test rows in the curve": (
-        "method=genbags",
-        "grouping_key=fixed_C1_C2_64",
-        *HOLDOUT,
-        "protocol.test_in_curve=true",
-    ),
-    "noise": ("method=dllp_bce", "noise=laplace", *HOLDOUT),
+    "noise": ("method=dllp_bce", "noise=laplace", *HOLDOUT, "protocol.test_in_curve=true"),
     "sums over the table": ("method=mean_map", *HOLDOUT),
-    "real labels": ("dataset=synthetic_sscl", "method=dllp_mse"),
     "single instances": ("method=instance_bce",),
 }
 
