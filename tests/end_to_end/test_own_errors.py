@@ -7,6 +7,25 @@ import pytest
 
 from tests.helpers.commands import TINY, Command, assert_refused
 
+BROKEN = {  # by class, the function that is wrong, and its body
+    "RaisesLate": ("bag_loss(self, scores, batch)", """
+        if self.current_epoch == 1:
+            raise RuntimeError("diverged\\nin two lines")
+        return scores.mean()"""),
+    "RaisesInInit": ("__init__(self, **shared)", """
+        super().__init__(**shared)
+        self.width = {}["width"]"""),
+    "RaisesInSetup": ("setup(self, stage)", "raise ValueError"),
+    "Exits": ("bag_loss(self, scores, batch)", "sys.exit(3)"),
+    "Vector": ("bag_loss(self, scores, batch)", "return scores"),
+    "Nothing": ("bag_loss(self, scores, batch)", "pass"),
+    "NoGradient": ("bag_loss(self, scores, batch)", "return scores.detach().mean()"),
+    "TakesNoBatch": ("bag_loss(self, scores)", "return scores.mean()"),
+    "Positional": ("__init__(self, model, optimizer)", "super().__init__(model=model, label_kind='binary', seed=0)"),
+    "WrongHook": ("on_train_batch_end(self)", "pass"),
+    "WrongOdds": ("log_odds(self, scores)", "return None"),
+    "NoParent": ("__init__(self, **shared)", "self.width = 3"),
+}  # fmt: skip
 METHODS = """
 import sys
 import torch
@@ -16,69 +35,6 @@ from llp.methods.base import LLPMethod
 class Method(LLPMethod):
     def bag_loss(self, scores, batch):
         return scores.mean()
-
-
-class RaisesLate(Method):
-    def bag_loss(self, scores, batch):
-        if self.current_epoch == 1:
-            raise RuntimeError("diverged\\nin two lines")
-        return scores.mean()
-
-
-class RaisesInInit(Method):
-    def __init__(self, **shared):
-        super().__init__(**shared)
-        self.width = {}["width"]
-
-
-class RaisesInSetup(Method):
-    def setup(self, stage):
-        raise ValueError
-
-
-class Exits(Method):
-    def bag_loss(self, scores, batch):
-        sys.exit(3)
-
-
-class Vector(Method):
-    def bag_loss(self, scores, batch):
-        return scores
-
-
-class Nothing(Method):
-    def bag_loss(self, scores, batch):
-        pass
-
-
-class NoGradient(Method):
-    def bag_loss(self, scores, batch):
-        return scores.detach().mean()
-
-
-class TakesNoBatch(Method):
-    def bag_loss(self, scores):
-        return scores.mean()
-
-
-class Positional(Method):
-    def __init__(self, model, optimizer):
-        super().__init__(model=model, optimizer=optimizer, label_kind="binary", seed=0)
-
-
-class WrongHook(Method):
-    def on_train_batch_end(self):
-        pass
-
-
-class WrongOdds(Method):
-    def log_odds(self, scores):
-        return None
-
-
-class NoParent(Method):
-    def __init__(self, **shared):
-        self.width = 3
 
 
 class Unrelated:
@@ -94,6 +50,10 @@ class Column(torch.nn.Module):
     def forward(self, categorical, numeric):
         return self.score(categorical.float())
 """
+METHODS += "".join(
+    f"\n\nclass {name}(Method):\n    def {function}:\n        {body.strip()}\n"
+    for name, (function, body) in BROKEN.items()
+)
 DATA = """
 import sys
 
