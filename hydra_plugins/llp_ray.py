@@ -23,11 +23,8 @@ class RayLauncher(BatchLauncher):
     up to `retries` times.
     """
 
-    def __init__(
-        self, address: str | None, num_cpus: int | None, cpus_per_run: float, gpus_per_run: float, retries: int
-    ) -> None:
-        self._options: dict[str, Any] = {"address": address, "num_cpus": num_cpus, "cpus_per_run": cpus_per_run}
-        self._options |= {"gpus_per_run": gpus_per_run, "retries": retries}
+    def __init__(self, **options: Any) -> None:
+        self._options = options
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """See `Launcher.launch`."""

@@ -11,13 +11,13 @@ import math
 import sys
 from collections.abc import Sequence
 
-from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
 from llp.config.checks import check_config
 from llp.config.commands import PrepareConfig, TrainConfig
-from llp.config.grouping_keys import CONF_DIR, read_option
+from llp.config.composition import compose
+from llp.config.grouping_keys import read_option
 from llp.config.hydra_main import command_of
 from llp.datasets.preparation import prepare_table
 from llp.runs.record import RunRecord
@@ -36,9 +36,7 @@ def prepare_beforehand(words: Sequence[str]) -> list[str]:
     options = {*(str(name) for name in read_option("dataset/files")), "errors"}
     of_files = [word for word in words if word.partition("=")[0] in options]
     place = [word for word in words if word.startswith("data_dir=")]
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("prepare", [GIVEN, *place, *of_files])
-    checked = check_config(config, PrepareConfig)
+    checked = check_config(compose("prepare", [GIVEN, *place, *of_files]), PrepareConfig)
     prepare_table(checked.dataset, checked.data_dir, None, checked.errors)
     return [*(word for word in words if word not in (GIVEN, *of_files)), f"dataset={checked.dataset.name}"]
 

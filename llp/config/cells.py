@@ -15,7 +15,6 @@ from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
 from llp.config.grouping_keys import key_of
 from llp.config.points import Multirun
-from llp.config.validation import validate
 
 _RUN = re.compile(r"(fold|seed)=(0|[1-9]\d*)")
 
@@ -65,10 +64,6 @@ class GridCell:
     def checked(self) -> TrainConfig:
         """The config once it is checked."""
         return check_config(self.config, TrainConfig)
-
-    def check_names(self) -> None:
-        """Check the config by its model alone, whatever its folders are."""
-        validate(self.config, TrainConfig)
 
     def check(self, **changes: int) -> None:
         """Check the config with another fold or seed."""

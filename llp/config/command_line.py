@@ -16,7 +16,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from llp.config.complaints import nearest
-from llp.config.options import check_depth
+from llp.config.options import check_size
 from llp.errors import InputError, choice, invalid, plain, shortened
 
 _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of which Hydra takes one
@@ -111,7 +111,7 @@ def parse_words(words: Sequence[str]) -> list[Override]:
 def _parsed(word: str) -> Override:
     try:
         [one] = OverridesParser.create().parse_overrides([word])
-        check_depth(one.key_or_group, None if one.is_sweep_override() else one.value())
+        check_size(one.key_or_group, None if one.is_sweep_override() else one.value())
     except OverrideParseException as error:
         raise InputError(
             f"Invalid {shortened(word)}: expected NAME=VALUE, and quotes around other characters than letters, "

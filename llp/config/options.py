@@ -48,14 +48,8 @@ def places(name: str, value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple
             yield from places(name, one, (*above, name))
 
 
-def check_depth(name: str, value: Any) -> None:
-    """Refuse lists and groups inside each other that what reads them would have to descend into too deeply."""
-    for _ in places(name, value):
-        pass
-
-
 def check_size(name: str, value: Any) -> None:
-    """Refuse integers, also inside lists and groups, that take more than 64 bits."""
+    """Refuse integers, also inside lists and groups, that take more than 64 bits, and what is nested too deeply."""
     for option, one in places(name, value):
         if isinstance(one, int) and abs(one) > LARGEST:
             raise invalid(option, one, "an integer of at most 63 bits")

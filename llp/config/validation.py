@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from llp.config.commands import COMMANDS, TrainConfig, name_of
 from llp.config.complaints import complaint, nearest, place, unknown_option
 from llp.config.grouping_keys import options
-from llp.config.options import check_depth, check_size
+from llp.config.options import check_size
 from llp.config.rerun import IDENTITY, OPTION, identity_of
 from llp.config.schema import AnyConfig, ConfigGroup, DatasetConfig
 from llp.data.keys import KINDS, RandomKey
@@ -28,7 +28,7 @@ def validate(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
     """Hold a composed config, without Hydra's own node, against its command's model, which is returned filled."""
     written = _content(config, resolve=False)
     for name, value in written.items():
-        check_depth(name, value)
+        check_size(name, value)
     own = _own_options(model, written)
     try:
         given = _content(config, resolve=True)

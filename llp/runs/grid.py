@@ -8,10 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from llp.config.cells import GridCell, cells_of
+from llp.config.commands import TrainConfig
 from llp.config.launchers import JoblibOptions, check_plugin
 from llp.config.points import Multirun
 from llp.config.rerun import identity_of
 from llp.config.targets import GIVEN, check_targets
+from llp.config.validation import validate
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.machine import cores
@@ -51,7 +53,7 @@ def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> l
     expand_choices(multirun, analyze=False)
     tables, states = OpenTables((InputError, OSError)), dict[int, PointState]()
     cells = cells_of(multirun, multirun.points())
-    cells[0].check_names()
+    validate(cells[0].config, TrainConfig)  # whatever its folders are
     for cell in cells:
         states |= {place: _state(cell, run, tables) for place, run in cell.places.items()}
     return [states[place] for place in sorted(states)]
