@@ -3,21 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llp.api import (
-        BagKFold,
-        BagShuffleSplit,
-        LLPClassifier,
-        LLPRegressor,
-        bag_log_loss,
-        bag_log_loss_scorer,
-        bag_mse,
-        bag_mse_scorer,
-        unbiased_risk_scorer,
-    )
+    from llp.api import *  # noqa: F403
 
 __version__ = "0.2.0"
 
-__all__ = [
+__all__ = [  # noqa: F405
     "BagKFold", "BagShuffleSplit", "LLPClassifier", "LLPRegressor", "bag_log_loss", "bag_log_loss_scorer", "bag_mse",
     "bag_mse_scorer", "unbiased_risk_scorer",
 ]  # fmt: skip
