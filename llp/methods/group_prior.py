@@ -14,18 +14,6 @@ from llp.data.train_split import TrainSplit
 from llp.methods.base import LLPMethod
 
 
-def prior_table(split: TrainSplit) -> tuple[Tensor, Tensor]:
-    """Key values (K, number of key columns; int32) of the train bags, and their label proportions α (K,)."""
-    first_rows = split.bags.rows[split.bags.offsets[:-1]]
-    values = np.ascontiguousarray(split.features.categorical[first_rows][:, key_columns(split)])
-    return torch.from_numpy(values), torch.from_numpy(split.bags.label_sum / split.bags.sizes)
-
-
-def key_columns(split: TrainSplit) -> list[int]:
-    """Positions of the key's columns among the categorical ones."""
-    return [split.features.categorical_names.index(name) for name in split.key.options["columns"]]
-
-
 class GroupPrior(LLPMethod):
     """The train bag's label proportion for the instance's key value, else the pooled label mean."""
 
@@ -42,9 +30,11 @@ class GroupPrior(LLPMethod):
         super().take_train_split(split)
         if not isinstance(split.key, FeatureKey):
             return
-        values, proportion = prior_table(split)
-        self._columns = key_columns(split)
-        self._prior = dict(zip(map(bytes, values.numpy()), proportion.tolist(), strict=True))
+        self._columns = [split.features.categorical_names.index(name) for name in split.key.options["columns"]]
+        first_rows = split.bags.rows[split.bags.offsets[:-1]]
+        values = np.ascontiguousarray(split.features.categorical[first_rows][:, self._columns])
+        proportion = split.bags.label_sum / split.bags.sizes
+        self._prior = dict(zip(map(bytes, values), proportion.tolist(), strict=True))
 
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Raw scores z (n,): logit of the prior (binary labels), or the prior (real labels)."""
