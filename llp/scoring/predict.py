@@ -14,10 +14,12 @@ from llp.errors import InputError
 from llp.files import remove_killed, write_atomically
 from llp.machine import cores
 from llp.scoring.raw_rows import RawRows, raw_coder
-from llp.scoring.rows import EncodedRows, FilesRows, RowSource, TableRows
+from llp.scoring.rows import EncodedRows, FilesRows, TableRows
 from llp.scoring.trained import TrainedRuns
 
 ROW_GROUP = 2**18
+
+RowSource = TableRows | FilesRows | RawRows
 
 SINKS: dict[str, Callable[[pl.LazyFrame, BinaryIO], object]] = {
     ".parquet": lambda lazy, file: lazy.sink_parquet(file, compression="lz4", row_group_size=ROW_GROUP),

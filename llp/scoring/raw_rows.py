@@ -57,7 +57,7 @@ class RawRows:
         self.total = self._files.total_bytes
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
-        """See `RowSource`; refuses a wrong line when it is coded."""
+        """Functions that encode the blocks, called in threads; a wrong line is refused when it is coded."""
         total = 0
         for block in all_blocks(self._files, self._layout):
             lines = block.records.count(b"\n")
@@ -73,7 +73,7 @@ class RawRows:
             )
 
     def tell(self) -> None:
-        """See `RowSource`: numbers outside the bins of the table."""
+        """Report numbers outside the bins of the table, once all rows are scored."""
         if outside := sum(self._outside):
             log.warning(
                 "%s number(s) lie below or above all those of the table: each was taken as the nearest of them",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -37,22 +37,8 @@ class EncodedRows(NamedTuple):
     numeric: NDArray[np.float32]  # (n, Fn)
 
 
-class RowSource(Protocol):
-    """Rows in order; `total` is what `on_read` counts: bytes of the files that are read, or rows of a table."""
-
-    id_schema: pl.Schema
-    paths: list[Path]
-    total: int
-
-    def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
-        """Functions that encode the blocks: they are called in threads."""
-
-    def tell(self) -> None:
-        """Report what the model does not know of the rows, once all are scored."""
-
-
 class TableRows:
-    """All rows of a table; `on_read` is called with the number of rows that were read."""
+    """All rows of a table, in order; `on_read` is called with the number of rows that were read, `total` in all."""
 
     def __init__(self, table: InstanceTable, on_read: Callable[[int], None]) -> None:
         self._table = table
@@ -64,7 +50,7 @@ class TableRows:
         self.id_schema = pl.Schema() if self._ids is None else self._ids.collect_schema()
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
-        """See `RowSource`."""
+        """Functions that encode the blocks: they are called in threads."""
         for start in range(0, self._table.n_rows, BLOCK_ROWS):
             yield partial(self._block, start)
 
@@ -76,7 +62,7 @@ class TableRows:
         return EncodedRows(ids, codes, numbers)
 
     def tell(self) -> None:
-        """See `RowSource`: the model knows all of them."""
+        """Say nothing: the model knows all of them."""
 
 
 class FilesRows:
@@ -121,7 +107,7 @@ class FilesRows:
         return [*ids, *recipe.raw_columns]
 
     def blocks(self) -> Iterator[Callable[[], EncodedRows]]:
-        """See `RowSource`."""
+        """Functions that encode the blocks: they are called in threads."""
         first = 0  # row of the frame, among all
         for frame in self._frames:
             for start in range(0, frame.height, BLOCK_ROWS):
@@ -134,7 +120,7 @@ class FilesRows:
         return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
 
     def tell(self) -> None:
-        """See `RowSource`."""
+        """Report what the model does not know of the rows, once all are scored."""
         self.unknown.tell()
 
 
