@@ -44,7 +44,7 @@ def invalid(name: str, value: Any, expected: str, example: Any = ...) -> InputEr
     >>> str(invalid("seed", "x", "an integer >= 0", 0))
     "Invalid seed='x': expected an integer >= 0, such as seed=0"
     """
-    text = f"Invalid {name}={shortened(written(value))}: expected {expected}"
+    text = f"Invalid {name}={shortened(plain(value, repr))}: expected {expected}"
     if example is ...:
         return InputError(text)
     whole = isinstance(example, str) and "=" in example
@@ -66,33 +66,20 @@ def missing(name: str, expected: str, example: Any) -> InputError:
     return InputError(f"Missing {name}: expected {expected}, such as {line} in its YAML file")
 
 
-def written(value: Any) -> str:
-    """A value as it was given; a text in quotes, so that 'null' is not null.
+def plain(value: Any, text: Callable[[str], str] = str) -> str:
+    """A value as one writes it on the command line; by `repr` with texts in quotes, so that 'null' is not null.
 
-    >>> written([True, None, "a", 1.5])
-    "[true,null,'a',1.5]"
+    >>> plain([True, None, "a", 1.5])
+    '[true,null,a,1.5]'
     """
-    return _written(value, repr)
-
-
-def plain(value: Any) -> str:
-    """A value as one writes it on the command line.
-
-    >>> plain(["a", 1.5])
-    '[a,1.5]'
-    """
-    return _written(value, str)
-
-
-def _written(value: Any, text: Callable[[str], str]) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {_written(one, text)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {plain(one, text)}" for name, one in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ",".join(_written(one, text) for one in value) + "]"
+        return "[" + ",".join(plain(one, text) for one in value) + "]"
     return text(value) if isinstance(value, str) else str(value)
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -236,14 +236,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         found, coder = [], self._recipe.coder()
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)
-            codes, numbers, _ = coder.encode(rows, _rows_from(start))
+            codes, numbers, _ = coder.encode(rows, lambda i, start=start: f"row {start + i}")
             raw = self._trained.score(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._trained.log_odds(raw).double().numpy())
         return np.concatenate(found)
-
-
-def _rows_from(start: int) -> Callable[[int], str]:
-    return lambda i: f"row {start + i}"
 
 
 def _by_parameter(message: str) -> str:

@@ -12,15 +12,10 @@ from llp.methods.base import LLPMethod
 from llp.ops.poisson_binomial import log_count_probability
 
 
-def count_loss(scores: Tensor, batch: BagBatch) -> Tensor:
-    """Mean over the bags of -log P(Σ Y_i = y_B), a noisy sum taken as the nearest count: a scalar from z (n,)."""
-    count = batch.label_sum.round().clamp(min=0).minimum(batch.size)
-    return -log_count_probability(scores, batch.segment, batch.size, count).mean()
-
-
 class Count(LLPMethod):
     """Negative log-likelihood of the bags' counts."""
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
-        """See `LLPMethod.bag_loss`."""
-        return count_loss(scores, batch)
+        """Mean over the bags of -log P(Σ Y_i = y_B), a noisy sum taken as the nearest count."""
+        count = batch.label_sum.round().clamp(min=0).minimum(batch.size)
+        return -log_count_probability(scores, batch.segment, batch.size, count).mean()

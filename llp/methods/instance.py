@@ -10,13 +10,6 @@ from llp.data.batch import InstanceBatch
 from llp.methods.base import LLPMethod
 
 
-def instance_loss(scores: Tensor, label: Tensor, prediction: Tensor, *, loss: Literal["bce", "mse"]) -> Tensor:
-    """Loss of each instance (n,): cross-entropy from raw scores z, or squared error of predictions h."""
-    if loss == "bce":
-        return F.binary_cross_entropy_with_logits(scores, label, reduction="none")
-    return torch.square(prediction - label)
-
-
 class InstanceMethod(LLPMethod):
     """Supervised training on single labelled instances, by cross-entropy (binary labels) or squared error."""
 
@@ -32,4 +25,6 @@ class InstanceMethod(LLPMethod):
 
     def held_out_loss(self, scores: Tensor, batch: InstanceBatch) -> Tensor:
         """Loss of each instance (n,): the training loss itself."""
-        return instance_loss(scores, batch.label, self.predict(scores), loss=self.loss)
+        if self.loss == "bce":
+            return F.binary_cross_entropy_with_logits(scores, batch.label, reduction="none")
+        return torch.square(self.predict(scores) - batch.label)

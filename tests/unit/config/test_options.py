@@ -9,7 +9,7 @@ from pydantic import PositiveInt
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.options import Share, Widths, check_options, check_value, find_target
 from llp.config.targets import METADATA
-from llp.errors import InputError, written
+from llp.errors import InputError, plain
 from tests.helpers.composed import check_build, open_table, run_one
 from tests.helpers.tables import make_table
 
@@ -62,7 +62,7 @@ def test_every_option_that_ships_refuses_what_it_cannot_be(group, name, node, op
         message = refused(
             group, node | {"label": "late", option: wrong} if name == "flights" else node | {option: wrong}
         )
-        assert message.startswith(f"Invalid {group}.{option}={written(wrong)}: expected ")
+        assert message.startswith(f"Invalid {group}.{option}={plain(wrong, repr)}: expected ")
 
 
 @pytest.mark.parametrize(("group", "name", "node"), NODES, ids=[f"{group}={name}" for group, name, _ in NODES])

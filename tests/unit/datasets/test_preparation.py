@@ -13,7 +13,7 @@ from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
 from llp.datasets import staging
 from llp.datasets.preparation import not_prepared
-from llp.errors import InputError, written
+from llp.errors import InputError, plain
 from tests.helpers.composed import composition
 from tests.helpers.raw import write_ctr
 
@@ -94,7 +94,7 @@ def test_an_unknown_way_with_errors_is_refused(tmp_path):
 def test_force_is_true_or_false(tmp_path, force):
     folder = prepare_table(MADE, tmp_path)
     before = contents(folder)
-    with pytest.raises(InputError, match=f"Invalid force={written(force)}: expected true or false, such as force=true"):
+    with pytest.raises(InputError, match=f"Invalid force={plain(force, repr)}: expected true or false, such as"):
         prepare_table(MADE, tmp_path, force=force)
     assert contents(folder) == before
 
