@@ -97,8 +97,13 @@ def problem_of(
             n / len(rows) * label_variance * exposed[: len(rows)]
         )  # of the labels that each row stands for
 
+        drawn: dict[str, Vector] = {}
+
         def scatter(rng: np.random.Generator) -> Vector:
-            return draw(rng) + passes.sums(spread * rng.standard_normal(len(rows)))
+            state = str(rng.bit_generator.state)  # of both halves the same: making it consistent takes long
+            if state not in drawn:
+                drawn[state] = draw(rng) + passes.sums(spread * rng.standard_normal(len(rows)))
+            return drawn[state]
 
         start = None
         for _ in range(2):  # what the sampling adds depends on the fit, little
