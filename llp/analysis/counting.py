@@ -4,16 +4,14 @@ Columns and label become one integer per row, counted directly where few are pos
 interpreter lock for threads.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from llp.data.bags import group_rows
+from llp.data.bags import combinations, group_rows
 from llp.data.table import InstanceTable, LabelKind
-from llp.errors import InputError
 
 DIRECT_LIMIT = 2**22  # key values up to which an array of counters stays near the processor's cache
 
@@ -48,10 +46,7 @@ def count_groups(
     columns: Sequence[CodeColumn], label: NDArray[np.float32], label_kind: LabelKind, smallest: int
 ) -> GroupCounts:
     """Count the groups of the key that columns make, those below `smallest` rows in `n_groups` alone."""
-    space = math.prod(column.vocab_size for column in columns)
-    if space >= 2**63:
-        names = "_".join(column.name for column in columns)
-        raise InputError(f"the key {names} has more value combinations than 2^63: use fewer columns.")
+    space = combinations([column.name for column in columns], [column.vocab_size for column in columns])
     count = _count_binary if label_kind == "binary" else _count_real
     n_groups, size, label_sum = count(_join(columns, 2 * space), space, label, smallest)
     return GroupCounts(len(label), n_groups, size, label_sum)

@@ -1,6 +1,7 @@
 """Bags: a view on an instance table, row numbers in an order and offsets; their kinds are in `llp.data.keys`."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -143,11 +144,17 @@ def make_bags(rows: Rows, offsets: NDArray[np.int64], label: NDArray[np.float32]
     return Bags(rows, offsets, label_sum)
 
 
+def combinations(columns: Sequence[str], sizes: Sequence[int]) -> int:
+    """How many values a key of columns may have; refuses more than integers of 63 bits."""
+    if (space := math.prod(sizes)) >= 2**63:
+        raise InputError(f"the key {'_'.join(columns)} has more value combinations than 2^63: use fewer columns.")
+    return space
+
+
 def key_codes(table: InstanceTable, columns: tuple[str, ...]) -> NDArray[np.uint64]:
     """One number per row (N,) for its values in the key's columns; its order is the columns' order."""
     sizes = dict(zip(table.categorical_names, table.vocab_sizes, strict=True))
-    if math.prod(sizes[column] for column in columns) >= 2**63:
-        raise InputError(f"the key {'_'.join(columns)} has more value combinations than 2^63: use fewer columns.")
+    combinations(columns, [sizes[column] for column in columns])
     key = np.zeros(table.n_rows, np.uint64)  # digits of a number whose bases are the vocabulary sizes
     for column in columns:
         key *= np.uint64(sizes[column])
