@@ -24,9 +24,6 @@ from llp.data.table import InstanceTable
 from llp.files import folder_name, read_small, write_atomically
 
 STORE_VERSION = 2  # raised when measures are added or change: what was stored before is measured again
-_UNSET = {"columns": ()} | dict.fromkeys(
-    ("bag_size", "low_thresh", "high_thresh", "seed", "n_folds", "column", "scores")
-)
 
 
 def feature_keys(columns: Sequence[str], size: int, low_thresh: int, high_thresh: int) -> list[FeatureKey]:
@@ -90,7 +87,7 @@ class Measurer:
         self, stage: str, key: GroupingKey, options: dict[str, Any], measure: Callable[[], Measures]
     ) -> Measures:
         """The key's stored result of a stage, measured and stored if there is none."""
-        identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **_UNSET, **key.options, **options}
+        identity = {"version": STORE_VERSION, "table": self.table.fingerprint, **key.options, **options}
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
         path = self.store / stage / f"{folder_name(key.name)}_{digest}.json"
         stored = read_measures(path)

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from llp.analysis.hardness import Measures, spread
 from llp.analysis.space import Space
-from llp.analysis.vector_blocks import Moments, VectorBlock, moments, sum_of_moments
+from llp.analysis.vector_blocks import Moments, VectorBlock, moments
 from llp.data.bags import Bags, Rows
 from llp.errors import InputError
 
@@ -50,7 +50,7 @@ class Distances:
         if self.metric != CLOSED_FORM:
             return from_matrix(self.matrix(bags))
         parts = pool.map(lambda block: moments(block, bags.rows, bags.offsets), self.space.blocks)
-        return squared_euclidean(sum_of_moments(parts))
+        return squared_euclidean(Moments.summed(parts))
 
     def matrix(self, bags: Bags) -> NDArray[np.float64]:
         """BagSepMatrix (K, K) of bags; refuses more instances than `limit` unless there is a closed form."""

@@ -1,10 +1,8 @@
 """Instance vectors as blocks, one per column at a time, and the moments of bags that give separations in ℓ₂²."""
 
-import functools
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,41 +13,20 @@ from llp.data.bags import Rows
 Means: TypeAlias = NDArray[np.float64] | csr_array
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """Moments of K bags from which separations in ℓ₂² follow, for one block of the vectors or the sum over blocks."""
 
     mean_square: NDArray[np.float64]  # (K,) q_B, mean squared norm of a bag's vectors
     square_of_mean: NDArray[np.float64]  # (K,) ‖m_B‖²
     mean_dot_total: NDArray[np.float64]  # (K,) ⟨m_B, Σ m_B'⟩ with the sum over all bags, B itself included
 
-    def __add__(self, other: "Moments") -> "Moments":
-        return Moments(
-            self.mean_square + other.mean_square,
-            self.square_of_mean + other.square_of_mean,
-            self.mean_dot_total + other.mean_dot_total,
-        )
+    @classmethod
+    def summed(cls, parts: "Iterable[Moments]") -> "Moments":
+        """Moments of vectors whose blocks have the given ones."""
+        return cls(*(sum(of_blocks) for of_blocks in zip(*parts, strict=True)))
 
 
-def sum_of_moments(parts: Iterable[Moments]) -> Moments:
-    """Moments of vectors whose blocks have the given ones: sums over the blocks."""
-    return functools.reduce(operator.add, parts)
-
-
-class VectorBlock(Protocol):
-    """One column's part of the instance vectors."""
-
-    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> Means:
-        """Mean vectors (K, width), from any origin, of the bags `rows[offsets[b]:offsets[b + 1]]`."""
-
-    def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Mean squared norms (K) of the bags' vectors, from the same origin."""
-
-    def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """The block (m, width) of the given rows, for small data."""
-
-
-def moments(block: VectorBlock, rows: Rows, offsets: NDArray[np.int64]) -> Moments:
+def moments(block: "VectorBlock", rows: Rows, offsets: NDArray[np.int64]) -> Moments:
     """Moments of the bags `rows[offsets[b]:offsets[b + 1]]` in a block."""
     means = block.means(rows, offsets)
     return Moments(block.mean_squares(rows, offsets), (means * means).sum(axis=1), means @ means.sum(axis=0))
@@ -63,7 +40,7 @@ class OneHot:
     vocab_size: int  # the block's width
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> csr_array:
-        """See `VectorBlock`: the shares of the codes in each bag, few of which are not zero."""
+        """Mean vectors (K, width) of the bags `rows[offsets[b]:offsets[b + 1]]`: shares of codes, few of them not 0."""
         size, codes = np.diff(offsets), self.codes[rows].astype(np.int32)
         shares = csr_array((np.ones(len(rows)), codes, offsets.copy()), shape=(len(size), self.vocab_size))
         shares.sum_duplicates()
@@ -71,11 +48,11 @@ class OneHot:
         return shares
 
     def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """Mean squared norms (K) of the bags' vectors, from the origin of `means`."""
         return np.ones(len(offsets) - 1)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """The block (m, width) of the given rows, for small data."""
         vectors = np.zeros((len(rows), self.vocab_size))
         vectors[np.arange(len(rows)), self.codes[rows]] = 1.0
         return vectors
@@ -89,19 +66,19 @@ class Embedded:
     embedding: NDArray[np.floating]  # (codes, D); sums are made in float64
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """See `OneHot`."""
         size, weight = np.diff(offsets), self.embedding.astype(np.float64)
         members = csr_array((np.ones(len(rows)), self.codes[rows], offsets), shape=(len(size), len(weight)))
         mean: NDArray[np.float64] = (members @ weight) / size[:, None]
         return mean
 
     def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """See `OneHot`."""
         weight = self.embedding.astype(np.float64)
         return np.add.reduceat((weight * weight).sum(axis=1)[self.codes[rows]], offsets[:-1]) / np.diff(offsets)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """See `OneHot`."""
         vectors: NDArray[np.float64] = self.embedding[self.codes[rows]].astype(np.float64)
         return vectors
 
@@ -114,15 +91,19 @@ class Scaled:
     length: float  # Euclidean norm of the vector; 1 for a number that enters as it is
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `VectorBlock`; from the mean of all values, which leaves distances and spares digits."""
+        """See `OneHot`; from the mean of all values, which leaves distances and spares digits."""
         values = self.vectors(rows)
         return np.add.reduceat(values - values.mean(), offsets[:-1]) / np.diff(offsets)[:, None]
 
     def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """See `OneHot`."""
         values = self.vectors(rows)[:, 0]
         return np.add.reduceat((values - values.mean()) ** 2, offsets[:-1]) / np.diff(offsets)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """See `VectorBlock`."""
+        """See `OneHot`."""
         return self.values[rows, None].astype(np.float64) * self.length
+
+
+VectorBlock = OneHot | Embedded | Scaled
+"""One column's part of the instance vectors."""

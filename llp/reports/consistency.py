@@ -102,7 +102,4 @@ def _of_shared(common: Query, ids: NDArray[np.int32], cells: Cells, categorical:
 
 def _joined(values: NDArray[np.integer], widths: list[int]) -> NDArray[np.int64]:
     """(n,) one number for each row of values (n, columns)."""
-    joined = np.zeros(len(values), np.int64)
-    for one, width in zip(values.T, widths, strict=True):
-        joined = joined * width + one
-    return joined
+    return values.astype(np.int64) @ np.cumprod([1, *widths[:0:-1]])[: len(widths)][::-1]

@@ -11,13 +11,13 @@ from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import Distances, squared_euclidean
 from llp.analysis.space import multi_hot_space
-from llp.analysis.vector_blocks import Scaled, moments, sum_of_moments
+from llp.analysis.vector_blocks import Moments, Scaled, moments
 from llp.analyze import add_clusters, check_metric, make_space
 from llp.errors import InputError
 from llp.results.table import show
 from llp.results.tables.bag_datasets import overview
 from tests.helpers.composed import open_table, run_of, run_one
-from tests.helpers.tables import make_table, write_table
+from tests.helpers.tables import write_table
 
 N = 900
 VOCAB = {"A": 6, "B": 40, "C": 300}
@@ -96,7 +96,7 @@ def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
     (found,) = Measurer(table, tmp_path, threads=2).bag_all([key], by(multi_hot_space(table)))
     bags, points = key.all_bags(table), dense(table)
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
-    expected = squared_euclidean(sum_of_moments(moments(block, bags.rows, bags.offsets) for block in blocks))
+    expected = squared_euclidean(Moments.summed(moments(block, bags.rows, bags.offsets) for block in blocks))
     assert found["mean_intra_separation"] == pytest.approx(expected.intra.mean(), rel=1e-9)
     assert found["inter_intra_ratio"] == pytest.approx(expected.inter.mean() / expected.intra.mean(), rel=1e-9)
 
@@ -152,15 +152,6 @@ def test_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage)
     assert said.endswith("): the key is measured again")
     np.testing.assert_equal(list(measurer.count_all(keys)), first)
     assert len(caplog.messages) == 1
-
-
-def test_measures_are_stored_under_the_names_they_had(tmp_path):
-    """Whatever options other kinds of bags get: else every analysis is measured again."""
-    measurer = Measurer(make_table(tmp_path / "t"), tmp_path / "store", 1)
-    list(measurer.count_all(feature_keys(["a"], 1, 5, 200)))
-    list(measurer.bag_all(run_keys(["a"], [16], 0), Distances(None, "sqeuclidean", 10)))
-    names = {path.stem for path in (tmp_path / "store").rglob("*.json")}
-    assert names == {"a_8b2b4c8826df", "random_16_4aa739ec7048", "fixed_a_16_1ea3c7c2e16f"}
 
 
 def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):

@@ -16,7 +16,7 @@ from llp.analysis.separation import (
     squared_euclidean,
     squared_euclidean_matrix,
 )
-from llp.analysis.vector_blocks import Embedded, OneHot, Scaled, moments, sum_of_moments
+from llp.analysis.vector_blocks import Embedded, Moments, OneHot, Scaled, moments
 
 VOCAB = 4
 
@@ -37,7 +37,7 @@ def squared(x, y):
 
 def numbers(points, rows, offsets):
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
-    return squared_euclidean(sum_of_moments(moments(block, rows, offsets) for block in blocks))
+    return squared_euclidean(Moments.summed(moments(block, rows, offsets) for block in blocks))
 
 
 @st.composite
@@ -76,7 +76,7 @@ def test_blocks_of_every_kind_equal_brute_force(sizes, seed):
         Scaled(number, float(np.linalg.norm(vector))),
     ]
     rows, offsets = rng.permutation(n), offsets_of(sizes)
-    found = squared_euclidean(sum_of_moments(moments(block, rows, offsets) for block in blocks))
+    found = squared_euclidean(Moments.summed(moments(block, rows, offsets) for block in blocks))
     expected = from_matrix(brute(points, rows, offsets, squared))
     np.testing.assert_allclose(found.intra, expected.intra, atol=1e-9)
     np.testing.assert_allclose(found.inter, expected.inter, atol=1e-9)
