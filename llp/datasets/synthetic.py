@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy.special import expit
 
-from llp.data.table import Column
+from llp.data.table import Column, LabelKind
 from llp.data.table_writer import TableWriter
 from llp.data.vocabulary import encoding
 from llp.datasets.ordered_map import ordered_map
@@ -44,12 +44,8 @@ def prepare_ctr(
         chance: NDArray[np.float32] = expit(signal * score + bias)
         return (rng.random(len(score), dtype=np.float32) < chance).astype(np.float32)
 
-    columns = [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
     best = ExpectedAUC(signal=signal, bias=bias)
-    with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
-        facts = _write(writer, model, rows, seed, label, best.add)
-        _keep_encodings(writer, columns)
-        writer.finish(made_by=made_by, source={"made": True}, facts=facts | {"best_auc": best.value()})
+    _write(folder, made_by, rows, seed, sizes, model, "binary", label, best.add, lambda: {"best_auc": best.value()})
 
 
 def prepare_sscl(
@@ -65,20 +61,13 @@ def prepare_sscl(
 ) -> None:
     """Write a table shaped like Criteo SSCL: 17 categories, 3 numbers; label mean + signal score + noise normal."""
     sizes = published_sizes("sscl")
-    numeric = ["N1", "N2", "N3"]
-    model = make_model(scaled(sizes, vocab_fraction), n_numeric=len(numeric), seed=seed)
+    model = make_model(scaled(sizes, vocab_fraction), n_numeric=3, seed=seed)
 
     def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
         drawn = rng.standard_normal(len(score), dtype=np.float32)
         return np.float32(mean) + np.float32(signal) * score + np.float32(noise) * drawn
 
-    columns = [Column(name, "numeric", None, "made") for name in numeric] + [
-        Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)
-    ]
-    with TableWriter(folder, columns, label_kind="real", rows=rows) as writer:
-        facts = _write(writer, model, rows, seed, label, lambda score: None)
-        _keep_encodings(writer, columns)
-        writer.finish(made_by=made_by, source={"made": True}, facts=facts | {"best_mse": noise**2})
+    _write(folder, made_by, rows, seed, sizes, model, "real", label, lambda score: None, lambda: {"best_mse": noise**2})
 
 
 class ExpectedAUC:
@@ -104,30 +93,25 @@ class ExpectedAUC:
 
 
 def _write(
-    writer: TableWriter,
-    model: Model,
-    rows: int,
-    seed: int,
-    label: Labeller,
-    watch: Callable[[NDArray[np.float32]], None],
-) -> dict[str, Any]:
-    """Make and write all chunks; `watch` sees their scores in order. Returns the facts that any label has."""
-    total = 0.0
-    starts = range(0, rows, CHUNK_ROWS)
+    folder: Path, made_by: Mapping[str, Any], rows: int, seed: int, sizes: Sequence[tuple[str, int]], model: Model,
+    label_kind: LabelKind, label: Labeller, watch: Callable[[NDArray[np.float32]], None],
+    best: Callable[[], dict[str, float]],
+) -> None:  # fmt: skip
+    """Make and write all chunks; `watch` sees their scores in order, `best` then says what is best reached."""
+    columns = [Column(f"N{i}", "numeric", None, "made") for i in range(1, model.n_numeric + 1)]
+    columns += [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
+    total, starts = 0.0, range(0, rows, CHUNK_ROWS)
     made = ordered_map(partial(make_features, model, seed), range(len(starts)), threads=cores())
-    for chunk, (categorical, numeric, score) in enumerate(made):
-        start, m = starts[chunk], min(CHUNK_ROWS, rows - starts[chunk])
-        labels = label(score, np.random.default_rng((seed, 2, chunk)))[:m]
-        writer.write(start, categorical[:m], numeric[:m], labels)
-        watch(score[:m])
-        total += float(labels.sum(dtype=np.float64))
-    return {"label_mean": total / rows}
-
-
-def _keep_encodings(writer: TableWriter, columns: Sequence[Column]) -> None:
-    """The raw value of a code is its number; numbers are as they were made."""
-    for column in columns:
-        if column.vocab_size is None:
-            writer.set_encoding(column.name, encoding("number", missing=None, fill=None, transform="none"))
-        else:
-            writer.set_vocabulary(column.name, pl.int_range(1, column.vocab_size, eager=True))
+    with TableWriter(folder, columns, label_kind=label_kind, rows=rows) as writer:
+        for chunk, (categorical, numeric, score) in enumerate(made):
+            start, m = starts[chunk], min(CHUNK_ROWS, rows - starts[chunk])
+            labels = label(score, np.random.default_rng((seed, 2, chunk)))[:m]
+            writer.write(start, categorical[:m], numeric[:m], labels)
+            watch(score[:m])
+            total += float(labels.sum(dtype=np.float64))
+        for column in columns:  # the raw value of a code is its number; numbers are as they were made
+            if column.vocab_size is None:
+                writer.set_encoding(column.name, encoding("number", missing=None, fill=None, transform="none"))
+            else:
+                writer.set_vocabulary(column.name, pl.int_range(1, column.vocab_size, eager=True))
+        writer.finish(made_by=made_by, source={"made": True}, facts={"label_mean": total / rows} | best())
