@@ -9,7 +9,6 @@ from typing import Any, Literal
 from filelock import Timeout
 from hydra.core.hydra_config import HydraConfig
 
-from llp.config.options import check_value
 from llp.config.own_datasets import MADE_BY
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_preparation
@@ -29,8 +28,6 @@ def prepare_table(
     force: bool = False,
 ) -> Path:
     """Make sure that a dataset's table is there, made of `raw` files or globs, and give its folder."""
-    check_value("force", force, bool)
-    check_value("errors", errors, Literal["stop", "skip"])
     folder = table_folder(data_dir, dataset.table)
     lock = data_dir / f".{folder.name}.lock"
     if not force and folder.exists():

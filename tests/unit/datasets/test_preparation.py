@@ -13,7 +13,7 @@ from llp.config.schema import DatasetConfig
 from llp.data.table import InstanceTable
 from llp.datasets import staging
 from llp.datasets.preparation import not_prepared
-from llp.errors import InputError, plain
+from llp.errors import InputError
 from tests.helpers.composed import composition
 from tests.helpers.raw import write_ctr
 
@@ -83,20 +83,6 @@ def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
 def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
     with pytest.raises(InputError, match="reads no raw file, expected no raw="):
         prepare_table(MADE, tmp_path, raw="x.txt")
-
-
-def test_an_unknown_way_with_errors_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"Invalid errors=.ignore.: expected stop or skip, such as errors=stop"):
-        prepare_table(RAW, tmp_path, raw="x.txt", errors="ignore")
-
-
-@pytest.mark.parametrize("force", ["no", "false", "maybe", 1, None])
-def test_force_is_true_or_false(tmp_path, force):
-    folder = prepare_table(MADE, tmp_path)
-    before = contents(folder)
-    with pytest.raises(InputError, match=f"Invalid force={plain(force, repr)}: expected true or false, such as"):
-        prepare_table(MADE, tmp_path, force=force)
-    assert contents(folder) == before
 
 
 def test_force_replaces_a_table_and_nothing_else(tmp_path):
