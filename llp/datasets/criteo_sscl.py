@@ -99,12 +99,8 @@ def prepare(
         write_table(folder, made_by, staged, partial(_coded, coder=coder, label_fill=label["fill"]), columns, progress)
 
 
-def _number(raw: str, name: str) -> pl.Expr:
-    return pl.col(raw).replace(float(MISSING), None).alias(name)
-
-
-def _text(raw: str, name: str) -> pl.Expr:
-    return pl.col(raw).replace(str(MISSING), None).alias(name)
+def _present(raw: str, name: str, missing: float | str) -> pl.Expr:
+    return pl.col(raw).replace(missing, None).alias(name)
 
 
 @dataclass(frozen=True)
@@ -113,8 +109,8 @@ class SsclCoder:
 
     layout: ClassVar[Layout] = LAYOUT
     features: ClassVar[list[pl.Expr]] = [
-        *(_number(raw, name) for raw, name in RAW_NUMBERS.items()),
-        *(_text(raw, name) for raw, name in zip(RAW_CATEGORIES, CATEGORIES, strict=True)),
+        *(_present(raw, name, float(MISSING)) for raw, name in RAW_NUMBERS.items()),
+        *(_present(raw, name, str(MISSING)) for raw, name in zip(RAW_CATEGORIES, CATEGORIES, strict=True)),
     ]
 
     fill: Mapping[str, float]  # by numeric column, what a missing number becomes
@@ -146,7 +142,9 @@ def _filled(values: pl.Series, fill: float, transform: str) -> NDArray[np.float6
 
 def _keep(frame: pl.DataFrame) -> pl.DataFrame:
     """The sales: numbers with null for a missing one, categorical values with null for a missing one."""
-    return frame.filter(pl.col(RAW_LABEL) != MISSING).select(_number(RAW_LABEL, "Y"), *SsclCoder.features)
+    return frame.filter(pl.col(RAW_LABEL) != MISSING).select(
+        _present(RAW_LABEL, "Y", float(MISSING)), *SsclCoder.features
+    )
 
 
 def _numbers(staged: Staged, transform: str) -> tuple[dict[str, Any], dict[str, Number]]:

@@ -93,16 +93,15 @@ def _named(lazy: pl.LazyFrame, column: str, dtype: pl.DataType, roles: Roles, re
 
 def _tell_real(lazy: pl.LazyFrame, column: str, as_number: pl.Expr) -> None:
     """Say that labels are taken as amounts; refuse two, and warn of few whole ones, which may be classes."""
-    if lazy.select(as_number.approx_n_unique()).collect(engine="streaming").item() > 2 * FEW:
-        log.info("the labels in %r are taken as real numbers", column)
-        return
-    values = lazy.select(as_number.drop_nulls().unique().sort().alias("value")).collect()["value"].to_list()
+    many = lazy.select(as_number.approx_n_unique()).collect(engine="streaming").item() > 2 * FEW
+    found = as_number.drop_nulls().unique().sort().alias("value")
+    values = [] if many else lazy.select(found).collect()["value"].to_list()
     if len(values) == 2:
         raise InputError(
             f"Invalid label={column}: its two values are {values[0]:g} and {values[1]:g}; say which one means 1, such "
             f"as positive={values[1]:g}, or write label_kind=real"
         )
-    if len(values) > FEW or any(value % 1 for value in values):
+    if many or len(values) > FEW or any(value % 1 for value in values):
         log.info("the labels in %r are taken as real numbers", column)
         return
     shown = ", ".join(f"{value:g}" for value in values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")

@@ -8,15 +8,13 @@ import polars as pl
 from llp.datasets.reading.find import DataFile
 from llp.errors import InputError
 
-PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
+PARQUET, ARROW = b"PAR1", b"ARROW1"
 
 
 def typed_format(path: Path) -> bytes | None:
     """The first bytes of a Parquet or an Arrow file; None for any other one."""
     with path.open("rb") as file:
         magic = file.read(6)
-    if magic.startswith(FEATHER_1):
-        raise InputError(f"{path} is a Feather file of version 1: write it as Arrow (Feather version 2) or Parquet")
     return next((one for one in (PARQUET, ARROW) if magic.startswith(one)), None)
 
 

@@ -44,7 +44,6 @@ NUMBERS: dict[Kind, Fit] = {
         lambda x: x.abs() <= LARGEST_NUMBER,
     ),
 }
-TEXTS = {"hex": (re.compile(rb"(?:[0-9a-f]{8})?"), "eight hexadecimal digits or empty")}
 QUOTED = {
     separator: re.compile(rb'(?<![^%b\n])"([^"%b\n]*)"(?![^%b\n])' % (s, s, s))
     for separator in (b"\t", b",", b";", b"|")
@@ -150,9 +149,8 @@ def _unfit(value: bytes, kind: Kind) -> str | None:
     if kind == "text":
         is_utf8 = value.decode(errors="ignore").encode() == value
         return None if b"\r" not in value and is_utf8 else "text in UTF-8 without line ends"
-    if kind in TEXTS:
-        pattern, words = TEXTS[kind]
-        return None if pattern.fullmatch(value) else words
+    if kind == "hex":
+        return None if re.fullmatch(rb"(?:[0-9a-f]{8})?", value) else "eight hexadecimal digits or empty"
     fit, value = NUMBERS[kind], value.lstrip(b" \t")  # as polars does
     fits = fit.may_be_empty if not value else bool(NUMBER.fullmatch(value)) and fit.value(float(value))
     return None if fits else fit.words

@@ -25,7 +25,7 @@ MARKS = (  # first bytes that tell an encoding; UTF-32's begin as UTF-16's do
 ARFF = rb"(?i)\s*@relation"
 FOREIGN = (  # first bytes, what they are, what to do
     (rb"PAR1", "a Parquet file", AS_TEXT),
-    (rb"ARROW1|FEA1", "an Arrow file", AS_TEXT),
+    (rb"ARROW1|FEA1", "an Arrow file, or Feather of version 1", AS_TEXT),
     (rb"ORC", "an ORC file", AS_TEXT),
     (rb"Obj\x01", "an Avro file", AS_TEXT),
     (rb"\x89HDF", "an HDF5 file", AS_TEXT),

@@ -1,5 +1,6 @@
 """Files recognised by their first bytes and unpacked as they are read: gzip, Zstandard, bzip2, xz, tar, zip."""
 
+import bz2
 import errno
 import lzma
 import re
@@ -12,6 +13,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+import zstandard
 
 from llp.errors import InputError
 from llp.files import naming
@@ -39,6 +42,18 @@ class Codec(NamedTuple):
     magic: bytes  # the first bytes, a pattern
     new: Callable[[], Any]  # a new decompressor
     damaged: tuple[type[Exception], ...]  # what it raises on damaged data
+
+
+CODECS = (
+    Codec(rb"\x1f\x8b", partial(zlib.decompressobj, wbits=31), (zlib.error,)),
+    Codec(
+        rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or one to be skipped
+        lambda: zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj(),
+        (zstandard.ZstdError,),
+    ),
+    Codec(rb"BZh[1-9]1AY&SY", bz2.BZ2Decompressor, (OSError, EOFError)),
+    Codec(rb"\xfd7zXZ\x00|\x5d\x00\x00[\x00-\xff]{10}", lzma.LZMADecompressor, (lzma.LZMAError, EOFError)),
+)
 
 
 def contents(path: Path, on_read: Callable[[bytes], None]) -> Iterator[Content]:
@@ -73,7 +88,7 @@ def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Conte
     while len(head) < HEAD_BYTES and (piece := next(pieces, b"")):
         head += piece
     pieces = chain([head] if head else [], pieces)
-    packed = next((codec for codec in _codecs() if re.match(codec.magic, head)), None)
+    packed = next((codec for codec in CODECS if re.match(codec.magic, head)), None)
     is_tar = head[257:262] == b"ustar"
     if layers == 0 and (packed or is_tar):
         raise InputError(f"{name} is packed more than {LAYERS} times: {UNPACK}.")
@@ -83,25 +98,6 @@ def _unpacked(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Conte
         yield from _archived(name, pieces, layers - 1)
     else:
         yield Content(name, pieces)
-
-
-def _codecs() -> list[Codec]:
-    """The ways of compressing; imported here, since Python may be built without some of them."""
-    import bz2
-    import lzma
-
-    import zstandard
-
-    return [
-        Codec(rb"\x1f\x8b", partial(zlib.decompressobj, wbits=31), (zlib.error,)),
-        Codec(
-            rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or one to be skipped
-            lambda: zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj(),
-            (zstandard.ZstdError,),
-        ),
-        Codec(rb"BZh[1-9]1AY&SY", bz2.BZ2Decompressor, (OSError, EOFError)),
-        Codec(rb"\xfd7zXZ\x00|\x5d\x00\x00[\x00-\xff]{10}", lzma.LZMADecompressor, (lzma.LZMAError, EOFError)),
-    ]
 
 
 def _decompressed(name: str, pieces: Iterator[bytes], codec: Codec) -> Iterator[bytes]:
