@@ -82,7 +82,6 @@ SCORE_FIGURES: Mapping[str, tuple[str, ScoreFigure]] = {
     "by_inter_intra_ratio": ("Scores by InterIntraRatio", _ordered_by("inter_intra_ratio")),
     "scatter": ("Best method by the measures of hardness", lambda part: hardness.scatter(part.cells, part.analysis)),
     "critical_difference": ("Mean ranks and critical difference", lambda part: comparison.ranks(part.cells)),
-    "cost": ("Score against cost", lambda part: comparison.cost(part.cells)),
     "learning_curves": ("Learning curves", lambda part: curves.learning_curves(part.cells, part.runs)),
     "bag_calibration": (
         "Stated and predicted proportions of bags",

@@ -1,12 +1,11 @@
-"""Methods against each other: critical differences of their mean ranks, and what their scores cost."""
+"""Critical differences of the methods' mean ranks."""
 
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from llp.analysis.drawing import log_scale, name_lines, new_figure
+from llp.analysis.drawing import new_figure
 from llp.results import statistics
-from llp.results.figures.runs import direction, looks_of
 from llp.results.formats import heading
 from llp.results.tables.significance import ranking
 
@@ -40,27 +39,4 @@ def ranks(cells: pl.DataFrame) -> "Figure | None":
         loc="left",
         fontsize=9,
     )
-    return figure
-
-
-def cost(cells: pl.DataFrame) -> "Figure":
-    """Mean score of each method against the time of its runs."""
-    total = pl.col("n_runs").sum()
-    points = cells.group_by("column").agg(
-        ((pl.col("seconds_mean") * pl.col("n_runs")).sum() / total).alias("seconds"),
-        pl.col("mean").mean(),
-        pl.col("rank").first(),
-    )
-    figure = new_figure(7.5, 5.0)
-    axes = figure.subplots()
-    by_name = {row["column"]: row for row in points.filter(pl.col("mean").is_not_null()).iter_rows(named=True)}
-    for name, look in looks_of(cells).items():
-        if name in by_name:
-            point = by_name[name]
-            axes.plot(point["seconds"], point["mean"], **{**look, "ls": "none"}, ms=6, label=name)
-    log_scale(axes)
-    axes.set(xlabel="seconds a run (mean, all its bag datasets)", ylabel=direction(cells))
-    axes.margins(x=0.1)
-    figure.suptitle(f"{heading(cells)}: score against cost, means over each method's bag datasets", fontsize=9)
-    name_lines(figure)
     return figure

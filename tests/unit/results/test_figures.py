@@ -171,7 +171,7 @@ def test_too_little_gives_no_figure(tmp_path):
     write_grid(tmp_path, keys=KEYS[:1], methods=METHODS[:2], folds=1, curves=False)
     part = contents_of(tmp_path, write_analysis(tmp_path))
     there = {name for name, (_, draw) in contents.SCORE_FIGURES.items() if draw(part) is not None}
-    assert there == {"scores", "cost"}
+    assert there == {"scores"}
 
 
 def test_many_datasets_become_a_heat_map(tmp_path):

@@ -28,7 +28,7 @@ def written(tmp_path_factory):
                 names = {"dataset": DATASET, "method": method, "grouping_key": key, "fold": fold}
                 write_run(folder, 0.5 + 0.01 * (i + fold), config_hash=f"{i}{j}{fold}00000", **names)
     write_asked(folder, AskedGrid.of("<i>exp</i>", [Point(DATASET, "k|1", "never[x]", 0, 0)]))
-    return report(folder, figures=["scores", "cost"])
+    return report(folder, figures=["scores"])
 
 
 def test_the_page_holds_them_as_text(written):

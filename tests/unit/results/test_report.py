@@ -26,7 +26,7 @@ from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.commands import Command
 from tests.helpers.composed import report
-from tests.helpers.grids import contents_of
+from tests.helpers.grids import contents_of, write_curve
 from tests.helpers.records import record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
@@ -345,14 +345,14 @@ def test_a_watched_report_follows_the_runs_until_it_is_stopped(command: Command,
 
 def test_the_page_opens_with_what_was_learnt_and_its_picture(tmp_path):
     for method, auc in (("upm", 0.7), ("instance_bce", 0.9)):
-        write_run(tmp_path, auc, method=method, measures={"auc": auc, "constant_auc": 0.5})
-    page = report(tmp_path, figures=["scores", "cost"]).page.read_text()
+        write_curve(write_run(tmp_path, auc, method=method, measures={"auc": auc, "constant_auc": 0.5}), "auc", auc)
+    page = report(tmp_path, figures=["scores", "learning_curves"]).page.read_text()
     assert page.startswith("<!DOCTYPE html>")
     opening, rest = page.split('<section id="overview"')[1].split('<div class="cards">')
     assert "sums over bags reach test AUC 0.700 (month_dest, upm): 50 % of the way from a constant" in opening
     assert 'alt="Scores by bag dataset and method' in opening
     assert 'alt="Scores by bag dataset and method' not in rest
-    assert 'alt="Score against cost' in rest
+    assert 'alt="Learning curves' in rest
 
 
 def said(folder):
