@@ -7,8 +7,8 @@ from typing import Literal
 
 FOLDER = Path(__file__).parents[1] / "results" / "published"
 SOURCES = {
-    "ctr": ("ctr_multihot_offsets.csv", "column", "n_values_incl_zero"),
-    "sscl": ("sscl_column_map.csv", "paper_col", "vocab_size_in_reference"),
+    "ctr": ("ctr_multihot_offsets.csv", "column", "column", "n_values_incl_zero"),
+    "sscl": ("sscl_column_map.csv", "paper_col", "raw_name", "vocab_size_in_reference"),
 }
 BENCHMARKS = {  # the published lists of the grouping keys that are kept
     "criteo_ctr": "llpbench_ctr_large_bag_skew_pct.csv",
@@ -22,13 +22,18 @@ def benchmark_keys(dataset: str) -> list[str]:
         return [f"{row['col1']}_{row['col2']}" for row in csv.DictReader(file)]
 
 
+def published_columns(dataset: Literal["ctr", "sscl"]) -> list[tuple[str, str, int | None]]:
+    """The columns of CTR or SSCL: name here and in the source, and vocabulary size, None of a number."""
+    name, *wanted = SOURCES[dataset]
+    with (FOLDER / name).open(newline="") as file:
+        rows = [[row[one] for one in wanted] for row in csv.DictReader(file)]
+    # the numbers are I1..I13 in the file, as in the reference; everywhere else they are N1..N13
+    return [(column.replace("I", "N"), raw, int(size) if size else None) for column, raw, size in rows]
+
+
 def published_sizes(dataset: Literal["ctr", "sscl"]) -> list[tuple[str, int]]:
     """The categorical columns of CTR (39, with the binned numbers) or SSCL (17): name and vocabulary size."""
-    name, column, size = SOURCES[dataset]
-    with (FOLDER / name).open(newline="") as file:
-        rows = [(row[column], row[size]) for row in csv.DictReader(file)]
-    # the numbers are I1..I13 in the file, as in the reference; everywhere else they are N1..N13
-    return [(column.replace("I", "N"), int(size)) for column, size in rows if size]
+    return [(column, size) for column, _, size in published_columns(dataset) if size is not None]
 
 
 def compare(

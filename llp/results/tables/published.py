@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from llp.datasets.published import BENCHMARKS, FOLDER
+from llp.datasets.published import BENCHMARKS, FOLDER, published_columns
 from llp.results.bag_measures import HARDNESS
 from llp.results.table import MISSING, Cell, Table
 from llp.results.tables.bag_datasets import LARGE_BAG_SKEW, SKEW
@@ -90,11 +90,7 @@ def bag_measures(analysis: pl.DataFrame | None, dataset: str) -> Table:
 
 def column_names(dataset: str) -> Table:
     """Names of the columns, in the tables and in the raw file, and how many values they have."""
-    file, name, raw, size = {
-        CTR: ("ctr_multihot_offsets.csv", pl.col("column").str.replace("I", "N"), "column", "n_values_incl_zero"),
-        SSCL: ("sscl_column_map.csv", pl.col("paper_col"), "raw_name", "vocab_size_in_reference"),
-    }[dataset]
-    found = pl.read_csv(FOLDER / file).select(name=name, raw=raw, size=size).iter_rows()
+    found = published_columns("ctr" if dataset == CTR else "sscl")
     rows = [[Cell(name), Cell(raw), Cell.number(n_values, ",.0f")] for name, raw, n_values in found]
     note = "Names and numbers of values in the benchmark authors' code (google-research/google-research, LLP_Bench)."
     return Table(f"{dataset}: names of the columns", ["column", "in the source", "values"], rows, [note])
