@@ -11,6 +11,7 @@ if __name__ == "__main__":
     machine.prefer_speed()
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from rich.progress import track
 from scipy.spatial.distance import cdist
 
 from llp.analysis.clusters import Tail, assign, clusterings
-from llp.analysis.figures import draw_figures
+from llp.analysis.drawing import save_figures
+from llp.analysis.figures import FIGURES, draw
 from llp.analysis.hardness import Measures
-from llp.analysis.matrix import draw_matrix, measure_matrix, remove_matrices_of_other_tables, write_matrix
+from llp.analysis.matrix import matrix_figure, measure_matrix, remove_matrices_of_other_tables, write_matrix
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import NO_BAGS, Distances, separation_measures
 from llp.analysis.space import Space, learned_space, multi_hot_space
@@ -81,12 +83,14 @@ def analyze(config: AnalyzeConfig) -> Path:
         frame = pl.DataFrame(rows, infer_schema_length=None)
         write_atomically(folder / "analysis.parquet", frame.write_parquet)
         write_atomically(folder / "analysis.csv", lambda path: path.write_text(frame_to_csv(frame), encoding="utf-8"))
-        draw_figures(frame, folder / "figures", config.dataset.name)
+        drawn = {name: partial(draw, name, frame, config.dataset.name) for name in FIGURES}
+        save_figures(drawn, folder / "figures")
         remove_matrices_of_other_tables(folder, table)
         for key in keys:
             matrix = measure_matrix(table, key, distances, config.matrix_bags)
             write_matrix(folder, key.name, matrix)
-            draw_matrix(key.name, matrix, folder / "figures", config.dataset.name)
+            shown = partial(matrix_figure, {key.name: matrix}, config.dataset.name)
+            save_figures({f"bag_sep_matrix_{folder_name(key.name)}": shown}, folder / "figures")
     show(bag_datasets.overview(frame, config.dataset.name), Console())
     log.info("written to %s", folder)
     return folder

@@ -1,6 +1,6 @@
 """Style and files of figures: PNG and SVG, readable in print and with any colour vision."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -132,6 +132,18 @@ def look(place: int) -> dict[str, Any]:
         "marker": MARKERS[(place + again) % len(MARKERS)],
         "mfc": "white" if again % 2 else colour,
     }
+
+
+def save_figures(drawn: Mapping[str, "Callable[[], Figure | None]"], folder: Path) -> dict[str, Path]:
+    """Draw figures in one style and write those that there are to a folder: the PNG files, by name."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        return {
+            name: save_figure(figure, folder / name)[0]
+            for name, draw in drawn.items()
+            if (figure := draw()) is not None
+        }
 
 
 def save_figure(figure: "Figure", stem: Path) -> list[Path]:

@@ -1,7 +1,6 @@
 """Figures of an analysis, as LLP-Bench (arXiv 2310.10096) draws its bag datasets."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +9,11 @@ import polars as pl
 from llp.analysis.drawing import (
     COLOURS,
     GREY,
-    STYLE,
     in_three_measures,
     log_scale,
     name_ticks,
     new_figure,
     new_panels,
-    save_figure,
 )
 from llp.analysis.hardness import SIZE_PERMILLES, percentile_name
 
@@ -47,15 +44,6 @@ def draw(name: str, rows: pl.DataFrame, dataset: str) -> "Figure | None":
     if figure is not None:
         figure.suptitle(f"{dataset}: {len(keys)} bag datasets", fontsize=11)
     return figure
-
-
-def draw_figures(rows: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
-    """Draw all figures of an analysis as PNG and SVG files of a folder; returns their paths."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        drawn = {name: draw(name, rows, dataset) for name in FIGURES}
-        return [path for name, one in drawn.items() if one for path in save_figure(one, folder / name)]
 
 
 def shown_keys(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from llp.analysis.drawing import COLOURS, STYLE, new_panels, save_figure
+from llp.analysis.drawing import COLOURS, new_panels
 from llp.analysis.separation import Distances
 from llp.data.bags import Bags
 from llp.data.keys import GroupingKey
@@ -79,14 +79,6 @@ def remove_matrices_of_other_tables(folder: Path, table: InstanceTable) -> None:
 
 
 MOST_PANELS = 6
-
-
-def draw_matrix(key: str, matrix: pl.DataFrame, folder: Path, dataset: str) -> list[Path]:
-    """Draw one key's matrix as a PNG and an SVG file of a folder."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        return save_figure(matrix_figure({key: matrix}, dataset), folder / f"bag_sep_matrix_{folder_name(key)}")
 
 
 def matrix_figure(matrices: Mapping[str, pl.DataFrame], dataset: str) -> "Figure":

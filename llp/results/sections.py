@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from llp.analysis.drawing import STYLE, save_figure
+from llp.analysis.drawing import save_figures
 from llp.analysis.matrix import read_matrices
 from llp.config.commands import ReportConfig
 from llp.files import folder_name
@@ -106,16 +107,13 @@ def _fill(
     figures: Mapping[str, tuple[str, Callable[[Part], "Figure | None"]]],
     config: ReportConfig,
 ) -> None:
-    import matplotlib as mpl
-
     folder = config.outputs_dir / "report" / "figures"
     for kind, make in tables.items():
         if (config.tables is None or kind in config.tables) and (table := make(part)) is not None:
             section.tables[kind] = table
-    with mpl.rc_context(STYLE):
-        for kind, (_, draw) in figures.items():
-            if (config.figures is None or kind in config.figures) and (figure := draw(part)) is not None:
-                section.figures[kind] = save_figure(figure, folder / f"{section.name}_{kind}")[0]
+    wanted = [kind for kind in figures if config.figures is None or kind in config.figures]
+    saved = save_figures({f"{section.name}_{kind}": partial(figures[kind][1], part) for kind in wanted}, folder)
+    section.figures.update({kind: saved[name] for kind in wanted if (name := f"{section.name}_{kind}") in saved})
 
 
 PROTOCOLS = {

@@ -39,7 +39,7 @@ def analysed(composed):
     """The folder of an analysis with three matrices, and its config."""
     config = composed("matrix=[C12,random_64,fixed_C3_64]", "matrix_bags=20")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("llp.analyze.draw_figures", lambda *_: None)  # they take seconds, and have tests of their own
+        patch.setattr("llp.analyze.FIGURES", {})  # they take seconds, and have tests of their own
         return analyze(config), config
 
 

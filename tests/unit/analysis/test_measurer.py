@@ -1,12 +1,15 @@
 """The anatomy of all bag datasets of a small table: keys, stored results, bags of the whole table, checks."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
 from rich.console import Console
 
 from llp.analysis.counting import GroupCounts
-from llp.analysis.figures import draw_figures, shown_keys
+from llp.analysis.drawing import save_figures
+from llp.analysis.figures import FIGURES, draw, shown_keys
 from llp.analysis.hardness import hardness
 from llp.analysis.measurer import Measurer, feature_keys, run_keys
 from llp.analysis.separation import Distances, squared_euclidean
@@ -209,6 +212,10 @@ def test_clusters_are_of_the_benchmark(rows):
     assert set(clusters.values()) == {"very low", "low", "medium", "high"}
 
 
+def draw_all(rows, folder):
+    return save_figures({name: partial(draw, name, rows, "small") for name in FIGURES}, folder)
+
+
 @pytest.mark.run  # draws for seconds
 def test_figures_are_drawn(rows, tmp_path, monkeypatch):
     monkeypatch.setattr("llp.analysis.drawing.DPI", 40)  # a quarter of the time
@@ -219,12 +226,13 @@ def test_figures_are_drawn(rows, tmp_path, monkeypatch):
         cluster_separation=pl.lit(None, pl.String),
     )
     for name, frame in (("all", rows), ("undefined", without_ratio)):
-        paths = draw_figures(frame, tmp_path / name, "small")
+        saved = draw_all(frame, tmp_path / name)
+        paths = [path.with_suffix(end) for path in saved.values() for end in (".png", ".svg")]
         names = ("bag_sizes", "label_proportions", "measures", "key_scatter")
         assert {path.name for path in paths} == {f"{name}.{end}" for name in names for end in ("png", "svg")}
         assert all(imread(path)[..., :3].std() > 0.02 for path in paths if path.suffix == ".png")  # not blank
         assert sorted(paths) == sorted((tmp_path / name).iterdir())  # no temporary file stays
-    assert draw_figures(rows.with_columns(n_bags_kept=0), tmp_path / "none", "small") == []
+    assert draw_all(rows.with_columns(n_bags_kept=0), tmp_path / "none") == {}
 
 
 def test_keys_outside_the_benchmark_are_shown_where_none_is_inside(rows):

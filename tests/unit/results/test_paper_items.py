@@ -5,9 +5,10 @@ import re
 import pytest
 from PIL import Image
 
+from llp.analysis import drawing
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.datasets.published import benchmark_keys
-from llp.results import contents, sections
+from llp.results import contents
 from tests.helpers.composed import report
 from tests.helpers.grids import write_analysis, write_grid, write_made_matrix
 
@@ -48,7 +49,7 @@ def save_blank(figure, stem):
 
 
 def test_every_item_is_a_file_of_a_finished_benchmark(tmp_path, monkeypatch):
-    monkeypatch.setattr(sections, "save_figure", save_blank)
+    monkeypatch.setattr(drawing, "save_figure", save_blank)
     for dataset, metric in (("criteo_ctr", "auc"), ("criteo_sscl", "mse")):
         keys = benchmark_keys(dataset)[:5]
         every = [*keys, "random_64", "random_256", f"fixed_{keys[0]}_64"]
