@@ -65,13 +65,13 @@ def report(config: ReportConfig, console: Console | None = None) -> ReportFiles:
             f"published numbers alone: dataset=[{','.join(BENCHMARKS)}]"
         )
     collected = of_experiment(collect(outputs_dir), config.experiment)
-    datasets, left_out = datasets_of(outputs_dir, collected, config.dataset)
+    datasets = datasets_of(outputs_dir, collected, config.dataset)
     filters = {"dataset": config.dataset, "grouping_key": config.grouping_key, "method": config.method}
     collected = filtered(outputs_dir, collected, {name: names for name, names in filters.items() if names is not None})
     folder = outputs_dir / "report"
     with writing_in(folder, f"another process is writing {folder}"):
         made = make_report(config, datasets, collected)
-        made.closing[:0] = [*_closing(collected), *(f"  left out: {line}" for line in left_out)]
+        made.closing[:0] = _closing(collected)
         console = console or Console()
         for section in made.sections:
             for name, table in section.tables.items():

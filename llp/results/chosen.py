@@ -9,33 +9,23 @@ from llp.datasets.published import BENCHMARKS
 from llp.errors import InputError, choice
 from llp.results.collect import Collected
 
-MOST_UNSTARTED = 50
 
-
-def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Names to report on (with runs, an analysis, or asked for and published), and a line on those left out."""
-    analysed = {unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")}
-    started = _started(collected, "dataset") | analysed
-    there = _names(collected, "dataset") | analysed
+def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> list[str]:
+    """Names to report on: with runs or an analysis, asked for by a grid or by the user, or published."""
+    there = _names(collected, "dataset") | {
+        unquote(path.parent.name) for path in outputs_dir.glob("analysis/*/analysis.parquet")
+    }
     if asked is None:
-        unstarted = sorted(there - started)
-        left = unstarted[MOST_UNSTARTED:]
-        said = f"{len(left)} more datasets that grids ask for and of which no run was started; dataset=NAME shows one"
-        return sorted({*started, *unstarted[:MOST_UNSTARTED]} or BENCHMARKS), [said] if left else []
+        return sorted(there or BENCHMARKS)
     known = sorted(there | {*BENCHMARKS})
     _refuse_unknown("dataset", asked, known)
-    return [name for name in known if name in asked], []
-
-
-def _started(collected: Collected, option: str) -> set[str]:
-    """The names that runs have which are finished, failed or cut off."""
-    return {*collected.runs[option], *(getattr(one.point, option) for one in collected.left)}
+    return [name for name in known if name in asked]
 
 
 def _names(collected: Collected, option: str) -> set[str]:
     """The names that runs have which were started or are asked for."""
     asked = (getattr(point, option) for grid in collected.grids for point in grid.points)
-    return {*_started(collected, option), *asked}
+    return {*collected.runs[option], *(getattr(one.point, option) for one in collected.left), *asked}
 
 
 def _refuse_unknown(option: str, names: Sequence[str], there: Sequence[str]) -> None:
