@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from llp.errors import invalid
-
 CHUNK_ROWS = 2**15  # fits the processor's cache
 N_SEGMENTS = 1024
 FAVOURITE = np.float32(0.5)  # how often a segment's favourite is taken
@@ -33,8 +31,6 @@ class Model(NamedTuple):
 
 def scaled(sizes: Sequence[tuple[str, int]], fraction: float) -> tuple[int, ...]:
     """Vocabulary sizes at a fraction of the published ones, at least 3 where there are as many."""
-    if not 0 < fraction <= 1:
-        raise invalid("dataset.vocab_fraction", fraction, "a number above 0 and at most 1", 0.1)
     return tuple(min(size, max(3, round(size * fraction))) for _, size in sizes)
 
 

@@ -31,7 +31,7 @@ def prepare_ctr(
     made_by: Mapping[str, Any],
     rows: PositiveInt,
     seed: NonNegativeInt,
-    vocab_fraction: float,
+    vocab_fraction: Annotated[float, Field(gt=0, le=1)],
     signal: float,
     rate: Annotated[float, Field(gt=0, lt=1)],
 ) -> None:
@@ -54,7 +54,7 @@ def prepare_sscl(
     made_by: Mapping[str, Any],
     rows: PositiveInt,
     seed: NonNegativeInt,
-    vocab_fraction: float,
+    vocab_fraction: Annotated[float, Field(gt=0, le=1)],
     mean: float,
     signal: float,
     noise: NonNegativeFloat,

@@ -1,15 +1,15 @@
 """The made tables: known model, long tails, chunks that do not depend on the rows that follow."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from llp.config.targets import check_preparation
 from llp.data.table import InstanceTable
 from llp.datasets import scoring_model, synthetic
 from llp.datasets.published import published_sizes
 from llp.errors import InputError
+from tests.helpers.composed import checked, composition
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -75,7 +75,9 @@ def test_sscl_noise_is_the_best_mse(tmp_path):
     assert abs(np.corrcoef(residual, score)[0, 1]) < 0.02
 
 
-@pytest.mark.parametrize("fraction", [0, -1, 1.5])
-def test_a_vocabulary_beyond_the_published_one_is_refused(tmp_path, fraction):
-    with pytest.raises(InputError, match="above 0 and at most 1"):
-        partial(made, tmp_path / "x", 10)(vocab_fraction=fraction)
+@pytest.mark.parametrize("fraction", [0, 1.5])
+def test_a_vocabulary_beyond_the_published_one_is_refused(fraction):
+    with pytest.raises(InputError, match=r"dataset\.vocab_fraction=.*: expected a number > 0 and <= 1"):
+        check_preparation(
+            checked(composition("train", "dataset=synthetic", f"dataset.vocab_fraction={fraction}")).dataset
+        )
