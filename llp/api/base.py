@@ -236,7 +236,7 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         found, coder = [], self._recipe.coder()
         for start in range(0, frame.height, SCORED_ROWS):
             rows = frame.slice(start, SCORED_ROWS).select(self._columns)
-            codes, numbers, _ = coder.encode(rows, lambda i, start=start: f"row {start + i}")
+            codes, numbers, _ = coder.encode(rows, lambda i: f"row {start + i}")  # noqa: B023  # called at once
             raw = self._trained.score(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._trained.log_odds(raw).double().numpy())
         return np.concatenate(found)
