@@ -120,6 +120,12 @@ def test_yaml_blocks_are_yaml():
                 assert isinstance(yaml.safe_load(block.text), dict), (page, block.text)
 
 
+def test_the_pages_stay_short():
+    """Words of README.md and docs/, those of code blocks too, but for the rows of tables."""
+    lines = [line for page in PAGES for line in (CHECKOUT / page).read_text().splitlines()]
+    assert sum(len(line.split()) for line in lines if not line.startswith("|")) <= 17_000
+
+
 def test_readme_is_short_and_begins_with_two_commands():
     assert len((CHECKOUT / "README.md").read_text().splitlines()) <= 150
     first = next(block for block in blocks_of("README.md") if block.language == "bash")
