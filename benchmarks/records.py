@@ -57,13 +57,6 @@ def runs_below(folder: Path) -> list[Kept]:
     return [runs[point] for point in sorted(runs)]
 
 
-def learning_rate(record: RunRecord) -> float:
-    """The learning rate of a run."""
-    optimizer = record.config["optimizer"]
-    assert isinstance(optimizer, dict)
-    return float(str(optimizer["lr"]))
-
-
 def keep(runs: Iterable[Kept], name: str) -> list[Path]:
     """Keep runs as `docs/results/NAME.DATASET_KEY.parquet`, a file per bag dataset, in place of those of that name."""
     of_bags: dict[str, list[Kept]] = defaultdict(list)

@@ -179,7 +179,7 @@ def board_of(records: Sequence[RunRecord]) -> str:
     columns += ["better", "worse", "time"]
     outside = sorted({f"{r.method} ({r.versions[SOURCE]})" for r in records if SOURCE in r.versions})
     notes += [f"From outside: {', '.join(outside)}."] if outside else []
-    return f"{untitled(Table('board', columns, rows, notes))}- {told(records, records)}.\n"
+    return f"{untitled(Table('board', columns, rows, notes))}- {told(records)}.\n"
 
 
 def measures_of(records: Sequence[RunRecord]) -> str:

@@ -128,7 +128,7 @@ def reports_of(records: Sequence[RunRecord]) -> str:
         folds = len({record.fold for record in reports})
         rows.append([Cell(dataset), Cell(size), Cell(str(folds)), *map(Cell, shown)])
     table = untitled(Table("reports", ["table", "train rows", "folds", *(title for _, title in columns)], rows, []))
-    return f"{table}\nTest AUC / log loss; {told(records, records)}.\n"
+    return f"{table}\nTest AUC / log loss; {told(records)}.\n"
 
 
 def _both(records: Sequence[RunRecord]) -> str:
@@ -222,7 +222,7 @@ def _grid(
         rows.append([Cell(name), *(replace(cell, best=mark) for cell, mark in zip(cells, marks, strict=True))])
     table = untitled(Table("grid", ["method", *(title for _, title in places)], rows, []))
     protocols = " and ".join(sorted({record.protocol for record in records}))
-    return f"{table}\nTest {records[0].metric.name}, protocol {protocols}; {told(records, records)}.\n"
+    return f"{table}\nTest {records[0].metric.name}, protocol {protocols}; {told(records)}.\n"
 
 
 def _spread(values: list[float]) -> Cell:

@@ -5,7 +5,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from benchmarks.records import Place, learning_rate
+from benchmarks.records import Place
 from benchmarks.result_tables import told, untitled
 from llp.results.table import MISSING, Cell, Table
 from llp.runs.record import RunRecord
@@ -16,11 +16,18 @@ Grid = dict[Place, dict[float, list[RunRecord]]]
 """Runs of a method by bag dataset and learning rate, those whose fold and seed all rates have."""
 
 
+def _rate(record: RunRecord) -> float:
+    """The learning rate of a run."""
+    optimizer = record.config["optimizer"]
+    assert isinstance(optimizer, dict)
+    return float(str(optimizer["lr"]))
+
+
 def _searches(records: Sequence[RunRecord]) -> dict[str, Grid]:
     found: dict[str, Grid] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for record in records:
         if record.metric.held_out is not None:
-            found[record.method][record.dataset, record.grouping_key][learning_rate(record)].append(record)
+            found[record.method][record.dataset, record.grouping_key][_rate(record)].append(record)
     for grid in found.values():
         for runs in grid.values():
             shared = set.intersection(*({(one.fold, one.seed) for one in own} for own in runs.values()))
@@ -82,10 +89,10 @@ def regrets_of(records: Sequence[RunRecord]) -> str:
     columns = ["method", "fixed rate", "lost by it", "lost by the chosen rates", f"lost by {DEFAULT_RATE:g}"]
     columns.append("chose an end of the grid")
     beyond = [one - other for one, other in zip(everything["default"], everything["chosen"], strict=True)]
-    n_rates = len({learning_rate(one) for one in records})
+    n_rates = len({_rate(one) for one in records})
     note = (
         f"Mean test {records[0].metric.name} below the best of {n_rates} rates. {DEFAULT_RATE:g} loses "
         f"{statistics.mean(beyond):+.4f} more than the chosen ones, standard error "
         f"{statistics.stdev(beyond) / math.sqrt(len(beyond)):.4f}, over {len(beyond)} pairs of method and bag dataset."
     )
-    return f"{untitled(Table('regrets', columns, rows, [note]))}- {told(records, records)}.\n"
+    return f"{untitled(Table('regrets', columns, rows, [note]))}- {told(records)}.\n"

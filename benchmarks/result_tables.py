@@ -1,10 +1,9 @@
 """The tables of the result pages, each from committed run records: see `benchmarks.results`."""
 
-import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -12,79 +11,42 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN, learning_rate
+from benchmarks.records import OF_LOOK, OF_POINT, OF_RUN
 from benchmarks.selection import selection
 from llp.results.collect import Collected, collect_records
 from llp.results.formats import by_place, columns_of, decimals_of
 from llp.results.summary import summarize
 from llp.results.table import Cell, Table, to_markdown
-from llp.results.tables.significance import REFERENCE, mean_ranks, paired_tests
+from llp.results.tables.significance import REFERENCE, paired_tests
 from llp.results.variants import name_variants
 from llp.runs.record import RunRecord
 
 
 def collected(records: Iterable[RunRecord]) -> Collected:
-    """What a report would collect of the records, at the rates that were chosen; a record's folder is its number."""
-    return collect_records((record, Path(str(number))) for number, record in enumerate(at_chosen_rates([*records])))
-
-
-def at_chosen_rates(records: Sequence[RunRecord]) -> list[RunRecord]:
-    """Keep, of runs that differ in `optimizer.lr` alone, those at the rate with the least mean held-out criterion.
-
-    The mean is over the folds and seeds that all rates have; where there are none, all runs stay. Of a method that
-    trains nothing, those of the rate with the most runs do.
-    """
-    alike: dict[str, dict[float, list[RunRecord]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        alike[_but_for_rate(record)][learning_rate(record)].append(record)
-    kept = {settings: _kept_rates(rates) for settings, rates in alike.items()}
-    return [record for record in records if learning_rate(record) in kept[_but_for_rate(record)]]
-
-
-def _but_for_rate(record: RunRecord) -> str:
-    """What runs of all rates, folds and seeds of a search have in common."""
-    settings: dict[str, Any] = {**record.config, "table": record.table}
-    optimizer = {name: value for name, value in settings["optimizer"].items() if name != "lr"}
-    return json.dumps({**settings, "optimizer": optimizer, "fold": None, "seed": None}, sort_keys=True)
-
-
-def _kept_rates(rates: Mapping[float, Sequence[RunRecord]]) -> Collection[float]:
-    losses = {
-        rate: {(one.fold, one.seed): one.metric.held_out for one in own if one.metric.held_out is not None}
-        for rate, own in rates.items()
-    }
-    shared = set.intersection(*map(set, losses.values()))
-    if shared:
-        return [min(rates, key=lambda rate: (statistics.mean(losses[rate][run] for run in shared), rate))]
-    trained = any(one.metric.best_epoch >= 0 for own in rates.values() for one in own)
-    return rates if trained else [max(rates, key=lambda rate: (len(rates[rate]), -rate))]
+    """What a report would collect of the records; a record's folder is its number."""
+    return collect_records((record, Path(str(number))) for number, record in enumerate(records))
 
 
 def table_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, for each grouping key mean ± sample standard deviation and epochs.
 
-    The deviation is left out where there is one run. Of several learning rates the chosen one is named.
+    The deviation is left out where there is one run.
 
     Methods stand in the order of the first key's mean, the best first.
     """
-    shown = at_chosen_rates(records)
     cells: dict[str, dict[str, list[RunRecord]]] = defaultdict(dict)
-    for record in shown:
+    for record in records:
         cells[record.method].setdefault(record.grouping_key, []).append(record)
-    keys = sorted({record.grouping_key for record in shown})
-    metric = shown[0].metric
+    keys = sorted({record.grouping_key for record in records})
+    metric = records[0].metric
     best_first = sorted(
         cells, key=lambda method: statistics.mean(_values(cells[method][keys[0]])), reverse=metric.mode == "max"
     )
-    several = len(shown) < len(records)
-    titles = ("epochs", "rate") if several else ("epochs",)
-    header = ["method", *(text for key in keys for text in (f"test {metric.name}, {key}", *titles))]
+    header = ["method", *(text for key in keys for text in (f"test {metric.name}, {key}", "epochs"))]
     lines = [header, ["---"] * len(header)]
-    lines += [
-        [f"`{name}`", *(text for key in keys for text in _cell(cells[name][key], several))] for name in best_first
-    ]
+    lines += [[f"`{name}`", *(text for key in keys for text in _cell(cells[name][key]))] for name in best_first]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    return f"{table}\n{told(shown, records)}.\n"
+    return f"{table}\n{told(records)}.\n"
 
 
 def untitled(table: Table) -> str:
@@ -128,24 +90,18 @@ def comparison_of(records: Sequence[RunRecord]) -> str:
     return _by_metric(records, paired_tests)
 
 
-def ranks_of(records: Sequence[RunRecord]) -> str:
-    """Make the Markdown table of a report that ranks the methods over the bag datasets."""
-    return _by_metric(records, mean_ranks)
-
-
 def means_of(records: Sequence[RunRecord]) -> str:
     """Make a Markdown table: a row per method, its mean in each bag dataset, and the time of its runs.
 
     The time is that of the runs' stages, as a multiple of `REFERENCE`'s in the same bag dataset: the geometric mean
     over the bag datasets, of the median over the runs. Methods stand by mean rank, those on instance labels first.
     """
-    shown = at_chosen_rates(records)
 
     def table(cells: pl.DataFrame, runs: pl.DataFrame) -> Table:
         unit = REFERENCE[cells["label_kind"][0]]
-        return _means(cells, f"time, {unit}'s = 1", relative_times(shown, runs, unit), ".2g")
+        return _means(cells, f"time, {unit}'s = 1", relative_times(records, runs, unit), ".2g")
 
-    return _by_metric(shown, table)
+    return _by_metric(records, table)
 
 
 def _means(cells: pl.DataFrame, title: str, last: Mapping[str, float | None], form: str) -> Table:
@@ -180,29 +136,11 @@ def _times(records: Sequence[RunRecord], runs: pl.DataFrame) -> dict[tuple[str, 
     return {place: statistics.median(values) for place, values in seconds.items()}
 
 
-def searches_of(records: Sequence[RunRecord]) -> dict[tuple[str, str, str], dict[float, RunRecord]]:
-    """The runs by dataset, grouping key and method, and by learning rate; of several folds and seeds the first."""
-    first: dict[tuple[str, str], tuple[int, int]] = {}
-    for record in records:
-        place, point = (record.dataset, record.grouping_key), (record.fold, record.seed)
-        first[place] = min(point, first.get(place, point))
-    found: dict[tuple[str, str, str], dict[float, RunRecord]] = defaultdict(dict)
-    for record in records:
-        trains = record.stages[-1].epochs > 0
-        if trains and (record.fold, record.seed) == first[record.dataset, record.grouping_key]:
-            found[record.dataset, record.grouping_key, record.method][learning_rate(record)] = record
-    return found
-
-
-def told(shown: Sequence[RunRecord], records: Sequence[RunRecord]) -> str:
-    """What a table rests on: the runs that it shows, and those among which their rates were chosen."""
-    note = f"{len(shown)} runs; seeds {_set(r.seed for r in shown)}, folds {_set(r.fold for r in shown)}"
-    if len(shown) < len(records):
-        tried = [record for runs in searches_of(records).values() for record in runs.values()]
-        where = f"fold {tried[0].fold}, seed {tried[0].seed}"
-        note += f"; their rates chosen on held-out bags of {where}, by {len(tried)} runs"
+def told(records: Sequence[RunRecord]) -> str:
+    """What a table rests on."""
     commits = ", ".join(sorted({(record.git_commit or "unknown")[:8] for record in records}))
-    return f"{note}; code of commit {commits}"
+    folds = f"seeds {_set(r.seed for r in records)}, folds {_set(r.fold for r in records)}"
+    return f"{len(records)} runs; {folds}; code of commit {commits}"
 
 
 def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
@@ -218,7 +156,7 @@ def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     of_run = looks.partition_by(OF_RUN, as_dict=True, include_key=False)
     curves = {
         str(place): of_run[run].select(pl.col(OF_LOOK).cast(pl.Float64).fill_null(math.nan)).to_dict(as_series=False)
-        for place, record in enumerate(at_chosen_rates(records))
+        for place, record in enumerate(records)
         if (run := attrgetter(*OF_RUN)(record)) in of_run
     }
     table = selection(*cells_and_runs(collected(records)), lambda folder: curves.get(folder, {}))
@@ -235,14 +173,10 @@ def _set(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(set(numbers))))
 
 
-def _cell(records: Sequence[RunRecord], with_rate: bool) -> list[str]:
-    """Mean ± standard deviation of the metric, the epochs, stage by stage (nothing where none is), and the rate."""
+def _cell(records: Sequence[RunRecord]) -> list[str]:
+    """Mean ± standard deviation of the metric, and the epochs, stage by stage (nothing where none is)."""
     values = _values(records)
     stages = zip(*([stage.epochs for stage in record.stages] for record in records), strict=True)
     epochs = " + ".join(f"{statistics.mean(of_one):.0f}" for of_one in stages)
-    trained = epochs != "0"
     spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
-    cell = [f"{statistics.mean(values):.4f}{spread}", epochs if trained else ""]
-    if with_rate:
-        cell.append(f"{learning_rate(records[0]):g}" if trained else "")
-    return cell
+    return [f"{statistics.mean(values):.4f}{spread}", epochs if epochs != "0" else ""]

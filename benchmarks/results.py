@@ -4,7 +4,7 @@
 `<!-- end -->`, where the kind is
 
 - `table`: the methods on each bag dataset; `tests`: the best of them against the others;
-- `means`, `ranks`: the methods beside each other over all bag datasets;
+- `means`: the methods beside each other over all bag datasets;
 - `board`: the methods by mean rank, with what tests tell apart; `measures`: all six measures of each;
 - `regrets`: what one learning rate for every method loses, in a study of rates;
 - `selection`: how well each held-out criterion picks the epoch;
@@ -16,36 +16,39 @@ NAME stands for all bag datasets kept under it, NAME.DATASET_KEY for one. Words 
 and show a measure in place of the runs' own metric: `<!-- board: board log_loss random -->`.
 
 `python -m benchmarks.results NAME FOLDER` first keeps the records and curves of all finished runs below a folder as
-`docs/results/NAME.DATASET_KEY.parquet` (`benchmarks.records`).
+`docs/results/NAME.DATASET_KEY.parquet` (`benchmarks.records`); of the board those of the suite's points, without the
+first stages of others.
 """
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import polars as pl
+from omegaconf import OmegaConf
 
-from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below
+from benchmarks.records import BOARD, DOCS, Kept, files_of, keep, read, read_looks, runs_below
 from benchmarks.result_board import board_of, measures_of, narrowed
 from benchmarks.result_grids import epochs_of, keys_of, noise_of, reports_of, selected_by, study_of
 from benchmarks.result_rates import regrets_of
 from benchmarks.result_tables import (
     comparison_of,
     means_of,
-    ranks_of,
     selection_of,
     table_of,
 )
+from benchmarks.suite import EXPERIMENTS
+from llp.config.grouping_keys import CONF_DIR
 from llp.errors import InputError
-from llp.files import write_atomically
+from llp.files import folder_name, write_atomically
 
 MADE = {
     "table": table_of,
     "tests": comparison_of,
     "means": means_of,
-    "ranks": ranks_of,
     "board": board_of,
     "measures": measures_of,
     "regrets": regrets_of,
@@ -110,10 +113,19 @@ def main() -> None:
         sys.exit(f"Invalid arguments {' '.join(given)}: expected {USAGE}, where NAME is letters, digits and _")
     try:
         if given:
-            keep(runs_below(Path(given[1])), given[0])
+            keep(_asked(runs_below(Path(given[1])), given[0]), given[0])
         write_pages()
     except InputError as error:
         sys.exit(str(error))
+
+
+def _asked(runs: Sequence[Kept], name: str) -> list[Kept]:
+    """Those of runs that stand under a name: of the board the suite's points."""
+    if name != BOARD:
+        return [*runs]
+    grids = [OmegaConf.load(CONF_DIR / "experiment" / f"{one}.yaml").hydra.sweeper.params for one in EXPERIMENTS]
+    points = {point for grid in grids for point in product(grid.bag_dataset.split(","), grid.method.split(","))}
+    return [run for run in runs if (folder_name(f"{run[0].dataset}_{run[0].grouping_key}"), run[0].method) in points]
 
 
 def write_pages() -> None:

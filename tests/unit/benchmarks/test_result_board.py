@@ -6,7 +6,6 @@ import pytest
 from benchmarks.records import SOURCE
 from benchmarks.result_board import board_of, measures_of, narrowed
 from benchmarks.result_rates import fixed_rates, regrets_of
-from benchmarks.result_tables import at_chosen_rates
 from tests.helpers.records import record, stage
 
 TABLES = ("a", "b", "c", "d")
@@ -112,19 +111,3 @@ def test_rates_are_compared_on_the_folds_that_all_have():
     first = search((0.1, 0.2, 0.3), (0.5, 0.5, 0.5), "a")
     more = [first[0].model_copy(update={"fold": 1, "metric": first[0].metric.model_copy(update={"held_out": 9.0})})]
     assert fixed_rates([*first, *more]) == {"upm": 1e-4}
-
-
-def test_of_several_rates_the_one_with_the_least_criterion_stands_in_the_tables():
-    runs = [*search((0.6, 0.5, 0.5), (0.7, 0.66, 0.6), "a"), *search((0.6, 0.5, 0.4), (0.7, 0.66, 0.6), "b")]
-    assert at_chosen_rates(runs) == [runs[1], runs[5]]  # of rates that are equally good the least
-    metric = runs[0].metric.model_copy(update={"held_out": 0.0})  # on a fold that no other rate has
-    assert at_chosen_rates([runs[0].model_copy(update={"fold": 1, "metric": metric}), *runs[:3]]) == [runs[1]]
-
-
-def test_a_method_without_training_stands_once_in_the_tables():
-    runs = search((None, None, None), (0.6, 0.6, 0.6), "a")
-    metric = runs[0].metric.model_copy(update={"best_epoch": -1})
-    untrained = [one.model_copy(update={"metric": metric}) for one in runs]
-    twice = [untrained[2], untrained[2].model_copy(update={"fold": 1})]
-    assert at_chosen_rates([*untrained[:2], *twice]) == twice
-    assert at_chosen_rates(runs) == runs  # nothing was held out

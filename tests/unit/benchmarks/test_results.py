@@ -69,6 +69,15 @@ def test_a_file_a_bag_dataset_is_kept_in_place_of_those_of_before(tmp_path, monk
     assert all(len(read(path)) == 2 and read_looks(path).is_empty() for path in files_of("kept"))
 
 
+def test_the_board_keeps_the_points_of_the_suite_alone(docs, monkeypatch, tmp_path):
+    for method in ("upm", "dllp_mse"):
+        write_folds(tmp_path / "runs", [0.6, 0.7], method=method, dataset="adult", grouping_key="random_64")
+    for name, methods in (("board", {"upm"}), ("all", {"upm", "dllp_mse"})):
+        monkeypatch.setattr("sys.argv", ["results", name, str(tmp_path / "runs")])
+        main()
+        assert {record.method for path in files_of(name) for record in read(path)} == methods
+
+
 def test_a_folder_without_finished_runs_is_refused(tmp_path):
     with pytest.raises(InputError, match="No run is finished below"):
         runs_below(tmp_path)
