@@ -13,7 +13,6 @@ from omegaconf import OmegaConf
 from llp.config.grouping_keys import read_option
 from llp.data import bags
 from llp.data.bags import Bags, group_rows, key_codes, positions_of
-from llp.data.folds import fold_positions
 from llp.data.keys import KINDS, FeatureKey, read_name
 from llp.data.keys.base import SizedKey
 from llp.errors import InputError
@@ -171,14 +170,3 @@ def test_a_keys_name_is_read_as_its_kind_and_what_it_names(kind):
     found, said = read_name(key.name)
     assert found == kind
     assert said == {name: list(key.columns) if name == "columns" else key.options[name] for name in said}
-
-
-def test_fewer_rows_than_folds_are_refused():
-    with pytest.raises(ValueError, match="5 folds need as many rows, got 4"):
-        fold_positions(4, 0)
-
-
-@pytest.mark.parametrize("fold", [-1, 5])
-def test_other_folds_do_not_exist(fold):
-    with pytest.raises(ValueError, match=r"fold is 0..4"):
-        fold_positions(100, fold)
