@@ -166,7 +166,7 @@ def test_figures_are_loaded_and_enlarge(opened):
     )
     assert opened.execute_script(script) == 0
     figures = opened.find_elements("css selector", ".enlarge")
-    assert len(figures) == 13
+    assert len(figures) == 11
     opened.execute_script("arguments[0].click()", figures[0])
     dialog = opened.find_element("id", "figure")
     assert dialog.is_displayed()
