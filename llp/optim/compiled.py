@@ -39,6 +39,21 @@ def find_distinct(rows: Ints, mark: Ints, distinct: Ints) -> int:
 
 
 @compiled
+def find_lagging(first: int, stop: int, rows: Ints, lags: Ints, lagging: Ints) -> int:
+    """List the lagging (``lags`` uint8 (N) is 1) of ``rows[first:stop]``, once each; gives how many, or −1."""
+    n_lagging = 0
+    for p in range(first, stop):
+        row = rows[p]
+        if row < 0 or row >= len(lags):
+            return -1
+        if lags[row]:
+            lags[row] = 0
+            lagging[first + n_lagging] = row
+            n_lagging += 1
+    return n_lagging
+
+
+@compiled
 def group_positions(rows: Ints, mark: Ints, distinct: Ints, start: Ints, position: Ints) -> None:
     """Group the positions by row, rising within a row: a counting sort.
 

@@ -31,6 +31,7 @@ class RowsOnCpu(TouchedRows):
     def __init__(self, weight: Tensor, states: States, *, betas: tuple[float, float], eps: float, sums: Tensor) -> None:
         super().__init__(weight, states, betas=betas, eps=eps, sums=sums)
         self._mark = np.full(len(weight), -1, dtype=np.int32)  # scratch of `compiled`, which leaves it as it was
+        self._lags: NDArray[np.uint8] | None = None  # 1 where a row lags; a byte a row stays in a processor's cache
         self._until_huge = UPDATES_TO_HUGE * len(weight)
         self._pool: ThreadPoolExecutor | None = None
 
@@ -41,11 +42,7 @@ class RowsOnCpu(TouchedRows):
         if not self._all_current:
             if for_gradient:
                 index = self._index(row_numbers)
-                distinct = index.distinct
-            else:
-                distinct = self._distinct(row_numbers.reshape(-1))
-                self._mark[distinct] = -1
-            self._catch_up(distinct)
+            self._catch_up(self._lagging(row_numbers) if index is None else index.distinct)
         elif rows.numel() and not (rows.min() >= 0 and rows.max() < len(self._weight)):
             raise self._out_of_range()
         total = F.embedding_bag(rows, torch.from_numpy(self._weights()), mode="sum")
@@ -55,6 +52,7 @@ class RowsOnCpu(TouchedRows):
         return np.arange(len(self._weight), dtype=np.int32)[:, None], None
 
     def _take_step(self, rows: NDArray[np.int32], gradient: NDArray[Any], lr: float) -> None:
+        self._lags = None
         if 0 < self._until_huge <= len(rows):
             for table in (self._weight.detach(), self._state["exp_avg"], self._state["exp_avg_sq"]):
                 make_huge(table)
@@ -73,18 +71,27 @@ class RowsOnCpu(TouchedRows):
     def _moments(self) -> list[NDArray[Any]]:
         return [self._state[name].numpy() for name in ("exp_avg", "exp_avg_sq", "last")]
 
-    def _distinct(self, flat: NDArray[Any]) -> NDArray[np.int32]:
-        """The distinct of row numbers (P,), rising: addresses in order miss fewer caches and pages in every pass."""
+    def _lagging(self, row_numbers: NDArray[Any]) -> NDArray[np.int32]:
+        """The distinct rows that are to be brought up to date, rising."""
+        flat, last = row_numbers.reshape(-1), self._state["last"].numpy()
+        if self._lags is None:
+            self._lags = ((last > 0) & (last < self._step)).view(np.uint8)
         found = np.empty(flat.size, dtype=np.int32)
-        n_distinct = compiled.find_distinct(flat, self._mark, found)
-        if n_distinct < 0:
+        counts = self._in_ranges(compiled.find_lagging, flat.size, flat, self._lags, found)
+        if min(counts) < 0:
+            self._lags = None
             raise self._out_of_range()
-        return np.sort(found[:n_distinct])
+        firsts = self._bounds(flat.size)
+        return np.unique(np.concatenate([found[i : i + n] for i, n in zip(firsts, counts, strict=False)]))
 
     def _index(self, row_numbers: NDArray[Any]) -> _Index:
         flat = row_numbers.reshape(-1)
-        distinct = self._distinct(flat)
-        start = np.empty(len(distinct) + 1, dtype=np.int32)
+        distinct = np.empty(flat.size, dtype=np.int32)
+        n_distinct = compiled.find_distinct(flat, self._mark, distinct)
+        if n_distinct < 0:
+            raise self._out_of_range()
+        distinct = np.sort(distinct[:n_distinct])  # rising addresses: fewer cache and page misses in every pass
+        start = np.empty(n_distinct + 1, dtype=np.int32)
         position = np.empty(flat.size, dtype=np.int32)
         compiled.group_positions(flat, self._mark, distinct, start, position)
         return _Index(distinct, start, position)
