@@ -20,12 +20,11 @@ from omegaconf import OmegaConf
 
 from llp.command import command
 from llp.config.command_line import make_parsable, parse_words
-from llp.config.complaints import nearest
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.points import Multirun
 from llp.config.sources import plugins
-from llp.errors import InputError, choice, invalid
+from llp.errors import InputError, choice, invalid, nearest
 from llp.runs.grid import asked_points
 
 EXPERIMENTS = ("suite", "suite_real")

@@ -1,13 +1,12 @@
 """All commands by one name: `llp train method=dllp_bce` is `python -m llp.train method=dllp_bce`."""
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from llp import __version__, signals
-from llp.errors import choice, invalid
+from llp.errors import choice, invalid, nearest
 
 COMMANDS = {
     "demo": "train a small grid on real flights and end with the path of a page of tables and figures",
@@ -37,8 +36,8 @@ def main() -> None:
     elif name in COMMANDS or name in ("-sc", "--shell-completion"):
         _complete(arguments[-1] if arguments else "")
     else:
-        near = difflib.get_close_matches(name, COMMANDS, 1) or ["train"]
-        sys.exit(str(invalid("command", name, choice([*COMMANDS]), f"llp {near[0]} [OPTION=VALUE ...]")))
+        example = f"llp {nearest(name, COMMANDS)} [OPTION=VALUE ...]"
+        sys.exit(str(invalid("command", name, choice([*COMMANDS]), example)))
 
 
 def _become(name: str, arguments: Sequence[str]) -> NoReturn:

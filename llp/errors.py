@@ -5,8 +5,9 @@ Every message says what was given, what is expected, and how to write it. Of an 
 the place, what is there, and what to do.
 """
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
@@ -90,6 +91,19 @@ def choice(names: list[str], word: str = "or") -> str:
     'auto, cpu or gpu'
     """
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "none"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that is most like another one.
+
+    >>> nearest("lable", ["table", "label", "name"])
+    'label'
+    """
+
+    def likeness(other: str) -> tuple[float, bool]:
+        return difflib.SequenceMatcher(None, name, other).ratio(), other[:1] == name[:1]
+
+    return max(sorted(names), key=likeness, default=None)
 
 
 def first_line(error: BaseException) -> str:

@@ -5,7 +5,6 @@ from llp import signals
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
 
-import difflib
 import logging
 import time
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from rich.markup import escape
 from llp.config.commands import ReportConfig
 from llp.config.hydra_main import command_of
 from llp.datasets.published import BENCHMARKS
-from llp.errors import InputError
+from llp.errors import InputError, choice, invalid, nearest
 from llp.files import writing_in
 from llp.results import contents
 from llp.results.chosen import datasets_of, filtered, of_experiment
@@ -84,10 +83,7 @@ def report(config: ReportConfig, console: Console | None = None) -> ReportFiles:
 def _check_known(option: str, names: Sequence[str] | None, known: Sequence[str]) -> None:
     for name in names or ():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            raise InputError(
-                f"Invalid {option}={name}: expected names of {', '.join(known)}, such as {option}={(near or known)[0]}"
-            )
+            raise invalid(option, name, choice([*known]), nearest(name, known))
 
 
 def _closing(collected: Collected) -> list[str]:

@@ -15,9 +15,8 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from llp.config.complaints import nearest
 from llp.config.options import check_size
-from llp.errors import InputError, choice, invalid, plain, shortened
+from llp.errors import InputError, choice, invalid, nearest, plain, shortened
 
 _ALONE = ("run", "multirun", "cfg", "shell_completion", "info")  # flags of which Hydra takes one
 

@@ -1,6 +1,5 @@
 """Errors for wrong values, in one line: pydantic's place and input, and all that the type takes, with an example."""
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -102,19 +101,6 @@ def _example(schema: JsonSchema, whole: JsonSchema) -> Any:
     return {"boolean": True, "string": "NAME", "integer": number, "number": number, "null": None}.get(
         one.get("type", ""), ...
     )
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that is most like another one.
-
-    >>> nearest("lable", ["table", "label", "name"])
-    'label'
-    """
-
-    def likeness(other: str) -> tuple[float, bool]:
-        return difflib.SequenceMatcher(None, name, other).ratio(), other[:1] == name[:1]
-
-    return max(sorted(names), key=likeness, default=None)
 
 
 def unknown_option(name: str, value: Any, there: Collection[str], example: str, of: str = "") -> InputError:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema
 
-from llp.config.complaints import complaint, nearest, unknown_option
-from llp.errors import InputError, invalid, missing, plain
+from llp.config.complaints import complaint, unknown_option
+from llp.errors import InputError, invalid, missing, nearest, plain
 from llp.files import YAML_DEPTH
 
 Share = Annotated[float, Field(ge=0, le=1)]

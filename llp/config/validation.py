@@ -12,13 +12,13 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ValidationError
 
 from llp.config.commands import COMMANDS, TrainConfig, name_of
-from llp.config.complaints import complaint, nearest, place, unknown_option
+from llp.config.complaints import complaint, place, unknown_option
 from llp.config.grouping_keys import options
 from llp.config.options import check_size
 from llp.config.rerun import IDENTITY, OPTION, identity_of
 from llp.config.schema import AnyConfig, ConfigGroup, DatasetConfig
 from llp.data.keys import KINDS, RandomKey
-from llp.errors import InputError, choice, invalid, plain
+from llp.errors import InputError, choice, invalid, nearest, plain
 from llp.files import YAML_DEPTH
 
 Plain = dict[str, Any]
