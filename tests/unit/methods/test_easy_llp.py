@@ -1,56 +1,32 @@
-"""Easy-LLP against its definition, written out per instance."""
+"""Easy-LLP's single instance of each bag, and its clip; its formula: test_formulas.py."""
 
 import math
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from llp.data.batch import BagBatch
 from llp.methods.easy_llp import EasyLLP, drawn_instances
+from tests.helpers import formulas
+from tests.helpers.minibatches import make_batch, make_method
 
 SIZES, COUNTS, P = [3, 1, 6, 4], [1, 1, 0, 3], 0.3
+BATCH = make_batch(SIZES, COUNTS)
 
 
-def make(estimator, clip=1e-7, seed=0):
-    method = EasyLLP(
-        estimator=estimator, clip=clip, model=torch.nn.Identity(), optimizer=partial(torch.optim.SGD, lr=1.0),
-        label_kind="binary", seed=seed,
-    )  # fmt: skip
-    method.label_mean = P
-    return method
-
-
-def batch():
-    n, size = sum(SIZES), torch.tensor(SIZES)
-    segment = torch.repeat_interleave(torch.arange(len(SIZES)), size)
-    return BagBatch(
-        torch.zeros(n, 1, dtype=torch.int32), torch.zeros(n, 0), segment, size, torch.tensor(COUNTS).float()
-    )
-
-
-def instance_loss(z, k, y):
-    """Definition 3.4 for one instance of a bag."""
-    alpha, h = y / k, 1 / (1 + math.exp(-z))
-    return (k * (alpha - P) + P) * -math.log(h) + (k * (P - alpha) + 1 - P) * -math.log(1 - h)
-
-
-def scores():
-    return torch.linspace(-3, 2, sum(SIZES), dtype=torch.float64)
-
-
-def losses_by_bag():
-    z, segment = scores(), batch().segment
-    return [
-        [instance_loss(float(v), k, y) for v in z[segment == bag]]
-        for bag, (k, y) in enumerate(zip(SIZES, COUNTS, strict=True))
-    ]
+def make(estimator, clip=1e-7):
+    return make_method(EasyLLP, estimator=estimator, clip=clip, label_mean=P)
 
 
 def test_single_takes_one_instance_of_each_bag_uniformly():
-    losses = losses_by_bag()
-    values = [float(make("single", seed=seed).bag_loss(scores(), batch())) for seed in range(1000)]
+    scores, values = torch.linspace(-3, 2, sum(SIZES), dtype=torch.float64), []
+    for seed in range(1000):
+        method = make("single")
+        method.seed = seed
+        values.append(float(method.bag_loss(scores, BATCH)))
+    # of a bag of as many instances that all have the score of one: that instance's loss
+    bags = zip(np.split(scores.numpy(), np.cumsum(SIZES)[:-1]), COUNTS, strict=True)
+    losses = [[formulas.easy_llp([np.full(len(z), one)], [count], P) for one in z] for z, count in bags]
     possible = np.sum(np.meshgrid(*losses, indexing="ij"), axis=0).ravel()
     assert np.abs(np.array(values)[:, None] - possible).min(1).max() < 1e-5
     standard_error = possible.std() / math.sqrt(len(values))
@@ -63,14 +39,8 @@ def test_drawn_instances_stay_in_their_bags():
     assert drawn_instances(torch.tensor([1 - 2**-24] * 3), size).tolist() == [2, 3, 2503]
 
 
-def test_clip_bounds_the_loss_and_stops_the_gradient():
+@pytest.mark.parametrize("clip", [1e-7, None])
+def test_clip_stops_the_gradient(clip):
     z = torch.full((sum(SIZES),), -50.0, dtype=torch.float64, requires_grad=True)
-    make("bag_mean").bag_loss(z, batch()).backward()
-    assert (z.grad == 0).all()
-    unclipped = make("bag_mean", clip=None)
-    unclipped.bag_loss(z, batch()).backward()
-    assert (z.grad != 0).all()
-    h = 1e-3
-    wide = make("bag_mean", clip=h).bag_loss(torch.full((sum(SIZES),), -50.0, dtype=torch.float64), batch())
-    at_the_clip = sum(instance_loss(math.log(h / (1 - h)), k, y) for k, y in zip(SIZES, COUNTS, strict=True))
-    assert float(wide) == pytest.approx(at_the_clip, rel=1e-6)
+    make("bag_mean", clip).bag_loss(z, BATCH).backward()
+    assert ((z.grad == 0) == (clip is not None)).all()

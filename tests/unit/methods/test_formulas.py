@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from llp.conformance.case import MINIBATCHES, TRAIN
+from llp.methods.genbags import bag_weights, blocks_of
 from llp.methods.mixbag import draw_mix, mixed_bag_losses
 from llp.methods.ot import entropic_loss
 from tests.helpers import formulas
@@ -41,10 +42,13 @@ FORMULAS = [
     ("ot_llp", "solver=pot", formulas.ot_llp, {}),
     ("soft_erot_llp", "", formulas.erot_llp, {"pseudo_labels": "soft"}),
     ("soft_erot_llp", "reg=0.7", formulas.erot_llp, {"pseudo_labels": "soft", "reg": 0.7}),
+    ("soft_erot_llp", "solver=pot", formulas.erot_llp, {"pseudo_labels": "soft"}),
     ("hard_erot_llp", "", formulas.erot_llp, {"pseudo_labels": "hard"}),
+    ("hard_erot_llp", "solver=pot", formulas.erot_llp, {"pseudo_labels": "hard"}),
     ("rot", "", formulas.rot, {}),
     ("rot", "weight=0.1", formulas.rot, {"weight": 0.1}),
     ("rot", "pseudo_labels=soft", formulas.rot, {"pseudo_labels": "soft"}),
+    ("rot", "pseudo_labels=soft method.solver=pot", formulas.rot, {"pseudo_labels": "soft"}),
     ("rot", "pseudo_labels=soft method.reg=0.3", formulas.rot, {"pseudo_labels": "soft", "reg": 0.3}),
     ("upm", "", formulas.upm, {}),
     ("upm", "detach=true", formulas.upm, {}),
@@ -158,6 +162,15 @@ def test_genbags_combines_the_bags_of_its_blocks(options, kind, tables):
     normal = torch.randn(*shape, generator=method.generator("bag weights"), dtype=torch.float64).numpy()
     expected = formulas.genbags(error, normal, block_size=int(given.get("block_size", 4)), covariance=covariance)
     assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("covariance", "diagonal", "off"), [("tetrahedron", 1.0, -1.0), ("reference", 1.001, -0.99)])
+@pytest.mark.parametrize("m", [2, 3, 4, 6])
+def test_genbags_weights_of_a_block_have_the_published_covariance(covariance, diagonal, off, m):
+    """Draws of the identity give a root of it; of four bags "reference" is 1.331 I - 0.33."""
+    root = bag_weights(torch.eye(m).double(), *blocks_of(m, m, torch.device("cpu")), covariance=covariance)
+    off /= m - 1
+    np.testing.assert_allclose(root @ root.T, (diagonal - off) * np.eye(m) + off, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["binary", "real"])

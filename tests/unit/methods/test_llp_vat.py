@@ -9,7 +9,6 @@ from llp.data.bags import Bags
 from llp.data.keys import RandomKey
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
-from llp.methods.dllp import dllp_bce
 from llp.methods.llp_vat import LLPVAT, adversarial_direction, ramp
 from llp.models.linear import Linear
 from llp.models.mlp import MLP
@@ -28,20 +27,6 @@ def model_and_batch():
     return model, batch._replace(categorical=codes, numeric=torch.from_numpy(rng.normal(size=(n, 2))))
 
 
-def loss_and_gradients(method, batch):
-    loss = method.batch_loss(batch)
-    return loss.detach(), torch.autograd.grad(loss, list(method.model.parameters()))
-
-
-def test_radius_0_is_dllp_bce():
-    model, batch = model_and_batch()
-    loss, gradients = loss_and_gradients(make_method(LLPVAT, model=model, **{**OPTIONS, "radius": 0.0}), batch)
-    dllp = dllp_bce(model(batch.categorical, batch.numeric), batch, reduction="mean")
-    assert loss == dllp
-    for ours, theirs in zip(gradients, torch.autograd.grad(dllp, list(model.parameters())), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
-
-
 def test_the_direction_is_where_the_power_iteration_ends():
     model, batch = model_and_batch()
     layer = model.first_layer(batch.categorical, batch.numeric)
@@ -55,14 +40,6 @@ def test_the_direction_is_where_the_power_iteration_ends():
     iterated = F.normalize(torch.autograd.grad(kl, start)[0], dim=1, eps=1e-30)
     cosine = (ours * iterated).sum(dim=1).abs()
     np.testing.assert_allclose(cosine.detach(), 1, atol=1e-4)
-
-
-def test_both_signs_occur():
-    model, batch = model_and_batch()
-    layer = model.first_layer(batch.categorical, batch.numeric)
-    scores = model.score_from_first_layer(layer)
-    one, two = (adversarial_direction(scores, layer, torch.Generator().manual_seed(s)) for s in (0, 1))
-    assert 0 < (one * two).sum(dim=1).lt(0).sum() < len(scores)
 
 
 def test_the_weight_rises_by_the_step_to_its_full_value():

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import torch
 
 from llp.methods.llpfc import LLPFC, noisy_priors, transition_matrices
@@ -23,15 +22,6 @@ def test_approx_mixes_the_bags_to_the_label_mean_where_it_lies_between_them():
     np.testing.assert_allclose(mixed[:2], 0.3, atol=1e-12)
     assert prior[4].tolist() == [0.5, 0.5]
     np.testing.assert_allclose(mixed[5], 0.05, atol=1e-6)  # the nearest that bags of 0.02 and 0.05 can reach
-
-
-def test_pure_bags_are_ordinary_labels():
-    batch = make_batch([3, 2], [0, 2])
-    scores = torch.randn(5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    loss = make_method(LLPFC, noisy_prior="uniform").bag_loss(scores, batch)
-    ce = torch.nn.functional.binary_cross_entropy_with_logits
-    expected = 0.5 * ce(scores[:3], torch.zeros(3).double()) + 0.5 * ce(scores[3:], torch.ones(2).double())
-    assert loss.item() == pytest.approx(expected.item())
 
 
 def test_a_lone_bag_teaches_nothing():

@@ -49,16 +49,6 @@ def test_share_of_the_own_bag_is_uniform_and_the_rest_is_of_the_partner():
     assert stats.kstest(share.numpy(), stats.uniform.cdf).pvalue > 1e-3
 
 
-def test_every_instance_of_a_bag_is_taken_equally_often():
-    batch = make_batch([6, 6], [2, 3])
-    taken = torch.zeros(12)
-    n_draws = 600
-    for seed in range(n_draws):
-        taken += torch.bincount(mix_of(batch, seed).taken, minlength=12)
-    share = taken / taken.sum()
-    assert (share - 1 / 12).abs().max() < 4 * (1 / 12 / taken.sum().item()) ** 0.5
-
-
 @pytest.mark.parametrize("band", ["weighted", "none"])
 def test_mixed_losses_are_their_formula_bag_by_bag(band):
     batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
