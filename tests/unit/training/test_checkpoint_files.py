@@ -19,15 +19,11 @@ from tests.helpers.hostile import Payload
 LONG = ("trainer.max_epochs=4", "trainer.patience=9", "checkpoint_minutes=0")
 
 
-def folder_of(config):
-    return run_of(config, open_table(config)).folder
-
-
 def cut_off(config):
     """Cut a run off in its third epoch; returns its checkpoint's path."""
     with moments(cut=11), pytest.raises(CutOffError):
         run_one(config)
-    return folder_of(config) / "checkpoints" / "resume.ckpt"
+    return run_of(config).folder / "checkpoints" / "resume.ckpt"
 
 
 def of_other_shapes(state):
@@ -83,14 +79,14 @@ def test_flipped_byte_is_found_or_changes_nothing(tiny):
     """In kept weights wherever it is; bytes between the parts of the file mean nothing."""
     config = tiny("save_model=true", "trainer.max_epochs=1")
     run_one(config)
-    table, path = open_table(config), folder_of(config) / "checkpoints" / "best.pt"
-    whole, expected = path.read_bytes(), load_model(folder_of(config), table).state_dict()
+    table, path = open_table(config), run_of(config).folder / "checkpoints" / "best.pt"
+    whole, expected = path.read_bytes(), load_model(run_of(config).folder, table).state_dict()
     draw, told = random.Random(0), []
     for position in draw.sample(range(len(whole)), 60):
         path.write_bytes(whole)
         flip(path, position)
         try:
-            found = load_model(folder_of(config), table).state_dict()
+            found = load_model(run_of(config).folder, table).state_dict()
         except InputError as error:
             told.append(str(error))
         else:
@@ -121,7 +117,7 @@ def test_first_stage_with_damaged_weights_is_trained_again(tiny, caplog, damage)
     make, problem = DAMAGES[damage]
     config = tiny("method=hard_erot_llp", "trainer.max_epochs=2")
     measures = run_one(config).measures
-    path = folder_of(tiny("method=dllp_bce", "trainer.max_epochs=2")) / "checkpoints" / "best.pt"
+    path = run_of(tiny("method=dllp_bce", "trainer.max_epochs=2")).folder / "checkpoints" / "best.pt"
     whole = torch.load(path)
     make(path)
     config.force = True

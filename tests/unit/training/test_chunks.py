@@ -25,6 +25,7 @@ from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import DLLP
 from llp.training.place import ONCE_AN_EPOCH, keeps_on, own_hooks
+from tests.helpers.commands import FEW
 from tests.helpers.composed import build_data, build_method, check_build, open_table
 from tests.helpers.cutting import CutOffError
 from tests.helpers.stages import cut_off_after, same_weights, stage_of, untimed
@@ -42,27 +43,15 @@ def assert_same(first, second):
     assert same_weights(method.model, other.model)
 
 
-@pytest.fixture(scope="module")
-def on_host():
-    """What each method's training came to with one minibatch a time, for the tests that compare others with it."""
-    return {}
-
-
-def host_stage(on_host, tiny, folder, name):
-    """A method's config, by one protocol or the other, and its stage."""
-    dataset = [] if "binary" in read_option(f"method/{name}").labels else ["dataset=synthetic_sscl"]
-    protocol = random.Random(name).choice(["paper", "holdout"])
-    config = tiny(*dataset, f"method={name}", "trainer.max_epochs=2", f"protocol={protocol}")
-    if name not in on_host:
-        on_host[name] = stage_of(config, folder / "host", features_on="host")
-    return config, on_host[name]
-
-
 @pytest.mark.parametrize("name", options("method"))
-def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, on_host, name):
+def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, name):
     """Also where torch refuses operations without a fixed order: no method has one."""
     monkeypatch.setattr(datamodule, "PER_CHUNK", 3)  # several chunks an epoch, the last one smaller
-    config, host = host_stage(on_host, tiny, tmp_path, name)
+    dataset = [] if "binary" in read_option(f"method/{name}").labels else ["dataset=synthetic_sscl"]
+    dataset += [FEW] if "queries" in read_option(f"method/{name}") else []  # by themselves hundreds, which take long
+    protocol = random.Random(name).choice(["paper", "holdout"])
+    config = tiny(*dataset, f"method={name}", "trainer.max_epochs=2", f"protocol={protocol}")
+    host = stage_of(config, tmp_path / "host", features_on="host")
     try:
         assert_same(host, stage_of(config, tmp_path / "device", features_on="device", deterministic=True))
     finally:

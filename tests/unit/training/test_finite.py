@@ -20,12 +20,8 @@ from tests.helpers.stages import stage_of
 WHERE = r"in epoch \d+, after \d+ steps with the learning rate 1e\+38; expected finite numbers"
 
 
-def folder_of(config):
-    return run_of(config, open_table(config)).folder
-
-
 def assert_failed(config):
-    folder = folder_of(config)
+    folder = run_of(config).folder
     assert not (folder / "result.json").exists()
     assert not (folder / "checkpoints" / "best.pt").exists()
     assert "NaN" not in (folder / "error.json").read_text()
@@ -56,12 +52,12 @@ def test_stage_does_not_train_on_from_one_that_diverged(tiny):
     assert_failed(tiny("method=dllp_bce", "optimizer.lr=1e38"))
     other = tiny("method=dllp_bce", "save_model=true")
     run_one(other)
-    path = folder_of(other) / "checkpoints" / "best.pt"
+    path = run_of(other).folder / "checkpoints" / "best.pt"
     weights = torch.load(path, weights_only=True)
     next(iter(weights.values()))[0, 0] = float("inf")
     torch.save(weights, path)
     with pytest.raises(InputError, match=r"best\.pt holds weights that are not finite; .* force=true"):
-        load_model(folder_of(other), open_table(other))
+        load_model(run_of(other).folder, open_table(other))
 
 
 @pytest.mark.parametrize("place", ["host", "device"])

@@ -63,8 +63,7 @@ def test_noisy_sums_count_by_their_variance():
 SHORT = ("method=dllp_bce", "protocol=holdout", "trainer.max_epochs=3", "save_model=true", "optimizer.lr=0.01")
 
 
-@pytest.mark.parametrize("refit", [False, True])
-@pytest.mark.parametrize("method", ["dllp_bce", "mean_map"])
+@pytest.mark.parametrize(("refit", "method"), [(False, "mean_map"), (True, "dllp_bce")])
 def test_a_recalibrated_run_ranks_as_the_plain_one_and_meets_the_sums_and_its_kept_weights_do(tiny, refit, method):
     words = (*SHORT, f"protocol.refit={str(refit).lower()}", f"method={method}")
     plain, config = tiny(*words), tiny(*words, "method.recalibrate=true")

@@ -12,12 +12,8 @@ from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, con
 REFIT = ("protocol=holdout", "protocol.refit=true", "save_model=true")
 
 
-def folder_of(config):
-    return run_of(config, open_table(config)).folder
-
-
 def kept(config, name="best.pt"):
-    return torch.load(folder_of(config) / "checkpoints" / name, weights_only=True)
+    return torch.load(run_of(config).folder / "checkpoints" / name, weights_only=True)
 
 
 def trained_by_hand(config, steps):
@@ -106,7 +102,7 @@ def test_damaged_choice_is_made_again(tiny, tmp_path, caplog):
     config = tiny(*REFIT, "checkpoint_minutes=60")
     with moments(cut=len(seen) - 2), pytest.raises(CutOffError):
         run_one(config)
-    path = folder_of(config) / "checkpoints" / "chosen.ckpt"
+    path = run_of(config).folder / "checkpoints" / "chosen.ckpt"
     path.write_bytes(path.read_bytes()[:-50])
     assert untimed_record(run_one(config).model_dump()) == whole
     assert "chosen.ckpt is damaged" in caplog.text

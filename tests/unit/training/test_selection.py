@@ -3,11 +3,12 @@
 import csv
 import math
 
+import numpy as np
 import pytest
 
 from llp.train import criterion
 from llp.training.selection import ENOUGH_BAGS
-from tests.helpers.composed import build_data, open_table, record_of, run_of, run_one, selects_by
+from tests.helpers.composed import build_data, open_table, run_of, run_one, selects_by
 
 MANY = ("grouping_key=random_4", "protocol.held_out=0.5")
 
@@ -29,18 +30,18 @@ def test_what_is_asked_for_picks(tiny, asked):
     assert chosen(tiny("protocol=holdout", *MANY, f"protocol.select_by={asked}")) == (True, asked)
 
 
-@pytest.mark.run
 @pytest.mark.parametrize(
     ("overrides", "picked_by"),
     [
         (["protocol=holdout", *MANY], "held_out_upm"),
         (["protocol=holdout"], "held_out_loss"),
+        (["protocol=holdout", "protocol.select_by=upm", "protocol.held_out=0.3"], "held_out_upm"),
         (["protocol=holdout", *MANY, "method=instance_bce"], "held_out_loss"),
         (["protocol=holdout", "method=group_prior"], None),
         ([], "test_auc"),
     ],
 )
-def test_record_says_what_picked(tiny, overrides, picked_by, caplog):
+def test_record_and_log_say_what_picked_and_a_sweeper_is_given_it(tiny, overrides, picked_by, caplog):
     config = tiny(*overrides)
     caplog.set_level("INFO", "llp")
     record = run_one(config)
@@ -49,34 +50,14 @@ def test_record_says_what_picked(tiny, overrides, picked_by, caplog):
     told = f"{picked_by} over {record.n_held_out_bags} held-out bags picks the epoch"
     picks = (picked_by or "").startswith("held_out")
     assert (told in caplog.text) == ("picks the epoch" in caplog.text) == picks
-
-
-def curve_of(config, name):
-    with (run_of(config).folder / "metrics.csv").open() as file:
-        return [float(row[name]) for row in csv.DictReader(file)]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "column"),
-    [
-        (["method=dllp_bce"], "held_out_loss"),
-        (["method=instance_bce"], "held_out_loss"),
-        (["method=dllp_bce", "protocol.select_by=upm", "protocol.held_out=0.3"], "held_out_upm"),
-    ],
-)
-def test_under_holdout_it_is_what_picked_the_epoch(tiny, overrides, column):
-    config = tiny("protocol=holdout", *overrides)
-    returned = criterion(run_one(config))
-    assert returned == pytest.approx(min(curve_of(config, column)))
-    assert returned != pytest.approx(record_of(config).metric.best)
-    assert criterion(run_one(config)) == returned  # of the finished run
-
-
-def test_under_paper_it_is_the_test_metric(tiny):
-    config = tiny()
-    assert criterion(run_one(config)) == record_of(config).metric.best
-    assert record_of(config).metric.held_out is None
-
-
-def test_a_method_without_training_has_no_held_out_loss(tiny):
-    assert math.isnan(criterion(run_one(tiny("protocol=holdout", "method=group_prior"))))
+    returned = criterion(record)
+    if picks:
+        with (run_of(config).folder / "metrics.csv").open() as file:
+            assert returned == pytest.approx(min(float(row[picked_by]) for row in csv.DictReader(file)))
+        assert returned != pytest.approx(record.metric.best)
+    elif picked_by:
+        assert returned == record.metric.best
+        assert record.metric.held_out is None
+    else:  # it does not train
+        assert math.isnan(returned)
+    np.testing.assert_equal(criterion(run_one(config)), returned)  # of the finished run
