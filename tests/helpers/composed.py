@@ -85,10 +85,6 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
     build.Parts(checked(config), table).check()
 
 
-def check_input(config: DictConfig, table: InstanceTable) -> None:
-    build.Parts(checked(config), table).check()
-
-
 def start_of(config: DictConfig, table: InstanceTable, *, refit: bool = False) -> Any:
     """Method and data of a composed config, without a first stage."""
     return build.Parts(checked(config), table).start(None, refit=refit)

@@ -17,7 +17,7 @@ from llp.errors import InputError
 from llp.runs.build import Parts
 from llp.runs.record import RunRecord
 from tests.helpers.commands import TINY
-from tests.helpers.composed import check_config, check_input, composition, open_table, run_of, run_one
+from tests.helpers.composed import check_build, check_config, composition, open_table, run_of, run_one
 from tests.helpers.every_method import batch_of, prepare
 from tests.helpers.tables import make_table
 
@@ -205,7 +205,7 @@ def test_record_tells_epsilon_and_a_run_without_noise_is_what_it_was(tiny):
 def test_method_that_sees_labels_is_refused_under_noise(tiny):
     config = tiny("noise=laplace", "method=instance_bce")
     with pytest.raises(InputError, match="trains on labelled instances, and noise=laplace is on the sums"):
-        check_input(config, open_table(config))
+        check_build(config, open_table(config))
 
 
 FLIPS = Noise("randomised_response", epsilon=0.5, delta=0.0, sensitivity=1.0, seed=0)
@@ -234,7 +234,7 @@ def test_flips_hide_each_label_up_to_epsilon_and_are_undone_in_the_mean(tmp_path
 def test_methods_learn_from_flipped_labels_and_never_from_those_below(tiny):
     """The train rows' labels that a method sees, or sums, are the flipped ones; the test rows' are their own."""
     config = tiny("noise=randomised_response", "noise.epsilon=2", "method=instance_bce", "grouping_key=random_1")
-    check_input(config, open_table(config))
+    check_build(config, open_table(config))
     parts = Parts.of(check_config(config))
     data = parts.data(instance_labels=True)
     own, seen = parts.table.label, data.table.label
@@ -343,7 +343,7 @@ def test_shares_are_refused_that_are_not_of_each_query_or_do_not_sum_to_1(tiny):
     ):
         config = tiny(*words, f"noise={noise}", f"noise.shares={shares}")
         with pytest.raises(InputError, match=message):
-            check_input(config, open_table(config))
+            check_build(config, open_table(config))
     config = tiny("noise=laplace", whole)
     with pytest.raises(InputError, match=r"^Invalid noise.shares=.*: expected null, as only grouping_key=report has"):
-        check_input(config, open_table(config))
+        check_build(config, open_table(config))

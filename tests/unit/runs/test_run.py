@@ -21,10 +21,7 @@ from llp.files import write_atomically
 from llp.runs.load import load_model
 from llp.runs.record import SCHEMA
 from tests.helpers.composed import build_data, build_method, open_table, record_of, run_of, run_one
-
-
-class CutOffError(Exception):
-    pass
+from tests.helpers.cutting import CutOffError
 
 
 @pytest.fixture
