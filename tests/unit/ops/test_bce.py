@@ -25,3 +25,9 @@ def test_log_mean_sigmoid_of_scores_far_apart():
     scores = torch.tensor([-500.0, 500.0])
     value = log_mean_sigmoid(scores, torch.tensor([0, 0]), torch.tensor([2]))
     torch.testing.assert_close(value, torch.log(torch.tensor([0.5])))
+
+
+def test_a_proportion_outside_0_and_1_is_taken_as_the_nearest():
+    noisy, nearest = torch.tensor([1 / 3, 1.8, -0.7]), torch.tensor([1 / 3, 1.0, 0.0])
+    scores = torch.linspace(-3, 4, 9) ** 2 - 4
+    assert torch.equal(bag_bce(scores, SEGMENT, SIZE, noisy), bag_bce(scores, SEGMENT, SIZE, nearest))
