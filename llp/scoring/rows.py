@@ -20,7 +20,6 @@ from llp.datasets.reading.find import find_files
 from llp.datasets.reading.records import BadLines
 from llp.datasets.reading.stage import place
 from llp.errors import InputError
-from llp.scoring.unknown import Unknown
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +74,7 @@ class FilesRows:
         self.total = files.total_bytes
         self._recipe = recipe
         self._coder = recipe.coder()
-        self.unknown = Unknown(recipe)
+        self._coded: list[tuple[int, NDArray[np.int64]]] = []  # rows of each block, and `CodedRows.unknown`
         self.id_schema = pl.Schema()
         self._reader = FilesReader(
             files, recipe.options.reading, BadLines("stop", may_skip=False), self._wanted,
@@ -116,12 +115,25 @@ class FilesRows:
 
     def _encoded(self, frame: pl.DataFrame, first: int) -> EncodedRows:
         codes, numbers, unknown = self._coder.encode(frame, lambda row: place(self._reader.starts, first + row))
-        self.unknown.add(unknown, frame.height)
+        self._coded.append((frame.height, unknown))
         return EncodedRows(frame.select(self.id_schema.names()), codes.T, numbers)
 
     def tell(self) -> None:
-        """Report what the model does not know of the rows, once all are scored."""
-        self.unknown.tell()
+        """Say how many values the model does not know, once all rows are scored; warn where a column holds no other."""
+        rows, counts = sum(n for n, _ in self._coded), np.sum([unknown for _, unknown in self._coded], axis=0)
+        features = list(zip(self._recipe.features, counts.tolist(), strict=True))
+        values = {one.name: count for one, count in features if count and one.has_vocabulary}
+        numbers = {one.column: count for one, count in features if count and not one.has_vocabulary}
+        empty = {name for name, known in self._recipe.vocabularies.items() if known.drop_nulls().is_empty()}
+        for found, what, nothing in (
+            (values, "values unknown to the model (never or seldom seen)", "no value that the model knows"),
+            (numbers, "missing numbers (scored as the mean, or as bin 0)", "no number"),
+        ):
+            if found:
+                shown = ", ".join(f"{name} {count:,} ({count / rows:.1%})" for name, count in found.items())
+                log.info("of %s row(s), %s: %s", f"{rows:,}", what, shown)
+            for name in (name for name, count in found.items() if count == rows and name not in empty):
+                log.warning("%r holds %s: is it written as in the files that were trained on?", name, nothing)
 
 
 def _with_header(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
