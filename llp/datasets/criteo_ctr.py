@@ -22,7 +22,7 @@ from llp.datasets.published import compare
 from llp.datasets.reading.files import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Coded, Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
+from llp.datasets.staging import Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]
@@ -67,7 +67,7 @@ def prepare(
             label_kind="binary", numbers=numbers, categories=categories, as_text=eight_digits, missing=[""],
             published=partial(compare, "ctr", staged.rows, full_rows=FULL_ROWS, tolerance=0),
         )  # fmt: skip
-        write_table(folder, made_by, staged, partial(_coded, coder=coder), columns, progress)
+        write_table(folder, made_by, staged, coder.encode, lambda frame: frame["label"].to_numpy(), columns, progress)
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,3 @@ def _numbers(staged: Staged) -> dict[str, Number]:
         )
         for i, name in enumerate(NUMBERS)
     }
-
-
-def _coded(parts: list[Path], coder: CtrCoder) -> Coded:
-    """Codes (m, 39) and labels (m,) of some parts."""
-    frame = pl.scan_ipc(parts, glob=False).collect()
-    return coder.encode(frame), frame["label"].to_numpy()

@@ -23,7 +23,7 @@ from llp.datasets.published import compare
 from llp.datasets.reading.files import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Coded, Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
+from llp.datasets.staging import Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
 
 RAW_LABEL = "sales_amount_in_euro"
 RAW_NUMBERS = {
@@ -96,7 +96,8 @@ def prepare(
             as_text=lambda known: known, missing=["", str(MISSING)],
             published=partial(compare, "sscl", staged.rows, full_rows=FULL_ROWS, tolerance=FULL_ROWS_TOLERANCE),
         )  # fmt: skip
-        write_table(folder, made_by, staged, partial(_coded, coder=coder, label_fill=label["fill"]), columns, progress)
+        label_of = partial(_filled, fill=label["fill"], transform=transform)
+        write_table(folder, made_by, staged, coder.encode, lambda frame: label_of(frame["Y"]), columns, progress)
 
 
 def _present(raw: str, name: str, missing: float | str) -> pl.Expr:
@@ -160,9 +161,3 @@ def _numbers(staged: Staged, transform: str) -> tuple[dict[str, Any], dict[str, 
         name: Number(Column(name, "numeric", None, transform), record, frame[name].null_count())
         for name, record in records.items()
     }
-
-
-def _coded(parts: list[Path], coder: SsclCoder, label_fill: float) -> Coded:
-    """Codes (m, 17), numbers (m, 3) and labels (m,) of some parts."""
-    frame = pl.scan_ipc(parts, glob=False).collect()
-    return coder.encode(frame), _filled(frame["Y"], label_fill, coder.transform)

@@ -30,8 +30,6 @@ from llp.machine import cores
 
 log = logging.getLogger(__name__)
 
-Coded = tuple[CodedLines, NDArray[np.floating]]  # the lines of some parts, and their labels (m,)
-
 
 @contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
@@ -139,11 +137,17 @@ def write_table(
     folder: Path,
     made_by: Mapping[str, Any],
     staged: Staged,
-    code: Callable[[list[Path]], Coded],
+    encode: Callable[[pl.DataFrame], CodedLines],
+    label_of: Callable[[pl.DataFrame], NDArray[np.floating]],
     raw: RawColumns,
     progress: Progress,
 ) -> None:
-    """Code the staged rows by `code`, called in threads, and write them in order, with how values became codes."""
+    """Code the staged rows and their labels (m,) in threads, write them in order, with how values became codes."""
+
+    def coded(parts: list[Path]) -> tuple[CodedLines, NDArray[np.floating]]:
+        frame = pl.scan_ipc(parts, glob=False).collect()
+        return encode(frame), label_of(frame)
+
     columns = [number.column for number in raw.numbers.values()]
     sizes = {column.name: column.vocab_size for column in columns if column.vocab_size is not None}
     sizes |= {name: len(one.known) + one.any_rare for name, one in raw.categories.items()}
@@ -158,9 +162,8 @@ def write_table(
     }
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
-    coded = ordered_map(code, staged.groups(), threads=cores())
     with TableWriter(folder, columns, label_kind=raw.label_kind, rows=staged.rows) as writer:
-        for lines, label in coded:
+        for lines, label in ordered_map(coded, staged.groups(), threads=cores()):
             writer.write(start, lines.codes, lines.numbers, label)
             start += len(label)
             label_sum += float(label.sum(dtype=np.float64))
