@@ -1,5 +1,8 @@
 """Own files prepared, trained on and scored as the commands do it, without a process."""
 
+import datetime
+
+import numpy as np
 import polars as pl
 import pytest
 from omegaconf import OmegaConf
@@ -41,6 +44,23 @@ def default_options(**given):
     defaults = OmegaConf.to_container(OmegaConf.load(CONF_DIR / "dataset" / "files.yaml"), resolve=False) | given
     groups = {"reading": Reading, "roles": Roles, "coding": Coding}
     return {group: {name: defaults[name] for name in kind.model_fields} for group, kind in groups.items()}
+
+
+def shop_rows(n, seed=0, bags=30):
+    """Rows of shops, some of whose values are missing: who buys, and for how much, depends on the price."""
+    rng = np.random.default_rng(seed)
+    price, shop = rng.normal(size=n).round(3), rng.integers(0, 5, n)
+    return pl.DataFrame(
+        {
+            "who": [f"user {i}" for i in range(n)],
+            "campaign": [f"c{i:02}" for i in rng.integers(0, bags, n)],
+            "shop": [None if i % 50 == 7 else f"shop {one}" for i, one in enumerate(shop)],
+            "price": [None if i % 40 == 3 else one for i, one in enumerate(price.tolist())],
+            "day": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(i)) for i in rng.integers(0, 300, n)],
+            "bought": (price + shop / 3 + rng.normal(size=n) / 2 > 0.7).astype(int),
+            "spent": (price * 10 + rng.normal(size=n)).round(2),
+        }
+    )
 
 
 class Home:

@@ -1,6 +1,7 @@
 """Made raw files in Criteo's formats, and the tables that are prepared from them."""
 
 import io
+import tarfile
 import zipfile
 
 from benchmarks import raw_synthetic
@@ -42,4 +43,15 @@ def zipped(files):
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def tarred(files):
+    """The bytes of a tar archive of {name: content}."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
     return buffer.getvalue()

@@ -73,22 +73,6 @@ def test_counts_are_those_of_the_bags(table, tmp_path):
                 assert measures[name] == pytest.approx(expected[name], nan_ok=True), (key.name, name)
 
 
-def test_bags_of_the_whole_table(table):
-    random, fixed = run_keys(("A", "B"), (64,), seed=0)
-    for key in (random, fixed):
-        bags = key.all_bags(table)
-        assert sorted(bags.rows.tolist()) == list(range(N))
-        assert bags.sizes.tolist() == [64] * 14 + [N - 14 * 64]
-        label_sum = [table.label[rows].sum() for rows in np.split(bags.rows, bags.offsets[1:-1])]
-        np.testing.assert_array_equal(bags.label_sum, label_sum)
-        np.testing.assert_array_equal(key.all_bags(table).rows, bags.rows)
-    values = table.categorical[fixed.all_bags(table).rows][:, :2]
-    changes = (np.diff(values, axis=0) != 0).any(axis=1).sum()
-    assert changes + 1 == len(np.unique(values, axis=0))  # rows that agree lie together
-    order = values[np.concatenate([[True], (np.diff(values, axis=0) != 0).any(axis=1)])]
-    assert order.tolist() != sorted(order.tolist())  # and the groups are shuffled
-
-
 def dense(table):
     one_hot = [np.eye(size)[table.codes(name)] for name, size in VOCAB.items()]
     return np.column_stack([table.numeric, *one_hot])

@@ -69,8 +69,11 @@ def test_bags_partition_the_train_rows(kind, n, sizes, columns, bag_size, low, f
         assert bags.offsets[-1] == len(bags.rows)
         assert (bags.sizes > 0).all()
         assert len(bags) == len(bags.offsets) - 1
-        for bag, label_sum in zip(members(bags), bags.label_sum, strict=True):
-            assert label_sum == table.label[bag].sum(dtype=np.float64)
+        whole = key.all_bags(table)
+        np.testing.assert_array_equal(np.sort(whole.rows), rows)
+        for every in (bags, whole):
+            for bag, label_sum in zip(members(every), every.label_sum, strict=True):
+                assert label_sum == table.label[bag].sum(dtype=np.float64)
         if isinstance(key, FeatureKey):
             keys = [{values[row] for row in bag} for bag in members(bags)]
             assert all(len(key) == 1 for key in keys)
@@ -81,20 +84,11 @@ def test_bags_partition_the_train_rows(kind, n, sizes, columns, bag_size, low, f
 
 
 def test_fixed_bags_keep_a_group_together_and_groups_in_random_order(table):
-    bags = key_of("fixed").fold_bags(table, 0).train
-    codes = key_codes(table, ("a", "c"))[bags.rows]
-    runs = codes[np.flatnonzero(np.diff(codes, prepend=codes[0] + 1))]
-    assert len(runs) == len(set(runs)) == 15
-    assert not np.array_equal(runs, np.sort(runs))
-
-
-def test_size_filter_counts_on_the_whole_table(table):
-    codes, counts = np.unique(key_codes(table, ("a", "c")), return_counts=True)
-    low = int(np.sort(counts)[-3])
-    folds = key_of("feature", low=low, high=700).fold_bags(table, 0)
-    assert len(folds.train) == (counts >= low).sum()
-    assert folds.train.sizes.min() < low  # the train part of a bag that was just large enough
-    assert len(codes) > len(folds.train)
+    for made in (key_of("fixed").fold_bags(table, 0).train, key_of("fixed").all_bags(table)):
+        codes = key_codes(table, ("a", "c"))[made.rows]
+        runs = codes[np.flatnonzero(np.diff(codes, prepend=codes[0] + 1))]
+        assert len(runs) == len(set(runs)) == 15
+        assert not np.array_equal(runs, np.sort(runs))
 
 
 def test_bag_limits_include_their_ends(table):

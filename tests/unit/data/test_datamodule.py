@@ -56,13 +56,6 @@ def test_an_epoch_has_every_bag_once_eight_at_a_time(table):
     np.testing.assert_array_equal(codes[np.lexsort(codes.T)], expected[np.lexsort(expected.T)])
 
 
-def test_order_changes_with_epoch_and_seed_and_nothing_else(table):
-    first = epoch(module(table))
-    assert same(first, epoch(module(table)))
-    assert not same(first, epoch(module(table), 1))
-    assert not same(first, epoch(module(table, seed=1)))
-
-
 def test_batches_are_the_same_from_worker_processes(table):
     pl.DataFrame({"x": range(10_000)}).group_by("x").len()  # polars' threads exist when the workers are made
     for options in ({}, {"instance_labels": True}):

@@ -19,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from llp.config.grouping_keys import CONF_DIR, named_key
 from llp.data.table import InstanceTable
+from llp.datasets import diamonds, flights
 from llp.datasets.installed import package_folder
 from llp.datasets.packaged import prepare
 from llp.datasets.preparation import prepare_table
@@ -112,13 +113,23 @@ OPTIONS = {
 
 
 @pytest.fixture
-def carried(tmp_path, monkeypatch):
-    """Put files into a package that cannot be imported; gives `prepare`'s options of one."""
-    folder = tmp_path / "carried"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("raise ImportError('it is not imported')")
-    monkeypatch.delitem(sys.modules, "carried", raising=False)
-    monkeypatch.syspath_prepend(str(tmp_path))
+def package(tmp_path, monkeypatch):
+    """The folder of a package of a name that cannot be imported."""
+
+    def make(name):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('it is not imported')")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return tmp_path / name
+
+    return make
+
+
+@pytest.fixture
+def carried(tmp_path, package):
+    """Put files into a package; gives `prepare`'s options of one."""
+    folder = package("carried")
 
     def put(name, content):
         (folder / name).write_bytes(content)
@@ -189,6 +200,36 @@ def test_what_is_wrong_is_told(name, content, change, said, carried):
     with pytest.raises(InputError, match=said):
         prepare(**options)
     assert not options["folder"].exists()
+
+
+def test_diamonds(tmp_path, package):
+    rows = [
+        f'{0.2 + i / 100},"{("Ideal", "Fair")[i % 2]}","{"EDF"[i % 3]}","SI2",61.5,55,{1000 * 2 ** (i % 4)},3.9,3.8,2.4'
+        for i in range(40)
+    ]
+    (data := package("plotnine") / "data").mkdir()
+    header = '"carat","cut","color","clarity","depth","table","price","x","y","z"'
+    (data / "diamonds.csv").write_text("\n".join([header, *rows]) + "\n")
+    diamonds.prepare(folder=tmp_path / "table", made_by={}, bins=4)
+    table = InstanceTable.open(tmp_path / "table")
+    assert table.label_kind == "real"
+    np.testing.assert_array_equal(table.label, [i % 4 for i in range(40)])
+    assert table.categorical_names == [*diamonds.CATEGORICAL, *diamonds.NUMERIC]
+    assert (np.diff(table.codes("carat")) >= 0).all()
+    assert dict(table.vocabulary("color").iter_rows()) == {"D": 2, "E": 1, "F": 3}
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "said"),
+    [
+        (diamonds, {"bins": 4}, r"dataset=diamonds needs the package plotnine: install it"),
+        (flights, {"label": "late", "late_after": 15.0, "rare_at_most": 10, "bins": 32}, r"'llp-bench\[demo\]'"),
+    ],
+)
+def test_a_missing_package_is_told_how_to_install(tmp_path, monkeypatch, module, options, said):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=said):
+        module.prepare(folder=tmp_path / "t", made_by={}, **options)
 
 
 def page():

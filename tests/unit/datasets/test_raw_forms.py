@@ -3,13 +3,11 @@
 import bz2
 import functools
 import gzip
-import io
 import itertools
 import lzma
 import os
 import random
 import struct
-import tarfile
 
 import pytest
 import zstandard
@@ -17,7 +15,7 @@ import zstandard
 from llp.datasets.reading import texts
 from llp.errors import InputError
 from tests.helpers.raw import CTR_NAMES as NAMES
-from tests.helpers.raw import SSCL_NAMES, prepare_sscl, write_ctr, zipped
+from tests.helpers.raw import SSCL_NAMES, prepare_sscl, tarred, write_ctr, zipped
 from tests.helpers.raw import prepare_ctr as prepare
 from tests.helpers.tables import same_content
 
@@ -41,17 +39,6 @@ class Raw:
     def text(self, header=None, *, separator=",", rows=None, end="\n"):
         lines = ([header] if header else []) + (self.rows if rows is None else rows)
         return "".join(separator.join(line) + end for line in lines).encode()
-
-    def members(self, files, kind="tar"):
-        if kind == "zip":
-            return zipped(files)
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as archive:
-            for name, content in files.items():
-                info = tarfile.TarInfo(name)
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-        return buffer.getvalue()
 
     def download(self):
         """What a download holds beside the data."""
@@ -79,7 +66,7 @@ def numbered(label, number, first_number, category, first_category):
 
 
 def encrypted(raw):
-    content = bytearray(raw.members({"train.txt": raw.content}, "zip"))
+    content = bytearray(zipped({"train.txt": raw.content}))
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
     return bytes(content)
@@ -93,7 +80,7 @@ def misplaced(archive):
 
 def damaged_header(raw):
     half = raw.content.index(b"\n", len(raw.content) // 2) + 1
-    content = bytearray(raw.members({"a.txt": raw.content[:half], "b.txt": raw.content[half:]}))
+    content = bytearray(tarred({"a.txt": raw.content[:half], "b.txt": raw.content[half:]}))
     place = content.index(b"b.txt")
     content[place : place + 100] = b"\xff" * 100
     return bytes(content)
@@ -175,19 +162,19 @@ READ = {
     "Zstandard after a frame to be skipped": lambda r: r.file(
         struct.pack("<II", 0x184D2A50, 4) + b"pzst" + b"".join(map(zstandard.compress, halves(r)))
     ),
-    "zip": lambda r: r.file(r.members({"train.txt": r.content}, "zip")),
-    "zip of the download": lambda r: r.file(r.members(r.download(), "zip")),
+    "zip": lambda r: r.file(zipped({"train.txt": r.content})),
+    "zip of the download": lambda r: r.file(zipped(r.download())),
     "zip made by macOS": lambda r: r.file(
-        r.members({"train.txt": r.content, "__MACOSX/._train.txt": b"\0\5", ".DS_Store": b"\0"}, "zip")
+        zipped({"train.txt": r.content, "__MACOSX/._train.txt": b"\0\5", ".DS_Store": b"\0"})
     ),
-    "zip of a gzip": lambda r: r.file(r.members({"train.csv.gz": gzip.compress(r.text(NAMES))}, "zip")),
-    "zip of two parts": lambda r: r.file(r.members(dict(zip(["a.txt", "b.txt"], halves(r), strict=True)), "zip")),
-    "tar of the download": lambda r: r.file(r.members(r.download())),
-    "tar.gz of the download": lambda r: r.file(gzip.compress(r.members(r.download())), "dac.tar.gz"),
-    "tar.bz2": lambda r: r.file(bz2.compress(r.members(r.download()))),
-    "tar.xz": lambda r: r.file(lzma.compress(r.members(r.download()))),
-    "tar.zst": lambda r: r.file(zstandard.compress(r.members(r.download()))),
-    "tar of gzips": lambda r: r.file(r.members({f"{i}.gz": gzip.compress(half) for i, half in enumerate(halves(r))})),
+    "zip of a gzip": lambda r: r.file(zipped({"train.csv.gz": gzip.compress(r.text(NAMES))})),
+    "zip of two parts": lambda r: r.file(zipped(dict(zip(["a.txt", "b.txt"], halves(r), strict=True)))),
+    "tar of the download": lambda r: r.file(tarred(r.download())),
+    "tar.gz of the download": lambda r: r.file(gzip.compress(tarred(r.download())), "dac.tar.gz"),
+    "tar.bz2": lambda r: r.file(bz2.compress(tarred(r.download()))),
+    "tar.xz": lambda r: r.file(lzma.compress(tarred(r.download()))),
+    "tar.zst": lambda r: r.file(zstandard.compress(tarred(r.download()))),
+    "tar of gzips": lambda r: r.file(tarred({f"{i}.gz": gzip.compress(half) for i, half in enumerate(halves(r))})),
     "the unpacked folder": lambda r: r.in_folder({name[4:]: content for name, content in r.download().items()}),
     "the unpacked folder as a glob": lambda r: r.in_folder({n[4:]: c for n, c in r.download().items()}) / "*",
     "Kaggle's folder": lambda r: r.in_folder(
@@ -251,7 +238,7 @@ REFUSED = {
     "a file and a link to it": (lambda r: [linked(r), r.folder / "train.txt"], r"train\.txt twice \(.*link\)"),
     "a copy of a file": (several(lambda r: r.content, lambda r: r.content), r"1\.txt holds the same lines as .*0\.txt"),
     "the download beside what was unpacked": (
-        lambda r: r.in_folder({"dac.tar.gz": gzip.compress(r.members(r.download())), "train.txt": r.content}),
+        lambda r: r.in_folder({"dac.tar.gz": gzip.compress(tarred(r.download())), "train.txt": r.content}),
         r"train\.txt holds the same lines as .*dac\.tar\.gz:dac/train\.txt: name one of them alone",
     ),
     "unknown names in another order": (
@@ -293,8 +280,8 @@ REFUSED = {
         lambda r: r.in_folder({"train.txt": r.content, "x.txt": b"a\tb\n"}),
         r"x\.txt, line 1, column 3: 2 tab-separated",
     ),
-    "an empty zip": (lambda r: r.file(r.members({}, "zip")), r"no data among the files: an empty archive"),
-    "an empty tar": (lambda r: r.file(r.members({})), r"is a binary file, not a text of lines"),
+    "an empty zip": (lambda r: r.file(zipped({})), r"no data among the files: an empty archive"),
+    "an empty tar": (lambda r: r.file(tarred({})), r"is a binary file, not a text of lines"),
     "an empty name": (lambda r: "", r"Invalid raw=: expected the path"),
     "a name with a zero byte": (lambda r: "a\0b", r"no such file"),
     "a user without a home": (lambda r: "~nobody-by-this-name/x", r"no such file"),
@@ -312,7 +299,7 @@ REFUSED = {
     "a NumPy array": (lambda r: r.file(b"\x93NUMPY\x01\0"), r"is a NumPy file"),
     "SQLite": (lambda r: r.file(b"SQLite format 3\0"), r"is an SQLite database"),
     "an Office file": (
-        lambda r: r.file(r.members({"[Content_Types].xml": b"<x/>", "xl/a.xml": b""}, "zip")),
+        lambda r: r.file(zipped({"[Content_Types].xml": b"<x/>", "xl/a.xml": b""})),
         r"is an Office file, not a text of lines: write it as CSV",
     ),
     "a web page": (lambda r: r.file(b"\n<!DOCTYPE html><html>"), r"is a web page, .*download the data again"),
@@ -322,7 +309,7 @@ REFUSED = {
     "compress": (lambda r: r.file(b"\x1f\x9d\x90"), r"is a file of compress \(\.Z\)"),
     "LZ4": (lambda r: r.file(b"\x04\x22\x4d\x18"), r"is an LZ4 file"),
     "a zip in a tar": (
-        lambda r: r.file(r.members({"a.zip": r.members({"train.txt": r.content}, "zip")})),
+        lambda r: r.file(tarred({"a.zip": zipped({"train.txt": r.content})})),
         r"a\.zip is a zip file inside another file: unpack it first",
     ),
     "names with a blank": (lambda r: r.file(r.text([*NAMES[:20], "", *NAMES[21:]])), r"line 1 names no column C7"),
@@ -348,14 +335,14 @@ REFUSED = {
     ),
     "an encrypted zip": (lambda r: r.file(encrypted(r)), r"train\.txt is encrypted: unpack it with its password"),
     "a zip cut off": (
-        lambda r: r.file(r.members({"train.txt": r.content}, "zip")[:-100]),
+        lambda r: r.file(zipped({"train.txt": r.content})[:-100]),
         r"is damaged \(.*\); get it again",
     ),
     "a zip whose directory says another place": (
-        lambda r: r.file(misplaced(r.members({"train.txt": r.content}, "zip"))),
+        lambda r: r.file(misplaced(zipped({"train.txt": r.content}))),
         r"is damaged \(.*\); get it again",
     ),
-    "a tar cut off": (lambda r: r.file(r.members({"train.txt": r.content})[:30000]), r"is damaged \(.*\); get it ag"),
+    "a tar cut off": (lambda r: r.file(tarred({"train.txt": r.content})[:30000]), r"is damaged \(.*\); get it ag"),
     "a tar with a damaged header": (lambda r: r.file(damaged_header(r)), r"is damaged \(what follows"),
     "bzip2 cut off": (lambda r: r.file(bz2.compress(r.content)[:-9]), r"is cut off: the compressed data ends too ea"),
     "gzip cut off": (lambda r: r.file(gzip.compress(r.content)[:-900]), r"is cut off: the compressed data ends too"),

@@ -2,10 +2,8 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import re
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from llp.datasets import criteo_ctr, criteo_sscl
 from llp.datasets.reading import texts, unpack
 from llp.datasets.staging import progress_bars, stage
 from llp.errors import InputError
-from tests.helpers.raw import zipped
+from tests.helpers.raw import tarred, zipped
 
 CTR_LINE = b"\t".join([b"1", *(b"%d" % i for i in range(-2, 11)), *(b"%08x" % (7**i % 2**32) for i in range(25)), b""])
 SSCL_LINE = b"\t".join(
@@ -58,20 +56,12 @@ def raw_bytes(draw, name):
     return text
 
 
-def in_zip(text):
-    return zipped({"a.txt": text})
+def packed_by(pack):
+    return lambda text: pack({"a.txt": text})
 
 
-def in_tar(text):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        info = tarfile.TarInfo("a.txt")
-        info.size = len(text)
-        archive.addfile(info, io.BytesIO(text))
-    return buffer.getvalue()
-
-
-PACKED = [bytes, bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress, in_zip, in_tar]
+PACKED = [bytes, bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress]
+PACKED += [packed_by(zipped), packed_by(tarred)]
 
 
 @st.composite

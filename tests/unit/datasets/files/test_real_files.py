@@ -56,10 +56,7 @@ FOLDERS = {
         "part-00000.parquet": HALVES[0],
         "part-00001.parquet": HALVES[1],
     },
-    "a zip of a Mac": {
-        "mine.zip": zipped({"mine.csv": csv(FRAME), "__MACOSX/._mine.csv": b"\0\5", ".DS_Store": b"\0\0"})
-    },
-    "a zip of several parts": {"mine.zip": zipped({"a/1.csv": csv(HALVES[0]), "a/2.csv": csv(HALVES[1])})},
+    "a zip": {"mine.zip": zipped({"a/1.csv": csv(HALVES[0]), "a/2.csv": csv(HALVES[1]), ".DS_Store": b"\0\0"})},
     "a download": {"readme.md": b"# Shops", "SHA256SUMS": b"ab  mine.csv", "mine.csv": csv(FRAME)},
 }
 
