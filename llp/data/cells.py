@@ -59,8 +59,11 @@ class Cells:
         return found
 
     def of_rows(self, categorical: NDArray[np.int32]) -> NDArray[np.int32]:
-        """(n, Q) int32: the cell, 1 … P, of each row (n, Fc) in each query; P + 1 where it is not published."""
-        ids = np.empty((len(categorical), len(self.queries)), np.int32)
+        """(n, Q) int32: the cell, 1 … P, of each row (n, Fc) in each query; P + 1 where it is not published.
+
+        In Fortran's order, a query after the other, in which passes over many cells are quick.
+        """
+        ids = np.empty((len(categorical), len(self.queries)), np.int32, order="F")
         for q, query in enumerate(self.queries):
             code = _codes(categorical, query, self.radix[q], np.int64(0))
             first, stop = np.searchsorted(self.query_of, [q, q + 1])

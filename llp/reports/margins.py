@@ -13,11 +13,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from llp.compiled import compiled
 from llp.data.cells import Cells
 from llp.reports.passes import Vector
 
 MOST_VALUES = 2000
 """Of all columns together, whose margins are used: the columns of fewest values are."""
+
+
+MarginIds = NDArray[np.int32]
+"""(P + 2,) the margin of each cell."""
+
+
+@compiled
+def _add_up(of: MarginIds, values: Vector, totals: Vector) -> None:
+    for j in range(len(of)):
+        totals[of[j]] += values[j]
+
+
+@compiled
+def _add(of: MarginIds, values: Vector, out: Vector) -> None:
+    for j in range(len(of)):
+        out[j] += values[of[j]]
+
+
+@compiled
+def _without(of: MarginIds, diagonal: Vector, shares: Vector, rest: Vector) -> None:
+    """Leave of the cells' numbers what is not their margins'."""
+    common = np.zeros(len(shares))
+    for j in range(len(of)):
+        common[of[j]] += rest[j]
+    common *= shares
+    for j in range(len(of)):
+        rest[j] -= diagonal[j] * common[of[j]]
 
 
 class Margins:
@@ -33,14 +61,15 @@ class Margins:
                 first[column] = total
                 total += sizes[column]
         # a margin's number is query·total + value's; the intercept is a margin of the constant
-        self._of = np.full((max(1, *map(len, cells.queries)), len(cells) + 2), -1)
+        of = np.full((max(1, *map(len, cells.queries)), len(cells) + 2), -1)
         for q, query in enumerate(cells.queries):
             values, place = cells.values(q), np.flatnonzero(cells.query_of == q) + 1
             for i, column in enumerate(query):
                 if column in first:
-                    self._of[i, place] = q * total + first[column] + values[:, i]
-        self._of[0, 0] = 0
-        numbers, self._of = np.unique(self._of, return_inverse=True)
+                    of[i, place] = q * total + first[column] + values[:, i]
+        of[0, 0] = 0
+        numbers, numbered = np.unique(of, return_inverse=True)
+        self._of = numbered.astype(np.int32)
         self._margins = len(numbers)  # the first is that of no margin
         used, self._value = np.unique(numbers[1:] % total, return_inverse=True)
         together = np.zeros((total, total))
@@ -72,12 +101,13 @@ class Margins:
             mean = stiffness * np.bincount(self._value, sums / held)
             common = stiffness * cho_solve(factor, mean, check_finite=False)
             found = np.concatenate([[0], (sums - (mean - common)[self._value]) / held])
-            rest = v
+            rest = v.copy()
             for i in (*range(len(self._of)), *range(len(self._of) - 2, -1, -1)):
-                of = self._of[i]
-                rest = rest - diagonal * (shares[i] * np.bincount(of, rest, self._margins))[of]
-            result: Vector = rest * inverse + found[self._of].sum(0)
-            return result
+                _without(self._of[i], diagonal, shares[i], rest)
+            rest *= inverse
+            for of in self._of:
+                _add(of, found, rest)
+            return rest
 
         return apply
 
@@ -85,5 +115,5 @@ class Margins:
         """The sum of the cells' values (P + 2,) over each margin."""
         totals = np.zeros(self._margins)
         for of in self._of:
-            totals += np.bincount(of, values, self._margins)
+            _add_up(of, values, totals)
         return totals[1:]

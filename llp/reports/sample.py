@@ -44,11 +44,12 @@ def strengthen(halves: Sequence[Problem], penalty: Callable[[Vector], Vector], s
         log.debug("factor %.3g of the penalty: loss %.6g", factor, loss / halves[0].design.total)
         return loss
 
-    best, chosen = np.inf, float(FACTORS[-1])
+    best, chosen = np.inf, float(FACTORS[NEAR])
     few = len(halves[0].design.weight) <= MANY
-    ways = [FACTORS[::-1]] if few else [FACTORS[NEAR::-1], FACTORS[NEAR + 1 :]]
+    # upwards first: of larger factors fits take less
+    ways = [FACTORS[::-1]] if few else [FACTORS[NEAR:], FACTORS[NEAR - 1 :: -1]]
     for way in ways:
-        if chosen < FACTORS[NEAR]:  # a smaller one was better
+        if chosen > FACTORS[NEAR]:  # a larger one was better
             break
         for factor in way.tolist():
             loss = loss_of(factor)
