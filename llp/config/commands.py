@@ -83,6 +83,11 @@ class TrainConfig(ConfigGroup):
         return self.seed if self.protocol.folds == "by_seed" else None
 
     @property
+    def refits(self) -> bool:
+        """Whether the final model is trained again on all train bags; auto: where each says something of its own."""
+        return self.grouping_key.refits if self.protocol.refit == "auto" else bool(self.protocol.refit)
+
+    @property
     def keeps_weights(self) -> bool:
         """Whether the run keeps its best weights, because it is asked to or because others start from them."""
         return self.save_model or bool(self.method.keep_model)

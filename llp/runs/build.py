@@ -165,7 +165,7 @@ class Parts:
     def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
         """The method, from the first stage in `first`, and its data; with `refit` nothing is held out."""
         from llp.training.place import put_data
-        from llp.training.selection import check_estimated, refits
+        from llp.training.selection import check_estimated
 
         method = self.method()
         teacher = None
@@ -173,8 +173,7 @@ class Parts:
             teacher = load_method(first, self.table)
         elif first is not None:
             first_model = self.model()  # where nothing is held out its final weights count: the others saw less
-            held_out = refits(self.config.protocol, self.config.grouping_key) and not refit
-            load_weights(first_model, first, CHOSEN if held_out else FINAL)
+            load_weights(first_model, first, CHOSEN if self.config.refits and not refit else FINAL)
             method.start_from(first_model)
         by_bags = self.config.grouping_key.measured_by_bags(self.table)
         nothing_to_choose = method.solves and not (by_bags and read_report(self.table.folder) is None)

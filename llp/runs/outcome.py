@@ -7,14 +7,13 @@ from pathlib import Path
 
 import torch
 
-from llp.config.schema import SelectBy
 from llp.data.datamodule import LLPDataModule
 from llp.data.noise import Promise
 from llp.metrics.evaluation import main_metric
 from llp.runs.attempt import Attempt
 from llp.runs.build import Parts
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
-from llp.training.selection import monitor_of
+from llp.training.selection import Monitor
 from llp.training.stage import StageResult
 
 VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
@@ -24,7 +23,7 @@ def run_record(
     parts: Parts,
     data: LLPDataModule,
     stage: StageResult,
-    select_by: SelectBy,
+    monitor: Monitor,
     first_stages: list[StageRecord],
     attempt: Attempt,
 ) -> RunRecord:
@@ -57,7 +56,7 @@ def run_record(
             last=chosen.rows[-1].get(f"test_{name}") if chosen.rows else None,
             untrained=chosen.untrained,
             held_out=chosen.held_out,
-            picked_by=monitor_of(method, select_by).name if method.trains else None,
+            picked_by=monitor.name if method.trains else None,
         ),
         refit=None if stage.refitted is None else RefitRecord(**stage.refitted._asdict()),
         measures=stage.measures,

@@ -14,7 +14,6 @@ from omegaconf import OmegaConf
 
 from llp.config.commands import TrainConfig
 from llp.config.own_code import placed_errors
-from llp.config.schema import SelectBy
 from llp.data.noise import CAVEAT
 from llp.files import locked, write_atomically
 from llp.runs.attempt import Attempt, error_file, log_file, tidy
@@ -28,6 +27,7 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
     from llp.data.datamodule import LLPDataModule
     from llp.methods.base import LLPMethod
     from llp.training.curve import Row
+    from llp.training.selection import Monitor
     from llp.training.stage import StageResult
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
     from llp.training.fitting import Plan
-    from llp.training.selection import refits, selects_by
+    from llp.training.selection import monitor_of, selects_by
     from llp.training.stage import train_stage
 
     config = parts.config
@@ -97,8 +97,8 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     earlier, first = _first_stage(parts)
     torch.set_num_threads(config.trainer.threads)
     method, data = parts.start(first, refit=False)
-    select_by = selects_by(config.protocol, data)
-    _tell(run, method, data, select_by)
+    monitor = monitor_of(method, selects_by(config.protocol, data))
+    _tell(run, method, data, monitor)
     if config.noise is not None:
         log.info("%s: %s", run.point, CAVEAT)
     with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracked:
@@ -108,14 +108,12 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             if tracked is not None:
                 tracked.log(row, step=int(row["epoch"]))
 
-        again = (
-            partial(parts.start, first, refit=True) if data.holds_out and refits(config.protocol, data.key) else None
-        )
+        again = partial(parts.start, first, refit=True) if data.holds_out and config.refits else None
         plan = Plan(
             name=str(run.point),
             trainer=config.trainer,
             hardware=config.hardware,
-            select_by=select_by,
+            monitor=monitor,
             curve=attempt.work / "metrics.csv",
             checkpoints=attempt.work / "checkpoints",
             checkpoint_minutes=config.checkpoint_minutes,
@@ -127,7 +125,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             _write_bags(attempt.work / "bags.csv", method, stage, data)
         if keep:
             _keep(attempt.work / "checkpoints", stage)
-        record = run_record(parts, data, stage, select_by, earlier, attempt)
+        record = run_record(parts, data, stage, monitor, earlier, attempt)
         if tracked is not None:
             tracked.summary.update({"measures": record.measures, "metric": record.metric.model_dump()})
     attempt.finish(record, run.result_path)
@@ -137,18 +135,16 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     return record
 
 
-def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", select_by: SelectBy) -> None:
+def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", monitor: "Monitor") -> None:
     """Log on what a run trains, and by what its epoch is chosen."""
     from llp.data.label_unit import AS_GIVEN
-    from llp.training.selection import monitor_of
 
     name, bags = run.point, data.train_bags
     log.info(
         "%s: %d bags, %d train and %d test instances", name, len(bags), data.n_train_instances, len(data.test_rows)
     )
     if method.trains and data.protocol == "holdout":
-        picking = monitor_of(method, select_by).name
-        log.info("%s: %s over %d held-out bags picks the epoch", name, picking, len(data.held_out_bags))
+        log.info("%s: %s over %d held-out bags picks the epoch", name, monitor.name, len(data.held_out_bags))
     if data.unit != AS_GIVEN:
         log.info("%s: trains on (label - %g) / %g, by the train bags' sums", name, data.unit.mean, data.unit.scale)
     if data.n_left_out_bags:
@@ -205,14 +201,12 @@ def _row_line(row: "Row") -> str:
 
 def _first_stage(parts: Parts) -> tuple[list[StageRecord], Path | None]:
     """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
-    from llp.training.selection import refits
-
     earlier = parts.first_stage()
     if earlier is None:
         return [], None
     run = earlier.run
     if run.weights_path.is_file():
-        both = refits(parts.config.protocol, parts.config.grouping_key) and parts.config.method.first_model is None
+        both = parts.config.refits and parts.config.method.first_model is None
         names = (FINAL, CHOSEN) if both else (FINAL,)
         model = earlier.model()
         if not all(serves(model, run.weights_path.with_name(name)) for name in names):

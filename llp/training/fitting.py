@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from llp import signals
-from llp.config.schema import Hardware, SelectBy, TrainerConfig
+from llp.config.schema import Hardware, TrainerConfig
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.training.curve import Row
@@ -22,6 +22,7 @@ from llp.training.finite import Watch
 from llp.training.place import device_of
 from llp.training.progress import EpochProgress
 from llp.training.resume import ResumeCheckpoint, ResumeFile
+from llp.training.selection import Monitor
 
 _ADVICE = (".*does not have many workers.*", ".*number of training batches.*", ".*LeafSpec.*", ".*srun.*")
 
@@ -33,7 +34,7 @@ class Plan:
     name: str  # the run in words
     trainer: TrainerConfig
     hardware: Hardware
-    select_by: SelectBy  # what picks the epoch
+    monitor: Monitor  # what picks the epoch
     curve: Path  # file of its rows
     checkpoints: Path  # folder of resume.ckpt, chosen.ckpt once the epoch is chosen, and refit.ckpt
     checkpoint_minutes: float  # least time between two checkpoints

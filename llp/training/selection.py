@@ -1,4 +1,4 @@
-"""Model selection: what picks the epoch, and whether the final model is trained again on all train bags."""
+"""Model selection: what picks the epoch."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -11,7 +11,6 @@ from lightning.pytorch.callbacks import Callback
 
 from llp.config.schema import ProtocolConfig, SelectBy
 from llp.data.datamodule import LLPDataModule
-from llp.data.keys import GroupingKey
 from llp.errors import InputError, invalid
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
@@ -22,11 +21,6 @@ from llp.training.resume import VERSIONS, read_checkpoint
 
 ENOUGH_BAGS = 20
 """Held-out bags from which on an estimate of the instances' loss picks by itself; no comparison had fewer."""
-
-
-def refits(protocol: ProtocolConfig, key: GroupingKey) -> bool:
-    """Whether the final model is trained again on all train bags; auto: where each bag says something of its own."""
-    return key.refits if protocol.refit == "auto" else bool(protocol.refit)
 
 
 def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:

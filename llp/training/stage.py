@@ -18,7 +18,7 @@ from llp.training.finite import require_finite, stopped_unless_finite
 from llp.training.fitting import Plan, fit, trainer_of
 from llp.training.place import device_of
 from llp.training.recalibration import recalibrate
-from llp.training.selection import BestWeights, ChosenEpoch, monitor_of
+from llp.training.selection import BestWeights, ChosenEpoch
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def _chosen_before(method: LLPMethod, plan: Plan) -> ChosenEpoch | None:
 
 def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool) -> ChosenEpoch:
     """Train to the early stop and restore the best weights."""
-    monitor, most = monitor_of(method, plan.select_by), plan.trainer.max_epochs
+    monitor, most = plan.monitor, plan.trainer.max_epochs
     best, curve = BestWeights(monitor), Curve(plan.curve, plan.on_row)
     stop = EarlyStopping(monitor.name, mode=monitor.mode, patience=plan.trainer.patience, check_finite=False)
     # Lightning calls them in this order: the epoch is measured before the best weights are kept and the early stop
@@ -107,7 +107,7 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         rows=curve.rows,
         epoch=best.epoch,
         steps=(best.epoch + 1) * data.minibatches_per_evaluation,
-        held_out=best.value if plan.select_by != "test" and method.trains else None,
+        held_out=best.value if monitor.held_out and method.trains else None,
         early_stopped=stop.wait_count >= plan.trainer.patience,
         untrained=untrained,
         measures=measures,

@@ -91,7 +91,7 @@ def start_of(config: DictConfig, table: InstanceTable, *, refit: bool = False) -
 
 
 def refits(config: DictConfig) -> bool:
-    return selection.refits(checked(config).protocol, checked(config).grouping_key)
+    return checked(config).refits
 
 
 def selects_by(config: DictConfig, data: Any) -> str:
