@@ -48,8 +48,8 @@ def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) ->
 
 
 def instantiate(group: str, node: Mapping[str, Any], **given: Any) -> Any:
-    """Check a node's options and call its target with them; a partial one's first parameter comes later."""
-    target = check_target(group, node, tuple(given))
+    """Call a node's target with its options, which are checked; a partial one's first parameter comes later."""
+    target = find_target(group, node["_target_"])
     named = {name: value for name, value in node.items() if name not in HYDRAS}
     return partial(target, **named) if node.get("_partial_") else target(**named, **given)
 
@@ -74,8 +74,7 @@ def check_preparation(dataset: DatasetConfig) -> Callable[..., Any]:
 
 
 def check_targets(config: TrainConfig) -> None:
-    """Check what a run's method, model, optimizer and preparation are given; imports torch, which takes seconds."""
-    check_preparation(config.dataset)
+    """Check what a run's method, model and optimizer are given; imports torch, which takes seconds."""
     check_target("model", config.model.node, GIVEN["model"])
     check_target("optimizer", config.optimizer.node, GIVEN["optimizer"])
     check_target("method", config.method.node, GIVEN["method"])

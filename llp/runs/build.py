@@ -12,7 +12,7 @@ import numpy as np
 from llp.config.commands import TrainConfig
 from llp.config.own_code import check_constructed
 from llp.config.schema import DatasetConfig
-from llp.config.targets import GIVEN, check_target, check_targets, instantiate
+from llp.config.targets import check_preparation, check_targets, instantiate
 from llp.data.given_bags import read_report
 from llp.data.keys import FoldBags
 from llp.data.noise import check_sensitivity, noise_of, with_flips, with_noise
@@ -61,9 +61,8 @@ class Parts:
     @classmethod
     def of(cls, config: TrainConfig) -> Self:
         """The parts of a config's run; see `open_table`. The options are checked first where preparing takes time."""
-        if config.method.first_stage is not None:
-            check_target("method.first_stage", config.method.first_stage.node, GIVEN["method"])
         if not (config.data_dir / config.dataset.table).exists():
+            check_preparation(config.dataset)
             check_targets(config)
         return cls(config, open_table(config.dataset, config.data_dir))
 
@@ -202,6 +201,7 @@ class Parts:
         self.table.check_files()
         if self.config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():
             raise invalid("hardware.accelerator", "gpu", "auto or cpu, as torch finds no GPU on this machine", "auto")
+        check_targets(self.config)
         columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in self.table.schema.columns)
         small = replace(self, table=InstanceTable(self.table.folder, replace(self.table.schema, columns=columns)))
         try:

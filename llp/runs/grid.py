@@ -12,7 +12,7 @@ from llp.config.commands import TrainConfig
 from llp.config.launchers import JoblibOptions, check_plugin
 from llp.config.points import Multirun
 from llp.config.rerun import identity_of
-from llp.config.targets import GIVEN, check_targets
+from llp.config.targets import GIVEN, check_preparation, check_targets
 from llp.config.validation import validate
 from llp.data.table import InstanceTable
 from llp.errors import InputError
@@ -125,6 +125,7 @@ def _check_builds(cells: Sequence[GridCell], tables: OpenTables) -> None:
     for cell in reversed(different.values()):
         table = tables.of(cell)
         if table is None:
+            check_preparation(cell.checked.dataset)
             check_targets(cell.checked)
         else:
             Parts(cell.checked, table).check()

@@ -75,7 +75,9 @@ def load_model(folder: Path, table: InstanceTable) -> "nn.Module":
     """The trained model of a run's folder, of `llp.models` or a plug-in alone: config.yaml could name anything."""
     _weights_path(folder)
     given = {"vocab_sizes": table.vocab_sizes, "n_numeric": table.n_numeric}
-    model: nn.Module = instantiate("model", _own_node(folder, "model"), **given)
+    node = _own_node(folder, "model")
+    check_target("model", node, GIVEN["model"])
+    model: nn.Module = instantiate("model", node, **given)
     load_weights(model, folder)
     return model
 

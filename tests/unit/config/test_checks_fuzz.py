@@ -9,7 +9,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hypothesis import HealthCheck, given, settings
 from omegaconf import OmegaConf
 
-from llp.config.targets import check_targets
+from llp.config.targets import check_preparation, check_targets
 from llp.errors import LONGEST_MESSAGE, InputError
 from tests.helpers.composed import check_config, checked
 from tests.helpers.wrong_values import composed
@@ -82,6 +82,7 @@ def accepted_or_refused(case):
     def check():
         check_config(config, command)
         if command == "train":
+            check_preparation(checked(config).dataset)
             check_targets(checked(config))
 
     assert "\n" not in message_of(check)
