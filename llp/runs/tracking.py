@@ -3,7 +3,6 @@
 import importlib.util
 import logging
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def track(logger: AnyLogger, run: Run, attempt: int, metric: tuple[str, Literal["max", "min"]]) -> Iterator[Any | None]:
-    """Follow one run, by an id of its attempt and folder: W&B takes none twice; with `logger=csv` nothing is sent."""
+    """Follow one run, by an id of its own: W&B takes none twice; with `logger=csv` nothing is sent."""
     if isinstance(logger, CSVLogger):
         yield None
         return
@@ -42,7 +41,7 @@ def track(logger: AnyLogger, run: Run, attempt: int, metric: tuple[str, Literal[
     with open_run(
         logger,
         run.folder,
-        id=f"{run.hash}-{attempt}-{_unique_part(run.folder)}",
+        id=f"{run.hash}-{attempt}-{secrets.token_hex(4)}",
         name="-".join([*cell, f"fold{run.point.fold}", f"seed{run.point.seed}"]),
         group="-".join(cell),
         tags=[*(tag[:TAG_LENGTH] for tag in tags), *logger.tags],
@@ -166,17 +165,6 @@ def open_run(logger: WandBProject, folder: Path, **shown: Any) -> Iterator[Any]:
         exit_code = 0
     finally:
         run.finish(exit_code=exit_code)
-
-
-def _unique_part(folder: Path) -> str:
-    """Eight hexadecimal digits, the same ones for all attempts in a folder."""
-    path = folder / "wandb" / "unique"
-    with suppress(OSError, ValueError):
-        if re.fullmatch("[0-9a-f]{8}", known := read_small(path).decode()):
-            return known
-    made = secrets.token_hex(4)
-    write_atomically(path, lambda temporary: temporary.write_text(made))
-    return made
 
 
 def wandb_mode(asked: Literal["auto", "online", "offline"]) -> Literal["online", "offline", "disabled"]:

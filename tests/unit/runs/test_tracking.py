@@ -38,7 +38,6 @@ def test_runs_of_one_process(tiny, tmp_path, wandb_offline, monkeypatch):
     hashes = [result.config_hash for result in results]
     names = [told["run"]["run_id"].rsplit("-", 1) for told in runs]
     assert [name for name, _ in names][:3] == [f"{hashes[0]}-1", f"{hashes[1]}-1", f"{hashes[0]}-2"]
-    assert names[0][1] == names[2][1] != names[1][1]  # a part of the folder's own
     assert len({told["run"]["run_id"] for told in runs}) == 4
     assert [told["exit"].get("exit_code", 0) for told in runs] == [0, 0, 0, 1]
 
