@@ -1,6 +1,7 @@
 """Numbers of bags in every form: by the bags' ids, or by position."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -40,8 +41,9 @@ def _of_series(series: Any, name: str, ids: NDArray[Any], number: NDArray[np.int
     each_its_own = len(ids) == len(number)
     if has_ids and of_instances and series.index.dtype.kind in "iuf":  # which may as well be the numbers of rows
         values = _numbers(series, name)
-        if beside_bags and not each_its_own and _is_constant(values, number):
-            return _of_instances(values, name, ids, number)
+        if beside_bags and not each_its_own:
+            with suppress(InputError):  # they differ within a bag
+                return _of_instances(values, name, ids, number)
         if not _same(values, _by_id(series, name, ids)[number]):
             otherwise = f"dict(zip(bags, {name}))" if each_its_own else f"{name}.to_numpy()"
             raise InputError(
@@ -97,13 +99,6 @@ def _of_instances(values: BagNumbers, name: str, ids: NDArray[Any], number: NDAr
         differs = next(i for i, bag in enumerate(number) if not _same(first[bag], values[i]))
         raise InputError(f"{name} differs within the bag {ids[number[differs]]!s}")
     return first
-
-
-def _is_constant(values: BagNumbers, number: NDArray[np.int64]) -> bool:
-    """Whether the numbers (n,) of the instances of a bag are the same."""
-    of_bag = np.empty(number.max() + 1)
-    of_bag[number] = values
-    return _same(of_bag[number], values)
 
 
 def _same(a: Any, b: Any) -> bool:
