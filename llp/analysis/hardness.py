@@ -5,7 +5,7 @@ Its names are LabelPropStdev, MeanBagSize and CumuBagSizeDist (`bag_size_p50` ..
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.stats import binom
 
 from llp.analysis.counting import GroupCounts
 from llp.data.table import LabelKind
@@ -81,10 +81,7 @@ def mean_log_likelihood(size: NDArray[np.int64], label_sum: NDArray[np.float64])
     """Mean over bags of log C(k, y) + y log p + (k - y) log(1 - p), p the pooled label mean; NaN without."""
     if not len(size):
         return float("nan")
-    p = label_sum.sum() / size.sum()
-    negative = size - label_sum
-    ways = gammaln(size + 1) - gammaln(label_sum + 1) - gammaln(negative + 1)
-    return float((ways + xlogy(label_sum, p) + xlog1py(negative, -p)).mean())
+    return float(binom.logpmf(label_sum, size, label_sum.sum() / size.sum()).mean())
 
 
 def chi_squared(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
