@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -40,6 +40,8 @@ class Dataset:
     matrices: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by key, see `measure_matrix`
 
 
+Part = TypeVar("Part", Scores, Dataset)
+Made = TypeVar("Made")
 ScoreTable = Callable[[Scores], Table | None]
 DatasetTable = Callable[[Dataset], Table | None]
 ScoreFigure = Callable[[Scores], "Figure | None"]
@@ -50,16 +52,20 @@ def _published(table: Callable[[Dataset], Table | None]) -> DatasetTable:
     return lambda part: table(part) if part.name in BENCHMARKS else None
 
 
+def _analysed(make: Callable[[Part, pl.DataFrame], Made | None]) -> Callable[[Part], Made | None]:
+    return lambda part: None if part.analysis is None else make(part, part.analysis)
+
+
 def _of_keys(title: str, shown: bag_datasets.Shown, *notes: str) -> DatasetTable:
-    return lambda part: bag_datasets.of_keys(part.analysis, f"{part.name}: {title}", shown, *notes)
+    return _analysed(lambda part, analysis: bag_datasets.of_keys(analysis, f"{part.name}: {title}", shown, *notes))
 
 
 def _ordered_by(measure: str) -> ScoreFigure:
-    return lambda part: hardness.ordered_by(measure, part.cells, part.analysis)
+    return _analysed(lambda part, analysis: hardness.ordered_by(measure, part.cells, analysis))
 
 
 def _keys_drawn(name: str) -> DatasetFigure:
-    return lambda part: None if part.analysis is None else analysis_figures.draw(name, part.analysis, part.name)
+    return _analysed(lambda part, analysis: analysis_figures.draw(name, analysis, part.name))
 
 
 SCORE_TABLES: Mapping[str, ScoreTable] = {
@@ -69,7 +75,7 @@ SCORE_TABLES: Mapping[str, ScoreTable] = {
     "random_bags": lambda part: scores.random_bags(part.cells),
     "fixed_bags": lambda part: scores.fixed_bags(part.cells),
     "ranges": lambda part: winners.ranges(part.cells, part.analysis),
-    "trends": lambda part: winners.trend_outliers(part.cells, part.analysis),
+    "trends": _analysed(lambda part, analysis: winners.trend_outliers(part.cells, analysis)),
     "ranks": lambda part: significance.mean_ranks(part.cells, part.runs),
     "paired_tests": lambda part: significance.paired_tests(part.cells, part.runs),
     "training": lambda part: scores.training(part.cells),
@@ -80,7 +86,10 @@ SCORE_FIGURES: Mapping[str, tuple[str, ScoreFigure]] = {
     "by_mean_bag_size": ("Scores by MeanBagSize", _ordered_by("mean_bag_size")),
     "by_label_prop_stdev": ("Scores by LabelPropStdev", _ordered_by("std_label_proportion")),
     "by_inter_intra_ratio": ("Scores by InterIntraRatio", _ordered_by("inter_intra_ratio")),
-    "scatter": ("Best method by the measures of hardness", lambda part: hardness.scatter(part.cells, part.analysis)),
+    "scatter": (
+        "Best method by the measures of hardness",
+        _analysed(lambda part, analysis: hardness.scatter(part.cells, analysis)),
+    ),
     "critical_difference": ("Mean ranks and critical difference", lambda part: comparison.ranks(part.cells)),
     "learning_curves": ("Learning curves", lambda part: curves.learning_curves(part.cells, part.runs)),
     "bag_calibration": (
@@ -101,7 +110,7 @@ DATASET_TABLES: Mapping[str, DatasetTable] = {
     "separation": _of_keys("bag separation", bag_datasets.SEPARATION),
     "cramers_v": _of_keys("association of bag and label", bag_datasets.ASSOCIATION),
     "large_bag_skew": _of_keys("instances in large, skewed bags (%)", bag_datasets.SKEW, bag_datasets.LARGE_BAG_SKEW),
-    "bag_statistics": lambda part: bag_datasets.bag_statistics(part.analysis, part.name),
+    "bag_statistics": _analysed(lambda part, analysis: bag_datasets.bag_statistics(analysis, part.name)),
 }
 DATASET_FIGURES: Mapping[str, tuple[str, DatasetFigure]] = {
     "measures": ("Bag datasets against each measure", _keys_drawn("measures")),

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | None":
+def ordered_by(measure: str, cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
     """Scores against the bag datasets in rising order of a measure; None for fewer than two."""
-    if analysis is None:
-        return None
     joined = against_hardness(cells, analysis).filter(pl.col(measure).is_finite())
     keys = joined.select("grouping_key", measure).unique().sort(measure, "grouping_key")
     if len(keys) < 2:
@@ -55,10 +53,8 @@ def _name_outliers(axes: "Axes", joined: pl.DataFrame, place: dict[str, int], tr
         axes.annotate(key, (place[key], mean), (0, 5), textcoords="offset points", fontsize=6, ha="center")
 
 
-def scatter(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> "Figure | None":
+def scatter(cells: pl.DataFrame, analysis: pl.DataFrame) -> "Figure | None":
     """The bag datasets by each pair of measures and by all three, coloured by the method that is best on them."""
-    if analysis is None:
-        return None
     joined = against_hardness(cells, analysis).filter("best").unique("grouping_key", keep="first", maintain_order=True)
     joined = joined.filter(pl.all_horizontal(pl.col(name).is_finite() for name in HARDNESS))
     if len(joined) < 2:

@@ -69,19 +69,15 @@ Shown = Mapping[str, tuple[str, str]]
 """Columns of an analysis, each with its title and the form of its numbers."""
 
 
-def bag_statistics(analysis: pl.DataFrame | None, dataset: str) -> Table | None:
+def bag_statistics(analysis: pl.DataFrame, dataset: str) -> Table:
     """Bags, instances kept and bag sizes of every feature key, whether or not it is in the benchmark."""
-    if analysis is None:
-        return None
     keys = analysis.filter(pl.col("kind") == "feature")
     notes = [f"In the benchmark: {keys['in_benchmark'].sum()} of {len(keys)} grouping keys."]
     return _table(keys, f"{dataset}: every grouping key", STATISTICS, notes)
 
 
-def of_keys(analysis: pl.DataFrame | None, title: str, shown: Shown, *notes: str) -> Table | None:
+def of_keys(analysis: pl.DataFrame, title: str, shown: Shown, *notes: str) -> Table | None:
     """Columns of the benchmark's bag datasets; None where the first of them is defined for none."""
-    if analysis is None:
-        return None
     keys = shown_keys(analysis)
     if not keys[next(iter(shown))].is_finite().any():
         return None

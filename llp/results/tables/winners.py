@@ -59,10 +59,8 @@ def _clusters(analysis: pl.DataFrame | None) -> dict[str, str]:
     return {key: "; ".join(name or MISSING for name in names) for key, *names in named.iter_rows()}
 
 
-def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
+def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame) -> Table | None:
     """Trends of each method with the measures of hardness, and their outliers; None where there are too few."""
-    if analysis is None:
-        return None
     found = trends(against_hardness(cells, analysis))
     if not found:
         return None
