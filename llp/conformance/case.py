@@ -19,7 +19,7 @@ from llp.methods.base import LLPMethod
 from llp.runs.build import Parts
 from llp.runs.run import run_one
 from llp.training.fitting import Plan
-from llp.training.selection import monitor_of, selects_by
+from llp.training.selection import monitor_of
 from llp.training.stage import train_stage
 
 # the train split whose statistics the methods take: proportions differ, so mean_map's system has a solution
@@ -51,7 +51,7 @@ def trained(config: TrainConfig, folder: Path, *, cut_in: int | None = None) -> 
         name=config.method.name,
         trainer=config.trainer,
         hardware=config.hardware,
-        monitor=monitor_of(method, selects_by(config.protocol, data)),
+        monitor=monitor_of(config.protocol, method, data),
         curve=folder / "metrics.csv",
         checkpoints=folder,
         checkpoint_minutes=config.checkpoint_minutes,

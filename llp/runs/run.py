@@ -84,7 +84,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     from llp.metrics.evaluation import main_metric
     from llp.runs.outcome import run_record
     from llp.training.fitting import Plan
-    from llp.training.selection import monitor_of, selects_by
+    from llp.training.selection import monitor_of
     from llp.training.stage import train_stage
 
     config = parts.config
@@ -97,7 +97,7 @@ def _train(parts: Parts, run: Run) -> RunRecord:
     earlier, first = _first_stage(parts)
     torch.set_num_threads(config.trainer.threads)
     method, data = parts.start(first, refit=False)
-    monitor = monitor_of(method, selects_by(config.protocol, data))
+    monitor = monitor_of(config.protocol, method, data)
     _tell(run, method, data, monitor)
     if config.noise is not None:
         log.info("%s: %s", run.point, CAVEAT)

@@ -70,8 +70,9 @@ class Monitor:
         return value > than if self.mode == "max" else value < than
 
 
-def monitor_of(method: LLPMethod, select_by: SelectBy) -> Monitor:
+def monitor_of(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataModule) -> Monitor:
     """The test metric, or an estimate on what is held out; of methods that see instance labels their loss there."""
+    select_by = selects_by(protocol, data)
     if select_by != "test":
         of_rows = select_by == "bag_loss" or method.sees_instance_labels
         return Monitor("held_out_loss" if of_rows else f"held_out_{select_by}", "min")

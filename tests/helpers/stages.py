@@ -6,7 +6,7 @@ from omegaconf import OmegaConf
 from llp.training.fitting import Plan
 from llp.training.selection import monitor_of
 from llp.training.stage import train_stage
-from tests.helpers.composed import build_model, checked, open_table, selects_by, start_of
+from tests.helpers.composed import build_model, checked, open_table, start_of
 from tests.helpers.cutting import CutOffError
 
 HOST = {"accelerator": "cpu", "deterministic": False, "features_on": "host", "row_order": "auto"}
@@ -24,7 +24,7 @@ def stage_of(config, folder, table=None, on_row=lambda row: None, **hardware):
     plan = Plan(
         name="a run",
         trainer=checked(config).trainer,
-        monitor=monitor_of(method, selects_by(config, data)),
+        monitor=monitor_of(checked(config).protocol, method, data),
         hardware=checked(config).hardware,
         curve=folder / "metrics.csv",
         checkpoints=folder,
