@@ -30,11 +30,6 @@ KINDS = {  # what each group builds
 _OURS = re.compile(r"llp\.|torch\.optim\.")
 
 
-def constructor_options(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A node without what only the program reads."""
-    return {name: value for name, value in node.items() if name not in METADATA}
-
-
 def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) -> Callable[..., Any]:
     """The class that a node names, once it is what the group builds and the options fit its type hints."""
     target, path, kind = find_target(group, node["_target_"]), node["_target_"], KINDS[group.partition(".")[0]]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llp.config.sources import plugins
-from llp.config.targets import GIVEN, check_target, constructor_options, instantiate
+from llp.config.targets import GIVEN, METADATA, check_target, instantiate
 from llp.data.table import InstanceTable
 from llp.errors import InputError, first_line
 from llp.files import is_intact, is_whole, read_yaml
@@ -98,7 +98,8 @@ def load_method(folder: Path, table: InstanceTable) -> "LLPMethod":
 def _own_node(folder: Path, group: str) -> dict[str, Any]:
     """Class and options that a run's config names for a group: plain, and ours or a plug-in's; or InputError."""
     try:
-        node = constructor_options(read_yaml(folder / "config.yaml")[group])
+        content = read_yaml(folder / "config.yaml")[group]
+        node = {name: value for name, value in content.items() if name not in METADATA}
         path = str(node["_target_"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{folder} holds no config.yaml of a run: {first_line(error)}") from None
