@@ -16,16 +16,18 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
+from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from llp.command import command
 from llp.config.command_line import make_parsable, parse_words
-from llp.config.composition import register
+from llp.config.commands import TrainConfig
+from llp.config.composition import CheckedLoader, register
 from llp.config.grouping_keys import CONF_DIR, options
 from llp.config.points import Multirun
-from llp.config.sources import plugins
+from llp.config.sources import plugins, search_path
+from llp.config.validation import validate
 from llp.errors import InputError, choice, invalid, nearest
-from llp.runs.grid import asked_points
 
 EXPERIMENTS = ("suite", "suite_real")
 OF_PART = ("bag_dataset", "method")
@@ -69,16 +71,23 @@ def multiruns(arguments: Sequence[str]) -> list[list[str]]:
             found.append([f"experiment={experiment}", *own, *others.values()])
             point = {"fold": "fold=0", "seed": "seed=0", **others}.values()
             # one point says what is wrong before anything is trained
-            asked_points([f"experiment={experiment}", f"bag_dataset={bags[0]}", f"method={methods[0]}", *point])
+            first = _multirun(f"experiment={experiment}", f"bag_dataset={bags[0]}", f"method={methods[0]}", *point)
+            validate(first.compose(first.points()[0]), TrainConfig)
     for option, names in asked.items():
         for name in {*names} - trained:
             raise invalid(option, name, "one whose labels are of the kind of the rest that is asked for")
     return found
 
 
+def _multirun(*arguments: str) -> Multirun:
+    loader = CheckedLoader(search_path())
+    given = [*arguments, "hydra.job.name=train"]
+    return Multirun(loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False))
+
+
 def _swept(experiment: str, overrides: Sequence[str]) -> dict[str, list[str]]:
     """The bag datasets and methods that an experiment sweeps over."""
-    params = Multirun.of([f"experiment={experiment}", *overrides]).params
+    params = _multirun(f"experiment={experiment}", *overrides).params
     if missing := {*OF_PART} - params.keys():
         raise invalid("experiment", experiment, f"one that sweeps over {choice(sorted(missing))}", EXPERIMENTS[0])
     return {option: str(params[option]).split(",") for option in OF_PART}

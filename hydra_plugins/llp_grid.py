@@ -34,7 +34,7 @@ class GridSweeper(BasicSweeper):
         loader: Any = self.hydra_context.config_loader
         multirun = Multirun(loader, self.config)
         try:
-            expand_choices(multirun, analyze=True)
+            expand_choices(multirun)
             files = multirun.config_files()
             launched = points_to_launch(multirun, multirun.points(), record=True)
             jobs = self._launch(launched)

@@ -18,17 +18,16 @@ from rich.markup import escape
 from llp.config.commands import StatusConfig
 from llp.config.hydra_main import command_of
 from llp.errors import InputError
-from llp.results.progress import each_once, of_experiment, rate, recorded_grids, seconds_left
+from llp.results.progress import rate, seconds_left
 from llp.results.table import Cell, Table, show
-from llp.runs.book import PointState, RunState, folder_states
-from llp.runs.grid import asked_points
+from llp.runs.book import PointState, RunState, check_started, folder_states, read_asked
 
 WATCH_SECONDS = 10
 LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
 
 
 class GridProgress(NamedTuple):
-    """State of each point, and the grids of which that is not known, with the reason."""
+    """State of each point, and what is wrong with records of grids that cannot be used."""
 
     points: list[PointState]
     problems: list[str]
@@ -39,7 +38,7 @@ def main(config: StatusConfig) -> None:
     """Show how far grids are, with watch=true again every few seconds."""
     while True:
         console = Console(soft_wrap=True)
-        found = progress(config.outputs_dir, config.data_dir, config.experiment)
+        found = progress(config.outputs_dir, config.experiment)
         if config.watch:
             console.clear()
         show_progress(found, console)
@@ -48,24 +47,17 @@ def main(config: StatusConfig) -> None:
         time.sleep(WATCH_SECONDS)
 
 
-def progress(outputs_dir: Path, data_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:
+def progress(outputs_dir: Path, experiments: Sequence[str] | None = None) -> GridProgress:
     """State of the points of experiments, or of all grids and runs of a folder; InputError where that is not there."""
-    if experiments is None and not outputs_dir.is_dir():
+    if not outputs_dir.is_dir():
         raise InputError(f"Invalid outputs_dir={outputs_dir}: no such folder; start a grid: python -m llp.train -m")
-    states, problems, grids = list[PointState](), list[str](), recorded_grids(outputs_dir)
-    if experiments is not None:
-        grids = [grid for name in experiments for grid in of_experiment(name, grids)]
-    for grid in grids:
-        places = (f"outputs_dir={outputs_dir}", f"data_dir={data_dir}")
-        try:
-            states += asked_points((*grid.arguments, *places), grid.config_dirs)
-        except InputError as error:
-            if experiments is not None:
-                raise
-            problems.append(f"{' '.join(grid.arguments)}: {error}")
-    if experiments is None:
-        states += folder_states(outputs_dir)
-    return GridProgress(each_once(states), problems)
+    grids, problems = read_asked(outputs_dir)
+    for name in experiments or ():
+        check_started(name, (grid.experiment for grid in grids))
+    asked = [grid for grid in grids if experiments is None or grid.experiment in experiments]
+    states = folder_states(outputs_dir) if experiments is None else []
+    states += [cell.state(run, outputs_dir) for grid in asked for cell in grid.cells for run in cell.runs]
+    return GridProgress([*{state.folder or state.point: state for state in states}.values()], problems)
 
 
 def show_progress(progress: GridProgress, console: Console) -> None:

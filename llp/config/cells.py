@@ -55,11 +55,6 @@ class GridCell:
         key: Any = OmegaConf.to_container(self.config.grouping_key, resolve=True)
         return str(self.config.dataset.name), key_of(key).name, str(self.config.method.name)
 
-    @property
-    def run(self) -> dict[str, int]:
-        """Fold and seed of the config."""
-        return {"fold": self.config.fold, "seed": self.config.seed}
-
     @functools.cached_property
     def checked(self) -> TrainConfig:
         """The config once it is checked."""

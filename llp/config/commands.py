@@ -172,7 +172,6 @@ class StatusConfig(ConfigGroup):
 
     experiment: _Names
     outputs_dir: Folder
-    data_dir: Folder
     watch: bool
 
 

@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra._internal.utils import create_config_search_path
-from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
 from hydra.errors import HydraException
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from llp.config import rerun
 from llp.config.composition import CheckedLoader
-from llp.config.grouping_keys import CONF_DIR, grouping_key_node, read_columns
-from llp.config.launchers import forget_namesakes
+from llp.config.grouping_keys import grouping_key_node, read_columns
 from llp.data.keys import KINDS, read_name
 from llp.errors import InputError
 
@@ -42,28 +38,10 @@ class Multirun:
         self._is_made = functools.cache(self._made)
         self._key_node = functools.cache(grouping_key_node)
 
-    @classmethod
-    def of(cls, arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> "Multirun":
-        """Compose a multirun as its command would, with the folders of `--config-dir`; Hydra's own state stays."""
-        forget_namesakes()
-        path = create_config_search_path(str(CONF_DIR))
-        for folder in config_dirs:
-            path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
-        loader = CheckedLoader(path)
-        given = [*arguments, "hydra.job.name=train"]
-        return cls(loader, loader.load_configuration("train", given, RunMode.MULTIRUN, from_shell=False))
-
     def option(self, name: str) -> Any:
         """An option of its own config, or of Hydra's, as plain values."""
         value = OmegaConf.select(self._master, name)
         return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
-
-    @property
-    def started(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The arguments from which `of` makes it again, and the folders that `--config-dir` names."""
-        sources = self.option("hydra.runtime.config_sources")
-        own = tuple(source["path"] for source in sources if source["provider"] == "command-line")
-        return (*self.overrides, *self._loader.of_hydra(self._master)), own
 
     def config_files(self) -> dict[Path, int]:
         """When each YAML file of its points was written, in ns: Hydra reads them again for each point."""

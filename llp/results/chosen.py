@@ -6,8 +6,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from llp.datasets.published import BENCHMARKS
-from llp.errors import InputError, choice
+from llp.errors import InputError
 from llp.results.collect import Collected
+from llp.runs.book import check_started
 
 
 def datasets_of(outputs_dir: Path, collected: Collected, asked: Sequence[str] | None) -> list[str]:
@@ -39,13 +40,8 @@ def of_experiment(collected: Collected, name: str | None) -> Collected:
     """The points that an experiment's grids asked for, and what became of them; all there is for None."""
     if name is None:
         return collected
+    check_started(name, (grid.experiment for grid in collected.grids))
     grids = [grid for grid in collected.grids if grid.experiment == name]
-    if not grids:
-        there = sorted({grid.experiment for grid in collected.grids if grid.experiment})
-        expected = f"{choice(there)}, whose grids were started" if there else "one whose grid was started"
-        raise InputError(
-            f"Invalid experiment={name}: expected {expected}; start it: python -m llp.train -m experiment={name}"
-        )
     points = {point for grid in grids for point in grid.points}
     return replace(collected.only(points.__contains__), grids=grids)
 

@@ -111,7 +111,7 @@ def collect(outputs_dir: Path) -> Collected:
             else:
                 left.append(one)
     asked, unreadable = read_asked(outputs_dir)
-    grids = [GridPoints(grid.name, grid.experiment, frozenset(grid.points())) for grid in asked]
+    grids = [GridPoints(grid.name, grid.experiment, grid.points()) for grid in asked]
     finished = collect_records(found)
     problems += [*finished.problems, *unreadable]
     return Collected(finished.runs, finished.configs, left, grids, problems)

@@ -1,12 +1,11 @@
-"""Progress of grids: which were started, at what rate their runs end, and how long the rest takes."""
+"""Progress of grids: at what rate their runs end, and how long the rest takes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from llp.runs.book import PointState, RunState, StartedGrid, read_asked
+from llp.runs.book import PointState, RunState
 from llp.runs.point import Point
 
 RECENT_SECONDS = 3600  # over which the rate is measured
@@ -17,25 +16,6 @@ class Rate(NamedTuple):
 
     per_hour: float
     at_once: float
-
-
-def each_once(states: Iterable[PointState]) -> list[PointState]:
-    """States of points, each once, in their order."""
-    known: dict[object, PointState] = {}
-    for state in states:
-        known.setdefault(state.folder or state.point, state)
-    return list(known.values())
-
-
-def recorded_grids(outputs_dir: Path) -> list[StartedGrid]:
-    """The grids that were started with an outputs folder, each once; none of a search, which chooses as it goes."""
-    return list(dict.fromkeys(started for grid in read_asked(outputs_dir)[0] for started in grid.started))
-
-
-def of_experiment(name: str, grids: Iterable[StartedGrid]) -> list[StartedGrid]:
-    """The grids that were started of an experiment; where none was, the experiment as it is written."""
-    started = [grid for grid in grids if f"experiment={name}" in grid.arguments]
-    return started or [StartedGrid(arguments=(f"experiment={name}",))]
 
 
 def rate(points: Sequence[PointState]) -> Rate | None:

@@ -23,24 +23,24 @@ CHOICES: Mapping[str, Callable[[Callable[[], list[str]]], list[str]]] = {
 }
 
 
-def expand_choices(multirun: Multirun, *, analyze: bool) -> None:
-    """Write the keys of a choice into a multirun's overrides or params; `analyze`: a needed analysis is run."""
+def expand_choices(multirun: Multirun) -> None:
+    """Write the keys of a choice into a multirun's overrides or params; a needed analysis is run."""
     for i, override in enumerate(multirun.overrides):
         if override.startswith("grouping_key="):
-            multirun.overrides[i] = f"grouping_key={expand(override.partition('=')[2], multirun, analyze=analyze)}"
+            multirun.overrides[i] = f"grouping_key={expand(override.partition('=')[2], multirun)}"
     chosen = any(override.startswith("grouping_key=") for override in multirun.overrides)
     if not chosen and "grouping_key" in multirun.params:
-        multirun.params["grouping_key"] = expand(str(multirun.params["grouping_key"]), multirun, analyze=analyze)
+        multirun.params["grouping_key"] = expand(str(multirun.params["grouping_key"]), multirun)
 
 
-def expand(names: str, multirun: Multirun, *, analyze: bool = True) -> str:
+def expand(names: str, multirun: Multirun) -> str:
     """Comma-separated grouping keys, with those that a choice stands for in its place."""
     parts = names.split(",")
     if not set(parts) & set(CHOICES):
         return names
     if any(one.startswith("dataset=") and "," in one for one in multirun.overrides):
         raise invalid("grouping_key", names, "one dataset, whose keys it stands for", "dataset=flights")
-    kept = partial(kept_keys, multirun, analyze=analyze)
+    kept = partial(kept_keys, multirun)
     keys = (key for part in parts for key in (map(_quoted, CHOICES[part](kept)) if part in CHOICES else [part]))
     return ",".join(keys)
 
@@ -52,7 +52,7 @@ def _quoted(name: str) -> str:
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def kept_keys(multirun: Multirun, *, analyze: bool) -> list[str]:
+def kept_keys(multirun: Multirun) -> list[str]:
     """The grouping keys of a dataset's benchmark: the published ones, else those that its analysis keeps."""
     import polars as pl
 
@@ -61,9 +61,6 @@ def kept_keys(multirun: Multirun, *, analyze: bool) -> list[str]:
         return benchmark_keys(dataset)
     path = Path(multirun.option("outputs_dir")) / "analysis" / folder_name(dataset) / "analysis.parquet"
     if not path.is_file():
-        if not analyze:
-            expected = f"{path}, which python -m llp.analyze dataset={dataset} writes"
-            raise InputError(f"Unknown keys of the benchmark of dataset {dataset}: expected {expected}")
         _analyze(multirun)
     try:
         rows = pl.read_parquet(path, columns=["grouping_key", "kind", "in_benchmark"], glob=False)

@@ -3,14 +3,15 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from llp.errors import InputError
+from llp.errors import InputError, choice
 from llp.files import folder_name, is_locked, is_whole, write_atomically
 from llp.runs.point import Point
 from llp.runs.record import FailureRecord, RecordError, RunRecord
@@ -79,68 +80,77 @@ def folder_states(outputs_dir: Path) -> list[PointState]:
     return [state for state in states if state.state != RunState.MISSING or state.reason]
 
 
-class _Asked(BaseModel):
+class AskedRun(NamedTuple):
+    """A run of a cell that was asked for."""
+
+    fold: NonNegativeInt
+    seed: NonNegativeInt
+    hash: Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")] = ""  # none where the table was not there
+
+
+class AskedCell(BaseModel):
+    """The runs of a grid that differ in fold and seed alone."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class StartedGrid(_Asked):
-    """A start of a grid: the arguments of `python -m llp.train -m`, and the folders of `--config-dir`."""
-
-    arguments: tuple[str, ...]
-    config_dirs: tuple[str, ...] = ()
-
-
-class AskedCell(_Asked):
-    """The points of a grid that differ in fold and seed alone."""
 
     dataset: str
     grouping_key: str
     method: str
-    runs: tuple[tuple[NonNegativeInt, NonNegativeInt], ...]  # fold, seed
+    runs: tuple[AskedRun, ...]
+    keeps_weights: bool = False
+
+    def point(self, run: AskedRun) -> Point:
+        """The point of a run."""
+        return Point(self.dataset, self.grouping_key, self.method, run.fold, run.seed)
+
+    def state(self, run: AskedRun, outputs_dir: Path) -> PointState:
+        """State of a run; where its hash is not known, of a run of its point that is done, or of any."""
+        point = self.point(run)
+        place = point.folder(outputs_dir)
+        folders = [place / run.hash] if run.hash else sorted(place.glob("[!.]*"))
+        states = [state_of(point, folder, needs_weights=self.keeps_weights) for folder in folders]
+        reason = f"dataset {point.dataset} was not prepared when the grid was started"
+        unknown = PointState(point, RunState.MISSING, None, reason=reason)
+        return next((one for one in states if one.state == RunState.DONE), [unknown, *states][-1])
 
 
-class AskedGrid(_Asked):
-    """A grid: the experiment that it is of, if any, its points, and the ways in which it was started."""
+class AskedGrid(BaseModel):
+    """A grid as it was started last: the experiment that it is of, if any, and its runs."""
+
+    model_config = ConfigDict(frozen=True)  # of earlier versions it has more
 
     experiment: str | None
     cells: tuple[AskedCell, ...]
-    started: tuple[StartedGrid, ...] = ()
 
-    @classmethod
-    def of(cls, experiment: str | None, points: Iterable[Point], *started: StartedGrid) -> "AskedGrid":
-        """The grid of some points, in any order."""
-        runs: dict[tuple[str, str, str], set[tuple[int, int]]] = defaultdict(set)
-        for point in points:
-            runs[point[:3]].add(point[3:])
-        cells = (
-            AskedCell(dataset=cell[0], grouping_key=cell[1], method=cell[2], runs=tuple(sorted(runs[cell])))
-            for cell in sorted(runs)
-        )
-        return cls(experiment=experiment, cells=tuple(cells), started=started)
-
-    def points(self) -> Iterator[Point]:
+    def points(self) -> frozenset[Point]:
         """Its points."""
-        for cell in self.cells:
-            for fold, seed in cell.runs:
-                yield Point(cell.dataset, cell.grouping_key, cell.method, fold, seed)
+        return frozenset(cell.point(run) for cell in self.cells for run in cell.runs)
 
     @property
     def name(self) -> str:
         """Its experiment, or 'grid', and a digest of its points."""
-        text = json.dumps(self.model_dump(exclude={"started"}), sort_keys=True)
+        runs: dict[tuple[str, ...], list[tuple[int, ...]]] = defaultdict(list)
+        for point in sorted(self.points()):
+            runs[point[:3]].append(point[3:])
+        cells = [dict(zip((*Point._fields[:3], "runs"), (*cell, runs[cell]), strict=True)) for cell in runs]
+        text = json.dumps({"cells": cells, "experiment": self.experiment}, sort_keys=True)
         return f"{self.experiment or 'grid'}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def write_asked(outputs_dir: Path, grid: AskedGrid) -> Path:
-    """Leave the record of a grid below the folder of its runs, with the ways in which it was started before."""
+    """Leave the record of a grid below the folder of its runs, in the place of an earlier start's."""
     path = outputs_dir / FOLDER / f"{folder_name(grid.name)}.json"
-    try:
-        before = _read(path).started
-    except (OSError, InputError):
-        before = ()
-    text = grid.model_copy(update={"started": tuple(dict.fromkeys([*before, *grid.started]))}).model_dump_json()
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda temporary: temporary.write_text(grid.model_dump_json(), encoding="utf-8"))
     return path
+
+
+def check_started(experiment: str, started: Iterable[str | None]) -> None:
+    """Refuse an experiment of which no grid was started."""
+    there = sorted({name for name in started if name})
+    if experiment not in there:
+        expected = f"{choice(there)}, whose grids were started" if there else "one whose grid was started"
+        again = f"python -m llp.train -m experiment={experiment}"
+        raise InputError(f"Invalid experiment={experiment}: expected {expected}; start it: {again}")
 
 
 def read_asked(outputs_dir: Path) -> tuple[list[AskedGrid], list[str]]:

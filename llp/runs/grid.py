@@ -4,34 +4,27 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from llp.config.cells import GridCell, cells_of
-from llp.config.commands import TrainConfig
 from llp.config.launchers import JoblibOptions, check_plugin
 from llp.config.points import Multirun
 from llp.config.rerun import identity_of
 from llp.config.targets import GIVEN, check_preparation, check_targets
-from llp.config.validation import validate
 from llp.data.table import InstanceTable
-from llp.errors import InputError
 from llp.machine import cores
-from llp.runs.benchmark import expand_choices
-from llp.runs.book import AskedGrid, PointState, RunState, StartedGrid, state_of, write_asked
+from llp.runs.book import AskedCell, AskedGrid, AskedRun, RunState, write_asked
 from llp.runs.build import Parts, open_table
 from llp.runs.identity import Run
-from llp.runs.point import Point
 from llp.runs.tracking import check_installed
 
 log = logging.getLogger(__name__)
 
 
 class OpenTables:
-    """The tables that are prepared, each opened once; those whose error is `left_out` stand as missing."""
+    """The tables that are prepared, each opened once."""
 
-    def __init__(self, left_out: tuple[type[Exception], ...] = ()) -> None:
-        self._left_out = left_out
+    def __init__(self) -> None:
         self._opened: dict[str, InstanceTable | None] = {}
 
     def of(self, cell: GridCell) -> InstanceTable | None:
@@ -42,64 +35,50 @@ class OpenTables:
         if key not in self._opened:
             self._opened[key] = None
             if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
-                with suppress(*self._left_out):
-                    self._opened[key] = open_table(cell.checked.dataset, cell.checked.data_dir)
+                self._opened[key] = open_table(cell.checked.dataset, cell.checked.data_dir)
         return self._opened[key]
 
 
-def asked_points(arguments: Sequence[str], config_dirs: Sequence[str] = ()) -> list[PointState]:
-    """State of every point of a grid, in its order; the arguments are those of `llp.train -m` and --config-dir."""
-    multirun = Multirun.of(arguments, config_dirs)
-    expand_choices(multirun, analyze=False)
-    tables, states = OpenTables((InputError, OSError)), dict[int, PointState]()
-    cells = cells_of(multirun, multirun.points())
-    validate(cells[0].config, TrainConfig)  # whatever its folders are
-    for cell in cells:
-        states |= {place: _state(cell, run, tables) for place, run in cell.places.items()}
-    return [states[place] for place in sorted(states)]
-
-
-def _state(cell: GridCell, run: dict[str, int], tables: OpenTables) -> PointState:
-    point, table = _point(cell, run), tables.of(cell)
-    if cell.content is None or table is None:
-        return PointState(point, RunState.MISSING, None, reason=f"dataset {point.dataset} is not prepared")
-    content = cell.content | run
-    folder = Run.of(identity_of(content), table, Path(content["outputs_dir"])).folder
-    keeps_weights = content["save_model"] or content["method"].get("keep_model")  # see `TrainConfig.keeps_weights`
-    return state_of(point, folder, needs_weights=bool(keeps_weights))
-
-
-def _point(cell: GridCell, run: dict[str, int]) -> Point:
-    numbers = cell.run | run
-    return Point(*cell.names, numbers["fold"], numbers["seed"])
+def _asked(cell: GridCell, tables: OpenTables) -> AskedCell:
+    """What a cell, whose content is known and not yet checked, asks for."""
+    assert cell.content is not None
+    table, runs = tables.of(cell), list[AskedRun]()
+    for numbers in cell.places.values():
+        content = cell.content | numbers
+        known = "" if table is None else Run.of(identity_of(content), table, Path()).hash
+        runs.append(AskedRun(content["fold"], content["seed"], known))
+    dataset, key, method = cell.names
+    keeps = cell.content["save_model"] or cell.content["method"].get("keep_model")  # see `TrainConfig.keeps_weights`
+    return AskedCell.model_construct(
+        dataset=dataset, grouping_key=key, method=method, runs=tuple(runs), keeps_weights=bool(keeps)
+    )
 
 
 def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record: bool) -> list[list[str]]:
     """The points (overrides) of a grid that are not finished, all checked; `record`: as asked for."""
     cells, tables = cells_of(multirun, points), OpenTables()
-    asked: dict[str, list[Point]] = defaultdict(list)  # of those that only a launched job knows there is no record
+    asked: dict[Path, list[AskedCell]] = defaultdict(list)  # of those that only a launched job knows there is no record
     for cell in cells:
         if cell.content is not None:
-            asked[cell.content["outputs_dir"]] += [_point(cell, run) for run in cell.places.values()]
-    for cell in cells:
-        if cell.content is not None and not cell.content["force"]:
-            states = {place: _state(cell, run, tables).state for place, run in cell.places.items()}
-            cell.places = {place: run for place, run in cell.places.items() if states[place] != RunState.DONE}
+            outputs_dir, wanted = Path(cell.content["outputs_dir"]), _asked(cell, tables)
+            asked[outputs_dir].append(wanted)
+            if not cell.content["force"]:
+                known = [(place, run) for place, run in zip(cell.places, wanted.runs, strict=True) if run.hash]
+                states = {place: wanted.state(run, outputs_dir).state for place, run in known}
+                cell.places = {place: run for place, run in cell.places.items() if states.get(place) != RunState.DONE}
     left = [cell for cell in cells if cell.places]
-    known = [cell for cell in left if cell.content is not None]
-    _check_configs(known)
-    _check_builds(known, tables)
+    to_check = [cell for cell in left if cell.content is not None]
+    _check_configs(to_check)
+    _check_builds(to_check, tables)
     launcher = multirun.option("hydra.launcher")
     if launcher["_target_"].endswith(".JoblibLauncher"):
         check_plugin("hydra.launcher", JoblibOptions, launcher)
     if record:
-        arguments, config_dirs = multirun.started
-        started = StartedGrid(arguments=arguments, config_dirs=config_dirs)
+        experiment = multirun.option("hydra.runtime.choices.experiment")
         for outputs_dir, named in asked.items():
-            grid = AskedGrid.of(multirun.option("hydra.runtime.choices.experiment"), named, started)
-            write_asked(Path(outputs_dir), grid)
+            write_asked(outputs_dir, AskedGrid(experiment=experiment, cells=tuple(named)))
     launched = sorted(place for cell in left for place in cell.places)
-    threads = max((cell.checked.trainer.threads for cell in known), default=1)
+    threads = max((cell.checked.trainer.threads for cell in to_check), default=1)
     if line := crowding(launcher.get("n_jobs", 1), len(launched), threads):
         log.warning(line)
     if len(launched) < len(points):

@@ -10,7 +10,6 @@ from typing import Any
 from llp.config.grouping_keys import key_of
 from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
-from llp.files import folder_name
 from llp.runs.book import finished_record
 from llp.runs.point import Point
 from llp.runs.record import NewerRecordError, RecordError, RunRecord
@@ -41,8 +40,7 @@ class Run:
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         dataset, method = identity["dataset"]["name"], identity["method"]["name"]
         point = Point(str(dataset), key.name, str(method), identity["fold"], identity["seed"])
-        folder = outputs_dir.joinpath(*map(folder_name, point[:3]), f"fold={point.fold}", f"seed={point.seed}", digest)
-        return cls(folder, digest, identity, point)
+        return cls(point.folder(outputs_dir) / digest, digest, identity, point)
 
     @property
     def result_path(self) -> Path:

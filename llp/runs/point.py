@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from llp.files import folder_name
+
 
 class Point(NamedTuple):
     """A point of the grid, as a run's folder spells it."""
@@ -27,6 +29,10 @@ class Point(NamedTuple):
             return None
         dataset, key, method = map(unquote, found.groups()[:3])
         return cls(dataset, key, method, int(found[4]), int(found[5]))
+
+    def folder(self, outputs_dir: Path) -> Path:
+        """The folder of its runs, each in one that its hash names."""
+        return outputs_dir.joinpath(*map(folder_name, self[:3]), f"fold={self.fold}", f"seed={self.seed}")
 
     def __str__(self) -> str:
         return f"{self.dataset} {self.grouping_key} {self.method} fold={self.fold} seed={self.seed}"

@@ -147,5 +147,5 @@ def test_status_tells_what_became_of_each(both):
     assert "Points: 13, of which 4 done, 3 failed, 6 missing" in status.stdout
     assert re.search(r"failed: synthetic random_64 broken fold=0 seed=0: .*diverged", status.stdout)
     assert re.search(r"failed: synthetic random_64 diverging .*the train loss is nan in epoch 0", status.stdout)
-    assert "missing: 6 × dataset lost is not prepared" in status.stdout
+    assert "missing: 6 × dataset lost was not prepared when the grid was started" in status.stdout
     assert re.search(r"Lately [\d,]+ runs ended per hour", status.stdout)

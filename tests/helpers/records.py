@@ -1,8 +1,11 @@
 """Run folders as `llp.runs.run` leaves them, without training anything."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from llp.runs.book import AskedCell, AskedGrid, write_asked
+from llp.runs.point import Point
 from llp.runs.record import MetricRecord, RunRecord, StageRecord
 
 
@@ -90,3 +93,12 @@ def write_folds(outputs_dir: Path, values: list[float], **changes: Any) -> None:
     """Write one finished run per fold."""
     for fold, value in enumerate(values):
         write_run(outputs_dir, value, fold=fold, **changes)
+
+
+def ask_for(outputs_dir: Path, experiment: str | None, points: Iterable[Point]) -> None:
+    """Leave the record of a grid that was started before its tables were there."""
+    cells = tuple(
+        AskedCell(dataset=point.dataset, grouping_key=point.grouping_key, method=point.method, runs=(point[3:],))
+        for point in points
+    )
+    write_asked(outputs_dir, AskedGrid(experiment=experiment, cells=cells))

@@ -13,7 +13,6 @@ from omegaconf import OmegaConf
 import llp.report  # noqa: F401  # registers its config
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options
-from llp.config.points import Multirun
 from llp.config.targets import check_targets
 from llp.errors import InputError
 from tests.helpers.composed import check_config, checked, grouping_key, run_one
@@ -267,8 +266,8 @@ def test_word_that_hydra_breaks_down_on_is_refused(command, word, said):
 def test_own_file_that_is_no_yaml_is_told_with_its_place(tmp_path):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("seed: [1\n")
-    message = refused(lambda: Multirun.of(["experiment=mine"], [str(tmp_path)]))
-    assert message.startswith("Invalid experiment=mine")
+    message = refused(lambda: composed("train", ["experiment=mine", f"hydra.searchpath=[file://{tmp_path}]"]))
+    assert "experiment=mine" in message
     assert f'"{tmp_path}/experiment/mine.yaml", line 1, column 7' in message
 
 

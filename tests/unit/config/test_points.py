@@ -139,8 +139,8 @@ def test_edited_made_and_removed_config_files_are_known(own):
         assert edited == {"new.yaml", "mine_1.yaml"}
 
 
-def test_what_replaces_an_experiments_sweep_is_not_counted_beside_it(monkeypatch):
+def test_what_replaces_an_experiments_sweep_is_not_counted_beside_it(own, monkeypatch):
     monkeypatch.setattr("llp.config.points.MOST_POINTS", 2)
-    register()
-    rest = ["grouping_key=random_16", "method=upm", "fold=0"]
-    assert len(Multirun.of(["experiment=study", "dataset.rows=1000,2000", *rest]).points()) == 2
+    rest = ["dataset.rows=1000,2000", "grouping_key=random_16", "method=upm", "fold=0"]
+    with multirun(own, "experiment=study", *rest) as (loader, master):
+        assert len(Multirun(loader, master).points()) == 2

@@ -5,14 +5,13 @@ import pytest
 from llp.errors import InputError
 from llp.results.chosen import datasets_of, filtered
 from llp.results.collect import collect
-from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
-from tests.helpers.records import write_run
+from tests.helpers.records import ask_for, write_run
 
 
 def test_what_a_grid_asked_for_is_known_before_its_first_run(tmp_path):
     write_run(tmp_path, 0.6, fold=0)
-    write_asked(tmp_path, AskedGrid.of("mine", [Point("asked", "random_64", "upm", 0, 0)]))
+    ask_for(tmp_path, "mine", [Point("asked", "random_64", "upm", 0, 0)])
     collected = collect(tmp_path)
     assert datasets_of(tmp_path, collected, None) == ["asked", "flights"]
     assert datasets_of(tmp_path, collected, ["asked"]) == ["asked"]

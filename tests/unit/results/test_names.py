@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.composed import report
-from tests.helpers.records import write_run
+from tests.helpers.records import ask_for, write_run
 
 pytestmark = pytest.mark.run  # reports
 
@@ -27,7 +26,7 @@ def written(tmp_path_factory):
             for fold in range(2):
                 names = {"dataset": DATASET, "method": method, "grouping_key": key, "fold": fold}
                 write_run(folder, 0.5 + 0.01 * (i + fold), config_hash=f"{i}{j}{fold}00000", **names)
-    write_asked(folder, AskedGrid.of("<i>exp</i>", [Point(DATASET, "k|1", "never[x]", 0, 0)]))
+    ask_for(folder, "<i>exp</i>", [Point(DATASET, "k|1", "never[x]", 0, 0)])
     return report(folder, figures=["scores"])
 
 

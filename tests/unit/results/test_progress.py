@@ -1,24 +1,29 @@
 """Rates and remaining times by hand, and the state of a run's folder by what lies in it."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 import torch
 from filelock import FileLock
 
-from llp.results.progress import Rate, of_experiment, rate, recorded_grids, seconds_left
+from llp.errors import InputError
+from llp.results.progress import Rate, rate, seconds_left
 from llp.runs.book import (
+    AskedCell,
     AskedGrid,
     PointState,
     RunState,
-    StartedGrid,
     finished_record,
     folder_states,
+    read_asked,
     state_of,
     write_asked,
 )
 from llp.runs.point import Point
 from llp.runs.record import FailureRecord
+from llp.status import progress
 from tests.helpers.records import record, run_folder, write_run
 
 HOUR = "2030-01-01T{:02d}:{:02d}:00+00:00"
@@ -80,20 +85,53 @@ def test_state_of_a_run_follows_from_its_folder(tmp_path):
     assert found[folders["damaged"]].reason == "its error.json cannot be read; see its run.log"
 
 
-def test_grids_that_were_started_are_read_back_each_once(tmp_path):
-    demo = StartedGrid(arguments=("experiment=demo", "fold=0", "hydra.mode=MULTIRUN"))
-    upm = StartedGrid(arguments=("method=upm", "hydra.mode=MULTIRUN"), config_dirs=("/mine",))
-    point = Point("flights", "month_dest", "upm", 0, 0)
-    for experiment, one in (("demo", demo), ("demo", demo), (None, upm)):
-        write_asked(tmp_path, AskedGrid.of(experiment, [point], one))
-    write_asked(tmp_path, AskedGrid.of("before", [point]))  # by a version that did not keep how
+def asked(*runs, **options):
+    cell = AskedCell(dataset="flights", grouping_key="month_dest", method="dllp_bce", runs=runs, **options)
+    return AskedGrid(experiment="demo", cells=(cell,))
+
+
+def test_status_is_of_the_runs_that_grids_asked_for_last_and_of_those_that_there_are(tmp_path):
+    folder = write_run(tmp_path, 0.7, fold=0)
+    write_run(tmp_path, 0.7, fold=4)  # that no grid asked for
+    write_asked(tmp_path, asked((0, 0, "ffffffff"), (1, 0)))
+    write_asked(tmp_path, asked((0, 0, folder.name), (1, 0)))  # the same points under other settings
     (tmp_path / "grids" / "cut.json").write_text('{"experiment": ')
-    grids = recorded_grids(tmp_path)
-    assert grids == [demo, upm]
-    assert of_experiment("demo", grids) == [demo]
-    expected = StartedGrid(arguments=("experiment=distance_space",))
-    assert of_experiment("distance_space", grids) == [expected]
-    assert recorded_grids(tmp_path / "nothing") == []
+    found, problems = progress(tmp_path, ["demo"])
+    assert [(one.point.fold, one.state, one.reason) for one in found] == [
+        (0, RunState.DONE, None),
+        (1, RunState.MISSING, "dataset flights was not prepared when the grid was started"),
+    ]
+    assert len(problems) == 1
+    assert sorted(one.point.fold for one in progress(tmp_path).points) == [0, 1, 4]
+    with pytest.raises(
+        InputError, match=r"^Invalid experiment=other: expected demo, whose grids were started; start it"
+    ):
+        progress(tmp_path, ["demo", "other"])
+    with pytest.raises(InputError, match=r"no such folder; start a grid: python -m llp.train -m$"):
+        progress(tmp_path / "nothing", ["demo"])
+
+
+def test_a_run_whose_hash_was_not_known_is_the_points_that_is_done(tmp_path):
+    write_run(tmp_path, 0.7, fold=0)
+    grid = asked((0, 0), keeps_weights=True)
+    [cell] = grid.cells
+    assert cell.state(cell.runs[0], tmp_path).state == RunState.MISSING
+    [cell] = asked((0, 0)).cells
+    assert cell.state(cell.runs[0], tmp_path).state == RunState.DONE
+
+
+def test_a_record_of_an_earlier_version_is_of_the_same_grid(tmp_path):
+    grid = asked((0, 0, "0a1b2c3d"), (1, 0, "0a1b2c3e"))
+    content = json.loads(grid.model_dump_json())
+    del content["cells"][0]["keeps_weights"]
+    content["cells"][0]["runs"] = [[0, 0], [1, 0]]
+    content["started"] = [{"arguments": ["experiment=demo"], "config_dirs": []}]
+    digest = hashlib.sha256(json.dumps({k: content[k] for k in ("cells", "experiment")}, sort_keys=True).encode())
+    (tmp_path / "grids").mkdir()
+    (tmp_path / "grids" / f"demo_{digest.hexdigest()[:8]}.json").write_text(json.dumps(content))
+    [known], problems = read_asked(tmp_path)
+    assert (known.points(), known.name, problems) == (grid.points(), grid.name, [])
+    assert write_asked(tmp_path, grid).name == f"demo_{digest.hexdigest()[:8]}.json"
 
 
 def test_a_point_is_done_for_all_who_ask_only_with_whole_weights_where_they_are_needed(tmp_path):

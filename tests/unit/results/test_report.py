@@ -22,12 +22,11 @@ from llp.results.sections import findings
 from llp.results.table import Table, as_markdown, show
 from llp.results.tables.scores import scores
 from llp.results.variants import differing_settings, telling_paths
-from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.commands import Command
 from tests.helpers.composed import report
 from tests.helpers.grids import contents_of, write_curve
-from tests.helpers.records import record, run_folder, stage, write_folds, write_run
+from tests.helpers.records import ask_for, record, run_folder, stage, write_folds, write_run
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
 
@@ -265,7 +264,7 @@ def test_an_experiment_is_reported_on_the_points_that_it_asked_for(tmp_path: Pat
         report(tmp_path, experiment="paper")
     write_run(tmp_path, 0.6)
     write_run(tmp_path, 0.6, method="dsq")
-    write_asked(tmp_path, AskedGrid.of("paper", [Point("flights", "month_dest", "dsq", fold, 0) for fold in range(5)]))
+    ask_for(tmp_path, "paper", [Point("flights", "month_dest", "dsq", fold, 0) for fold in range(5)])
     files, text = shown(tmp_path, experiment="paper")
     assert set(pl.read_csv(files.results)["method"]) == {"dsq"}
     assert "1 of 5 runs finished, 0 failed, 0 running or cut off, 4 never started" in text
@@ -274,7 +273,7 @@ def test_an_experiment_is_reported_on_the_points_that_it_asked_for(tmp_path: Pat
 
 
 def test_a_grid_of_which_nothing_is_there_is_reported_as_missing(tmp_path: Path) -> None:
-    write_asked(tmp_path, AskedGrid.of("mine", [Point("my table", "a_b", "dsq", fold, 0) for fold in range(2)]))
+    ask_for(tmp_path, "mine", [Point("my table", "a_b", "dsq", fold, 0) for fold in range(2)])
     (tmp_path / "grids" / "bad.json").write_text('{"cells": 3}')
     files, text = shown(tmp_path)
     assert "my table: completeness" in text

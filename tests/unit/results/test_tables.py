@@ -21,10 +21,9 @@ from llp.results.tables import bag_datasets, scores, significance, winners
 from llp.results.tables import published as published_tables
 from llp.results.tables.completeness import completeness, grids, progress
 from llp.results.tables.queries import queries
-from llp.runs.book import AskedGrid, write_asked
 from llp.runs.point import Point
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
-from tests.helpers.records import record, run_folder, write_folds, write_run
+from tests.helpers.records import ask_for, record, run_folder, write_folds, write_run
 
 pytestmark = pytest.mark.run  # reports
 
@@ -284,9 +283,9 @@ def test_completeness_is_held_against_what_grids_asked_for(tmp_path):
     folder.mkdir(parents=True)
     (folder / "error.json").write_text("1")
     paper = [Point("flights", "month_dest", "dllp_bce", fold, 0) for fold in range(5)]
-    write_asked(tmp_path, AskedGrid.of("paper", paper))
-    write_asked(tmp_path, AskedGrid.of(None, [Point("flights", "random_64", "upm", 0, seed) for seed in (1, 2)]))
-    write_asked(tmp_path, AskedGrid.of("others", [Point("other", "random_64", "upm", 0, 0)]))
+    ask_for(tmp_path, "paper", paper)
+    ask_for(tmp_path, None, [Point("flights", "random_64", "upm", 0, seed) for seed in (1, 2)])
+    ask_for(tmp_path, "others", [Point("other", "random_64", "upm", 0, 0)])
     found = progress(collect(tmp_path), "flights")
     assert texts(completeness(found)) == {
         "month_dest": ["1 of 5, 1 failed", "1 of 1", "–"],

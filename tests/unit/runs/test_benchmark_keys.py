@@ -73,11 +73,11 @@ def test_names_of_own_columns_are_swept_as_they_are_read(tmp_path, known, keys, 
 
 def test_the_command_line_decides_over_an_experiment(tmp_path):
     config = multirun_of("mine", tmp_path, "fold=0", "grouping_key=benchmark_random", grouping_key="benchmark")
-    expand_choices(config, analyze=False)
+    expand_choices(config)
     assert config.overrides == ["fold=0", "grouping_key=random_64,random_128,random_256,random_512"]
     assert config.params["grouping_key"] == "benchmark"
     config = multirun_of("criteo_sscl", tmp_path, grouping_key="benchmark")
-    expand_choices(config, analyze=False)
+    expand_choices(config)
     assert config.params["grouping_key"].startswith("C2_C5,C3_C5,")
 
 

@@ -14,9 +14,8 @@ from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Multirun
 from llp.errors import InputError
-from llp.results.progress import recorded_grids
 from llp.runs.book import RunState, read_asked
-from llp.runs.grid import asked_points, crowding, points_to_launch
+from llp.runs.grid import crowding, points_to_launch
 from llp.runs.point import Point
 from tests.helpers.commands import TINY
 from tests.helpers.composed import open_table, run_one
@@ -70,14 +69,25 @@ def test_what_a_grid_asks_for_is_recorded_with_what_is_finished(launched, tiny, 
     demo, mine = grids
     assert (demo.experiment, mine.experiment) == ("demo", None)
     places = itertools.product(("C1_C2", "random_64"), ("dllp_bce", "group_prior"), (0, 1), (2,))
-    assert [*mine.points()] == [Point("synthetic", *place) for place in places]
-    assert [len(one.started) for one in (demo, mine)] == [1, 2]
-    first, then = mine.started
-    assert {*grid} <= {*first.arguments}
-    assert {*then.arguments} - {*first.arguments} == {"trainer.max_epochs=3"}
-    assert recorded_grids(tmp_path / "outputs") == [*demo.started, first, then]
-    finished = [one for one in asked_points(first.arguments) if one.state == RunState.DONE]
-    assert [one.point for one in finished] == [Point("synthetic", "random_64", "group_prior", 1, 2)]
+    assert mine.points() == {Point("synthetic", *place) for place in places}
+    assert states_in(tmp_path / "outputs", "demo") == [RunState.MISSING]
+    assert states_in(tmp_path / "outputs", None) == [RunState.MISSING] * 8  # as it was started last
+    launched(*grid)
+    assert sorted(states_in(tmp_path / "outputs", None)) == [RunState.DONE, *[RunState.MISSING] * 7]
+    launched(*grid, "save_model=true")  # its weights were not kept
+    assert states_in(tmp_path / "outputs", None) == [RunState.MISSING] * 8
+
+
+def states_in(outputs_dir, experiment):
+    """State of each run of an experiment's grid, by the record of it."""
+    [grid] = [one for one in read_asked(outputs_dir)[0] if one.experiment == experiment]
+    return [cell.state(run, outputs_dir).state for cell in grid.cells for run in cell.runs]
+
+
+def test_two_settings_of_a_point_are_two_runs_of_its_grid(launched, tiny, tmp_path):
+    run_one(tiny("method=group_prior", "trainer.max_epochs=3"))
+    launched("method=group_prior", "fold=0", "trainer.max_epochs=2,3")
+    assert sorted(states_in(tmp_path / "outputs", None)) == [RunState.DONE, RunState.MISSING]
 
 
 def test_fold_and_seed_that_other_options_read_make_points_of_their_own(launched, tiny):
@@ -131,36 +141,9 @@ def test_point_without_a_table_leaves_the_others(launched):
     assert len(launched("dataset=synthetic,criteo_ctr", "method=dllp_bce", tiny=["grouping_key=random_64"])) == 2
 
 
-def test_points_that_a_grid_asks_for_are_known_with_their_places_and_records(tiny, tmp_path, data_dir):
-    places = [f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'outputs'}"]
-    record = run_one(tiny("method=group_prior", "fold=1", "seed=2"))
-    grid = [*TINY, *places, "method=group_prior,dllp_bce", "seed=2"]
-    asked = asked_points(grid)
-    assert [(one.point.fold, one.point.method) for one in asked] == [
-        (fold, method) for fold in range(5) for method in ("group_prior", "dllp_bce")
-    ]
-    assert {(one.point.dataset, one.point.grouping_key, one.point.seed) for one in asked} == {
-        ("synthetic", "random_64", 2)
-    }
-    assert [one.record for one in asked] == [record if place == 2 else None for place in range(10)]
-    assert len({one.folder for one in asked}) == 10
-    assert {one.state for one in asked if one.record is None} == {RunState.MISSING}
-    kept = asked_points([*grid, "save_model=true", "fold=1"])
-    assert [one.record for one in kept] == [None, None]  # its weights were not kept
-
-
-def test_points_of_an_experiment_without_its_table_are_named(tmp_path):
-    asked = asked_points(["experiment=paper_ctr_feature", f"data_dir={tmp_path}", f"outputs_dir={tmp_path}"])
-    assert len(asked) == 52 * 9 * 5
-    assert {(one.folder, one.record) for one in asked} == {(None, None)}
-    assert {one.reason for one in asked} == {"dataset criteo_ctr is not prepared"}
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match=r"^Unknown keys of the benchmark of dataset flights: expected .*llp.analyze"):
-        asked_points(["experiment=paper_ctr_feature", "dataset=flights", f"outputs_dir={tmp_path}"])
-    with pytest.raises(InputError, match=r"^Invalid trainer.max_epoch=2: expected an option of trainer"):
-        asked_points(["trainer.max_epoch=2"])
+def test_intervals_are_for_a_search(launched):
     with pytest.raises(InputError, match=r"^Invalid grid: it has an interval, of which a search .* chooses points"):
-        asked_points(["experiment=search"])
+        launched("method=dllp_bce", "optimizer.lr=interval(0.1,1)")
 
 
 @pytest.mark.parametrize(
