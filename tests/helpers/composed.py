@@ -1,18 +1,23 @@
 """What takes a checked config, for tests that start from a composed one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_dir
+from hydra import compose, initialize, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+import llp.status  # noqa: F401  # registers its config, as llp.report does
 from llp import report as llp_report
 from llp.config import checks
 from llp.config.commands import COMMANDS, ReportConfig, TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, key_of
+from llp.config.hydra_main import store
 from llp.config.rerun import identity_of
 from llp.config.schema import DatasetConfig
 from llp.data.keys import GroupingKey
@@ -25,10 +30,20 @@ from llp.training import selection
 from tests.helpers.commands import TINY
 
 
+@contextmanager
+def hydras_loader(command: str = "train") -> Iterator[Any]:
+    """Hydra's loader of the configs, as a command has it."""
+    register()
+    made = command in ("report", "status")  # their configs are no files
+    if made:
+        store(command)
+    with initialize(None, version_base="1.3") if made else initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+        yield GlobalHydra.instance().config_loader()
+
+
 def composition(command: str, *overrides: str, **options: Any) -> DictConfig:
     """A command's config as Hydra composes it."""
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
+    with hydras_loader(command):
         return compose(command, [*overrides], **options)
 
 

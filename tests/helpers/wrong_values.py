@@ -1,11 +1,5 @@
 """Wrong values of options, and how each is refused: in the tests of the checks."""
 
-from hydra import compose, initialize
-
-import llp.report
-import llp.status  # noqa: F401  # registers its config, as llp.report does
-from llp.config.composition import register
-from llp.config.hydra_main import store
 from tests.helpers.commands import TINY
 from tests.helpers.composed import composition
 
@@ -98,11 +92,6 @@ VALUES = [
 
 def composed(command, overrides):
     """The config of a command; of a tiny run for `train`."""
-    register()
-    if command in ("report", "status"):
-        store(command)
-        with initialize(version_base="1.3", config_path=None):
-            return compose(command, overrides)
     if command == "train":
         named = {override.split("=")[0] for override in overrides}
         base = [one for one in TINY if one.split("=")[0] not in named]

@@ -5,14 +5,13 @@ import itertools
 import re
 
 import pytest
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from benchmarks.suite import multiruns
 from llp.config.composition import register
 from llp.config.grouping_keys import CONF_DIR, options, read_option
 from llp.errors import InputError
-from tests.helpers.composed import check_config, grouping_key
+from tests.helpers.composed import check_config, composition, grouping_key
 
 pytestmark = pytest.mark.run  # composes every point of the grids
 
@@ -25,8 +24,7 @@ def swept(experiment):
 
 
 def checked(experiment, *overrides):
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        config = compose("train", [f"experiment={experiment}", *overrides])
+    config = composition("train", f"experiment={experiment}", *overrides)
     check_config(config)
     assert f"method={config.method.name}" in overrides
     assert config.protocol.name == "holdout"

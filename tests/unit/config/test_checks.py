@@ -5,17 +5,13 @@ import json
 import re
 
 import pytest
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
-import llp.report  # noqa: F401  # registers its config
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options
+from llp.config.grouping_keys import options
 from llp.config.targets import check_targets
 from llp.errors import InputError
-from tests.helpers.composed import check_config, checked, grouping_key, run_one
+from tests.helpers.composed import check_config, checked, grouping_key, hydras_loader, run_one
 from tests.helpers.wrong_values import VALUES, composed
 
 pytestmark = pytest.mark.run  # composes a config for each of its many cases
@@ -236,9 +232,7 @@ def test_dataset_without_a_default_key(tiny):
 @pytest.mark.parametrize("override", ["method=dllp_bce,", "seed=choice()", "fold=range(0,", "method={", "seed='a"])
 @pytest.mark.parametrize("mode", [RunMode.RUN, RunMode.MULTIRUN])
 def test_override_that_hydra_cannot_read_is_told_in_a_line(monkeypatch, override, mode):
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
+    with hydras_loader() as loader:
         message = refused(lambda: loader.load_configuration("train", [override], mode, from_shell=False))
     assert message.startswith(f"Invalid {override}: expected NAME=VALUE")
     assert message.endswith(", such as fold=0,1")

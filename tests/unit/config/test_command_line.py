@@ -1,22 +1,16 @@
 """What a user writes on the command line, as Hydra is given it."""
 
-import functools
 import sys
 
 import pytest
-from hydra import initialize, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
 from llp import train
 from llp.config.command_line import make_parsable
 from llp.config.commands import SEVERAL
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
-from llp.config.hydra_main import store
 from llp.errors import InputError
-from tests.helpers.composed import composition
+from tests.helpers.composed import composition, hydras_loader
 
 
 @pytest.mark.parametrize(
@@ -80,13 +74,7 @@ def test_flags_that_are_none_are_told_in_a_line(monkeypatch, words, said):
 )
 @pytest.mark.parametrize("command", SEVERAL)
 def test_command_without_a_grid_refuses_to_run_one(command, mode, word, told):
-    register()
-    if command in ("report", "status"):
-        store(command)
-    config_dir = functools.partial(initialize_config_dir, str(CONF_DIR))
-    place = functools.partial(initialize, config_path=None) if command in ("report", "status") else config_dir
-    with place(version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
+    with hydras_loader(command) as loader:
         said = rf"^Invalid {told}: only llp\.train has a grid; expected .*, such as python -m llp\.{command}\b"
         with pytest.raises(InputError, match=said):
             loader.load_configuration(command, [word], mode, from_shell=False)

@@ -137,6 +137,8 @@ def test_target_that_is_not_there(target):
     ("overrides", "message"),
     [
         (["method=sim_llp", "model=linear"], "such as model=mlp"),
+        (["method=llp_vat", "model=linear"], r"Linear: llp_vat.* such as model=mlp"),
+        (["method=mean_map", "model=mlp"], "model=linear"),
         (["method=ot_llp", "optimizer=adam", "optimizer.lr=-1"], "optimizer: Invalid learning rate: -1"),
         (["method=ot_llp", "optimizer.lr=-1"], "Invalid optimizer.lr=-1"),
         (

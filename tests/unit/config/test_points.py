@@ -3,8 +3,6 @@
 import contextlib
 
 import pytest
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,9 +10,9 @@ from omegaconf import OmegaConf, open_dict
 
 from llp.config.cells import GridCell
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Multirun
 from llp.errors import InputError
+from tests.helpers.composed import hydras_loader
 
 pytestmark = pytest.mark.run  # composes hundreds of configs
 
@@ -50,9 +48,7 @@ VALUES = [
 @contextlib.contextmanager
 def multirun(own, *overrides):
     """Hydra's loader and the config of a multirun, with a user's own folder of configs."""
-    register()
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
+    with hydras_loader() as loader:
         given = [f"hydra.searchpath=[file://{own}]", *overrides]
         yield loader, loader.load_configuration("train", given, RunMode.MULTIRUN)
 

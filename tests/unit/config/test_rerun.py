@@ -3,22 +3,17 @@
 import copy
 import functools
 import logging
-import pickle
 import re
 
 import pytest
-import yaml
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
-from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Multirun
 from llp.errors import InputError
 from llp.runs.grid import points_to_launch
-from tests.helpers.composed import checked, composition, open_table, run_of, run_one, tiny_config
+from tests.helpers.composed import checked, composition, hydras_loader, open_table, run_of, run_one, tiny_config
 from tests.helpers.cutting import untimed_record
-from tests.helpers.hostile import Payload
+from tests.helpers.hostile import Trap
 
 pytestmark = pytest.mark.run
 
@@ -72,8 +67,7 @@ def test_a_finished_run_is_skipped_and_a_grid_starts_from_it(folder, places, cap
     outputs_dir = f"outputs_dir='{first.parents[5]}'"
     run_one(again(f"from='{first}'", places[0], outputs_dir))
     assert "finished before, skipped" in caplog.text
-    with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
+    with hydras_loader() as loader:
         given = [f"from='{first}'", places[0], outputs_dir]
         master = loader.load_configuration("train", [*given, "seed=7,8"], RunMode.MULTIRUN)
         points = [[*given, f"seed={seed}"] for seed in (7, 8)]
@@ -133,22 +127,17 @@ PLACES = (
 
 @pytest.mark.parametrize("place", [*PLACES, "method", "model", "optimizer", "dataset.prepare"])
 def test_no_class_or_function_that_a_folder_names_is_called(tiny, tmp_path, monkeypatch, place):
-    marker, pickled = tmp_path / "marker", tmp_path / "payload.pkl"
-    pickled.write_bytes(pickle.dumps(Payload(marker)))
-    (tmp_path / "payload.py").write_text(f"open({str(marker)!r}, 'w')\nclass Model: pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    written = checked(tiny(*SET)).identity
+    trap, written = Trap(tmp_path, monkeypatch), checked(tiny(*SET)).identity
     for kind in list(UNPICKLED.values())[len(place) % 3 :: 3]:  # one or two of them at each place
         content = copy.deepcopy(written)
         *groups, name = place.split(".")
         node = functools.reduce(dict.__getitem__, groups, content)
         node[name] = [kind] if name == "_args_" else {"name": "x", "labels": ["binary"]} | kind
-        text = yaml.safe_dump(content).replace("MARKER", str(marker)).replace("PICKLE", str(pickled))
-        (tmp_path / "config.yaml").write_text(text)
+        (tmp_path / "config.yaml").write_text(trap.in_yaml(content))
         with pytest.raises(InputError, match=f"^Invalid {place}") as error:
             run_one(again(f"from='{tmp_path}'", f"data_dir={tmp_path}", f"outputs_dir={tmp_path}"))
         assert "\n" not in str(error.value)
-        assert not marker.exists()
+        assert not trap.marker.exists()
 
 
 def test_a_run_of_an_own_method_goes_again_where_its_package_is_on_the_search_path(

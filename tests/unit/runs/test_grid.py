@@ -6,19 +6,15 @@ import logging
 import re
 
 import pytest
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
-from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR
 from llp.config.points import Multirun
 from llp.errors import InputError
 from llp.runs.book import RunState, read_asked
 from llp.runs.grid import crowding, points_to_launch
 from llp.runs.point import Point
 from tests.helpers.commands import TINY
-from tests.helpers.composed import open_table, run_one
+from tests.helpers.composed import hydras_loader, open_table, run_one
 
 
 @pytest.fixture
@@ -26,17 +22,10 @@ def launched(tmp_path, data_dir):
     """What a multirun would launch: the overrides of each point."""
 
     def launch(*overrides, tiny=TINY, places=(f"data_dir={data_dir}", f"outputs_dir={tmp_path / 'outputs'}")):
-        register()
-        with initialize_config_dir(str(CONF_DIR), version_base="1.3"):
-            loader = GlobalHydra.instance().config_loader()
+        with hydras_loader() as loader:
             named = {override.split("=")[0] for override in overrides}
-            given = [
-                "hydra.sweeper.params=null",
-                *(one for one in tiny if one.split("=")[0] not in named),
-                *places,
-                *overrides,
-            ]
-            master = loader.load_configuration("train", given, RunMode.MULTIRUN)
+            base = ["hydra.sweeper.params=null", *(one for one in tiny if one.split("=")[0] not in named), *places]
+            master = loader.load_configuration("train", [*base, *overrides], RunMode.MULTIRUN)
             multirun = Multirun(loader, master)
             return points_to_launch(multirun, multirun.points(), record=True)
 

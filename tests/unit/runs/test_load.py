@@ -1,6 +1,5 @@
 """A model from a run's folder: nothing that the folder names is called but a model class of the program."""
 
-import pickle
 import shutil
 
 import pytest
@@ -10,7 +9,7 @@ import yaml
 from llp.errors import InputError
 from llp.runs.load import load_model
 from tests.helpers.composed import open_table, run_of, run_one, tiny_config
-from tests.helpers.hostile import BOMB, Payload
+from tests.helpers.hostile import BOMB, Payload, Trap
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +64,13 @@ NODES = {
 @pytest.mark.parametrize("case", NODES)
 def test_no_class_or_function_that_a_folder_names_is_called(copied, tmp_path, monkeypatch, case):
     folder, table, config = copied
-    marker, pickled = tmp_path / "marker", tmp_path / "payload.pkl"
-    pickled.write_bytes(pickle.dumps(Payload(marker)))
-    (tmp_path / "payload.py").write_text(f"open({str(marker)!r}, 'w')\nclass Model: pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    trap = Trap(tmp_path, monkeypatch)
     config["model"] |= NODES[case]
-    text = yaml.safe_dump(config).replace("MARKER", str(marker)).replace("PICKLE", str(pickled))
-    (folder / "config.yaml").write_text(text)
+    (folder / "config.yaml").write_text(trap.in_yaml(config))
     with pytest.raises(InputError) as error:
         load_model(folder, table)
     assert "\n" not in str(error.value)
-    assert not marker.exists()
+    assert not trap.marker.exists()
 
 
 @pytest.mark.parametrize(
