@@ -1,4 +1,4 @@
-"""What ours is timed beside computes the same, as its users start it."""
+"""Timings: what ours is timed beside computes the same, as its users start it; what is projected; fits on reports."""
 
 import os
 from types import SimpleNamespace
@@ -10,6 +10,8 @@ from torch import nn
 
 from benchmarks import speed
 from benchmarks.plain_torch import HIDDEN, WIDTH, Network, limit, training
+from benchmarks.projection import FIXED_SIZE, MAIN, Rates, project
+from benchmarks.reports import measure
 from llp.machine import prefer_speed
 from llp.models.mlp import MLP
 
@@ -51,3 +53,20 @@ def test_others_are_started_without_our_settings(monkeypatch, tmp_path):
         assert speed.alternative(tmp_path, "adam", 2, **settings) == {"rate": 1, "anonymous": 2}
     assert [speed.OUR_SETTINGS.items() <= one.items() for one in environments] == [False, True]
     assert not speed.OUR_SETTINGS.keys() & environments[0].keys()
+
+
+def test_number_of_runs_is_the_benchmarks():
+    assert sum(grid.runs for grid in MAIN) == 2800
+    assert sum(grid.runs for grid in FIXED_SIZE) == 6240
+
+
+def test_the_bar_is_on_the_main_tables_at_early_stopping():
+    lines = project(Rates(1e6, 1e7), bar="≤ 36")
+    assert [line.bar for line in lines] == ["≤ 36", None, None, None]
+    assert lines[1].value > 5 * lines[0].value
+
+
+def test_measures_a_fit_and_a_choice():
+    found = measure(3000, 3, chosen=True, strength=10.0)
+    assert found.keys() == {"cells", "fit", "speed_up", "choice", "GiB"}
+    assert all(value > 0 for value in found.values())
