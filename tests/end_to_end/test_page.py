@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.browser import CHROMIUM, DRIVER, resize, start_browser
 from tests.helpers.composed import report
 from tests.helpers.grids import KEYS, RUN_KEYS, write_analysis, write_grid
-from tests.helpers.records import record, run_folder, write_run
+from tests.helpers.records import write_failure, write_run
 
 pytestmark = [
     pytest.mark.browser,
@@ -243,9 +243,7 @@ def test_names_with_markup_stay_text(browser, tmp_path):
 @pytest.mark.parametrize("started", ["nothing", "failed", "half"])
 def test_unfinished_grids_say_what_is_missing(browser, tmp_path, started):
     if started != "nothing":
-        folder = run_folder(tmp_path, record("auc", 0.5, fold=1))
-        folder.mkdir(parents=True)
-        (folder / "error.json").write_text('{"error": "disk full", "type": "OSError", "traceback": ""}')
+        write_failure(tmp_path, "disk full", fold=1)
     if started == "half":
         write_run(tmp_path, 0.6)
     browser.get_log("browser")

@@ -6,7 +6,7 @@ from typing import Any
 
 from llp.runs.book import AskedCell, AskedGrid, write_asked
 from llp.runs.point import Point
-from llp.runs.record import MetricRecord, RunRecord, StageRecord
+from llp.runs.record import FailureRecord, MetricRecord, RunRecord, StageRecord
 
 
 def stage(**changes: Any) -> StageRecord:
@@ -102,3 +102,10 @@ def ask_for(outputs_dir: Path, experiment: str | None, points: Iterable[Point]) 
         for point in points
     )
     write_asked(outputs_dir, AskedGrid(experiment=experiment, cells=cells))
+
+
+def write_failure(outputs_dir: Path, error: str, kind: str = "OSError", **changes: Any) -> Path:
+    """Write what a run leaves that failed; returns its folder."""
+    folder = run_folder(outputs_dir, record("auc", 0.5, **changes))
+    FailureRecord(error=error, type=kind, traceback="").write(folder / "error.json")
+    return folder

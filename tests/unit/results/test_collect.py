@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from llp.errors import InputError
 from llp.files import SMALL_FILE
+from llp.results.chosen import datasets_of, filtered
 from llp.results.collect import RUN_COLUMNS, collect
+from llp.runs.point import Point
 from llp.runs.record import SCHEMA
 from tests.helpers.composed import composition, run_one
 from tests.helpers.hostile import BOMB
-from tests.helpers.records import record, run_folder, stage, write_run
+from tests.helpers.records import ask_for, record, run_folder, write_run
 
 
 def test_reads_what_a_run_writes(tmp_path: Path) -> None:
@@ -39,24 +42,12 @@ def test_reads_what_a_run_writes(tmp_path: Path) -> None:
     assert "fold" not in config
 
 
-def test_stages_before_the_last_are_counted_apart(tmp_path: Path) -> None:
-    write_run(tmp_path, 0.6, stages=[stage(), stage(epochs=7)])
-    row = collect(tmp_path).runs.row(0, named=True)
-    assert (row["first_stage_epochs"], row["epochs"]) == (4, 7)
-
-
 @pytest.mark.parametrize("value", [None, [], {}, True, "x"])
 def test_a_setting_that_is_none_counts_as_of_before_there_was_one(tmp_path: Path, value: Any) -> None:
     start = [] if value == "x" else value
     write_run(tmp_path, 0.6, config={"trainer": {"evaluate_every": value}, "protocol": {"start": start}})
     row = collect(tmp_path).runs.row(0, named=True)
     assert (row["evaluate_every"], row["start"]) == (1.0, "authors")
-
-
-def test_an_undefined_metric_is_null(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, float("nan"))
-    assert "NaN" not in (folder / "result.json").read_text()
-    assert collect(tmp_path).runs["best"].to_list() == [None]
 
 
 def changed(**changes: Any) -> str:
@@ -70,6 +61,8 @@ def changed(**changes: Any) -> str:
         ("\udcff", "is damaged: Invalid JSON"),
         ("[1, 2]", "is damaged: Input should be an object"),
         ("3", "is damaged: Input should be an object"),
+        ("null", "is damaged: Input should be an object"),
+        ("\x00", "is damaged: Invalid JSON"),
         ('{"epochs": 3}', "is damaged: dataset: Field required"),
         ("[" * 100_000, "is damaged: Invalid JSON"),
         (changed(schema_version=99), f"has schema 99: this version of llp-bench reads schema {SCHEMA}"),
@@ -161,3 +154,14 @@ def test_a_bad_error_record_is_told(tmp_path: Path) -> None:
     fifo(folder / "error.json")
     [failure] = collect(tmp_path).failed
     assert "cannot be read" in failure.reason
+
+
+def test_what_a_grid_asked_for_is_known_before_its_first_run(tmp_path: Path) -> None:
+    write_run(tmp_path, 0.6, fold=0)
+    ask_for(tmp_path, "mine", [Point("asked", "random_64", "upm", 0, 0)])
+    collected = collect(tmp_path)
+    assert datasets_of(tmp_path, collected, None) == ["asked", "flights"]
+    assert datasets_of(tmp_path, collected, ["asked"]) == ["asked"]
+    assert filtered(tmp_path, collected, {"method": ["upm"]}).runs.is_empty()
+    with pytest.raises(InputError, match=r"^Invalid method=nothing: no run has it; write method=\[.*upm.*\]"):
+        filtered(tmp_path, collected, {"method": ["nothing"]})

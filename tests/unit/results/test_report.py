@@ -26,7 +26,8 @@ from llp.runs.point import Point
 from tests.helpers.commands import Command
 from tests.helpers.composed import report
 from tests.helpers.grids import contents_of, write_curve
-from tests.helpers.records import ask_for, record, run_folder, stage, write_folds, write_run
+from tests.helpers.records import ask_for, stage, write_failure, write_folds, write_run
+from tests.helpers.wandb_files import runs_in
 
 FIVE = [0.60, 0.61, 0.62, 0.63, 0.66]
 
@@ -221,9 +222,7 @@ def test_training_table_and_long_form(tmp_path: Path) -> None:
 def test_markdown_shows_tables_figures_and_failures(tmp_path: Path) -> None:
     write_folds(tmp_path, FIVE)
     write_folds(tmp_path, [0.5] * 5, method="dsq")
-    folder = run_folder(tmp_path, record("auc", 0.5, method="upm"))
-    folder.mkdir(parents=True)
-    (folder / "error.json").write_text(json.dumps({"error": "no [bags] left", "type": "InputError", "traceback": ""}))
+    write_failure(tmp_path, "no [bags] left", "InputError", method="upm")
     (tmp_path / "result.json").write_text("{}")
     files, text = shown(tmp_path, ["scores"])
     page = files.markdown.read_text()
@@ -249,9 +248,7 @@ def test_a_folder_without_finished_runs_gives_a_report_that_says_what_is_missing
         report(tmp_path / "none")
     alone, _ = shown(tmp_path / "none", dataset=["criteo_sscl"])
     assert {path.name.split("_published")[0] for path in alone.tables if "published" in path.name} == {"criteo_sscl"}
-    folder = run_folder(tmp_path, record("auc", 0.5))
-    folder.mkdir(parents=True)
-    (folder / "error.json").write_text(json.dumps({"error": "disk full", "type": "OSError", "traceback": ""}))
+    write_failure(tmp_path, "disk full")
     _, text = shown(tmp_path)
     assert "Runs: 0 finished, 1 failed; train some: python -m llp.train -m" in text
     assert "failed: flights month_dest dllp_bce fold=0 seed=0: OSError: disk full" in text
@@ -317,6 +314,25 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert bad.returncode == 1
     assert "dataset=none: no run has it; write dataset=[criteo_ctr,criteo_sscl,flights]" in bad.stderr
     assert "Traceback" not in bad.stderr
+
+
+def test_a_report_is_one_run_of_wandb_with_tables_figures_page_and_artifact(command: Command) -> None:
+    write_folds(command.outputs_dir, [0.6, 0.7])
+    options = ["logger=wandb", "mode=offline", "project=mine", "tables=[scores,completeness]", "figures=[scores]"]
+    done = command(*options, module="llp.report")
+    assert done.returncode == 0, done.stderr
+    [told] = runs_in(command.outputs_dir)
+    assert (told["run"]["project"], told["run"]["job_type"]) == ("mine", "report")
+    [row] = told["history"]
+    logged = {name.removesuffix("._type"): kind for name, kind in row["item"].items() if name.endswith("._type")}
+    assert logged == {
+        "tables/flights_paper_auc_scores": "table-file",
+        "tables/flights_completeness": "table-file",
+        "figures/flights_paper_auc_scores": "image-file",
+        "page": "html-file",
+    }
+    assert "artifact" in told["types"]
+    assert "logged to W&B: 3 tables and figures" in done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -163,10 +163,6 @@ def test_critical_differences_are_those_of_the_printed_table(k, q):
     assert critical_difference(k, 30) == pytest.approx(q * math.sqrt(k * (k + 1) / 180), rel=1e-3)
 
 
-def test_mean_ranks_apart_by_the_critical_difference_are_told_apart():
-    assert cliques([1.0, 2.0, 2.5], 1.0) == [(1, 2)]
-
-
 def test_no_group_is_drawn_inside_another_one():
     assert cliques([1.0, 1.2, 1.4, 3.0], 1.0) == [(0, 2)]
     assert cliques([1.0, 1.2, 1.4, 2.1, 3.0], 1.0) == [(0, 2), (1, 3), (3, 4)]

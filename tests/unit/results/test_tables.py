@@ -23,7 +23,7 @@ from llp.results.tables.completeness import completeness, grids, progress
 from llp.results.tables.queries import queries
 from llp.runs.point import Point
 from tests.helpers.grids import KEYS, METHODS, contents_of, write_analysis, write_grid
-from tests.helpers.records import ask_for, record, run_folder, write_folds, write_run
+from tests.helpers.records import ask_for, record, run_folder, write_failure, write_folds, write_run
 
 pytestmark = pytest.mark.run  # reports
 
@@ -265,10 +265,10 @@ def test_completeness_counts_done_failed_and_missing(tmp_path):
     write_run(tmp_path, 0.6)
     write_run(tmp_path, 0.6, fold=1)
     write_run(tmp_path, 0.6, method="dsq")
-    failed, cut = (run_folder(tmp_path, record("auc", 0.5, method="dsq", fold=fold)) for fold in (1, 2))
-    for folder, name in ((failed, "error.json"), (cut, "attempt")):
-        folder.mkdir(parents=True)
-        (folder / name).write_text("1")
+    write_failure(tmp_path, "disk full", method="dsq", fold=1)
+    cut = run_folder(tmp_path, record("auc", 0.5, method="dsq", fold=2))
+    cut.mkdir(parents=True)
+    (cut / "attempt").write_text("1")
     table = completeness(progress(collect(tmp_path), "flights"))
     assert texts(table) == {"month_dest": ["2 of 3", "1 of 3, 1 failed, 1 running or cut off"]}
     assert table.notes[0].startswith("3 of 6 runs finished, 1 failed, 1 running or cut off, 1 never started")
@@ -279,9 +279,7 @@ def test_completeness_counts_done_failed_and_missing(tmp_path):
 def test_completeness_is_held_against_what_grids_asked_for(tmp_path):
     write_run(tmp_path, 0.6)
     write_run(tmp_path, 0.6, method="dsq", fold=3)  # by a command of its own
-    folder = run_folder(tmp_path, record("auc", 0.5, fold=1))
-    folder.mkdir(parents=True)
-    (folder / "error.json").write_text("1")
+    write_failure(tmp_path, "disk full", fold=1)
     paper = [Point("flights", "month_dest", "dllp_bce", fold, 0) for fold in range(5)]
     ask_for(tmp_path, "paper", paper)
     ask_for(tmp_path, None, [Point("flights", "random_64", "upm", 0, seed) for seed in (1, 2)])
