@@ -76,17 +76,12 @@ def stopped(monkeypatch):
     monkeypatch.setattr(signals, "_received", [signal.SIGTERM])
 
 
-def test_run_that_is_stopped_in_training_says_so(tiny, stopped, caplog):
+@pytest.mark.parametrize("words", [("protocol=holdout",), ("method=group_prior",)], ids=["training", "evaluation"])
+def test_run_that_is_stopped_in_its_training_or_evaluation_says_so(tiny, stopped, caplog, words):
     with pytest.raises(SystemExit) as end:
-        run_one(tiny("protocol=holdout"))
+        run_one(tiny(*words))
     assert end.value.code == 143
     assert "stopped by SIGTERM; the same command resumes the run" in caplog.text
-
-
-def test_run_that_is_stopped_in_its_evaluation(tiny, stopped):
-    with pytest.raises(SystemExit) as end:
-        run_one(tiny("method=group_prior"))
-    assert end.value.code == 143
 
 
 def test_wait_for_a_lock_ends(tmp_path, stopped):

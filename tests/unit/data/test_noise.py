@@ -62,16 +62,6 @@ def test_analytic_gaussian_needs_no_noise_beyond_what_delta_alone_allows():
     assert 0 < replace(GAUSSIAN, epsilon=1e9).scale < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("queries", "laplace", "gaussian"),
-    [(1, 1.41, 4.22), (6, 8.5, 10.3), (21, 29.7, 19.4), (76, 107, 36.8), (190, 269, 58.2)],
-)
-def test_noise_of_a_reports_cell_at_epsilon_1_and_delta_1e_6(queries, laplace, gaussian):
-    for noise, deviation in ((LAPLACE, laplace), (replace(GAUSSIAN, delta=1e-6), gaussian)):
-        noise = replace(noise, epsilon=1.0, bags_of_a_row=queries)
-        assert math.sqrt(noise.variance) == pytest.approx(deviation, abs=0.5 if deviation > 100 else 0.05)
-
-
 @pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
 @pytest.mark.parametrize("neighbours", ["label", "replace"])
 def test_losses_of_privacy_that_are_seen_in_draws_are_as_promised(noise, neighbours):
@@ -202,12 +192,6 @@ def test_record_tells_epsilon_and_a_run_without_noise_is_what_it_was(tiny):
     assert record.metric.best != before.metric.best
 
 
-def test_method_that_sees_labels_is_refused_under_noise(tiny):
-    config = tiny("noise=laplace", "method=instance_bce")
-    with pytest.raises(InputError, match="trains on labelled instances, and noise=laplace is on the sums"):
-        check_build(config, open_table(config))
-
-
 FLIPS = Noise("randomised_response", epsilon=0.5, delta=0.0, sensitivity=1.0, seed=0)
 
 
@@ -297,12 +281,6 @@ def test_each_design_of_a_budget_is_a_run(tmp_path, data_dir, design):
     assert 0 <= record.noise.quieter <= 1
 
 
-def test_flips_of_rows_that_bags_share_are_refused(tiny):  # those of given bags: tests/unit/runs/test_given_bags.py
-    config = tiny("noise=randomised_response", "grouping_key=report", "dataset.key_columns=[C8,C16]")
-    with pytest.raises(InputError, match=r"^Invalid noise=randomised_response: .* grouping_key=random_1"):
-        check_config(config)
-
-
 @pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.mechanism)
 def test_queries_share_a_promise_as_they_are_given_to(tmp_path, noise):
     """One label moves a cell of each query by 1: their ε add up to that of all, or their 1/σ² to its."""
@@ -328,22 +306,37 @@ def test_queries_share_a_promise_as_they_are_given_to(tmp_path, noise):
         assert delta_of(math.sqrt(np.sum(1 / variance)), noise.epsilon) == pytest.approx(noise.delta)
 
 
-def test_shares_are_refused_that_are_not_of_each_query_or_do_not_sum_to_1(tiny):
-    words = ("grouping_key=report", "dataset.key_columns=[C8,C16]", "method=cell_glm", "method.penalty=rule")
-    whole = "noise.shares={C8:0.5,C16:0.25,C8_C16:0.25}"
-    record = run_one(tiny(*words, "noise=laplace", whole))
+REPORTED = ("grouping_key=report", "dataset.key_columns=[C8,C16]", "method=cell_glm", "method.penalty=rule")
+SHARES = "noise.shares={C8:0.5,C16:0.25,C8_C16:0.25}"
+
+
+def test_shares_are_in_the_record(tiny):
+    record = run_one(tiny(*REPORTED, "noise=laplace", SHARES))
     assert record.config["noise"]["shares"] == {"C8": 0.5, "C16": 0.25, "C8_C16": 0.25}
-    for noise, shares, message in (
-        ("laplace", "{C8:0.5,C16:0.25}", r"^Invalid noise.shares=.*: expected numbers >= 1e-06 that sum to 1"),
-        ("laplace", "{C8:0.5,C16:0.5}", r"^Invalid noise.shares=.*: expected a share of each query, C8, C16, C8_C16"),
-        ("laplace", "{C8:0.5,C16:0.5,C8_C16:0}", r"^Invalid noise.shares=.*: expected numbers >= 1e-06 that sum to 1"),
-        ("laplace", "{}", r"^Invalid noise.shares=.*: expected numbers >= 1e-06 that sum to 1"),
-        ("laplace", "5", r"^Invalid noise.shares=5: expected "),
-        ("laplace", "{C8:x}", r"^Invalid noise.shares.*: expected "),
-    ):
-        config = tiny(*words, f"noise={noise}", f"noise.shares={shares}")
-        with pytest.raises(InputError, match=message):
-            check_build(config, open_table(config))
-    config = tiny("noise=laplace", whole)
-    with pytest.raises(InputError, match=r"^Invalid noise.shares=.*: expected null, as only grouping_key=report has"):
-        check_build(config, open_table(config))
+
+
+NUMBERS = "numbers >= 1e-06 that sum to 1"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("noise=laplace", "method=instance_bce"), "trains on labelled instances, and noise=laplace is on the sums"),
+        (("noise=randomised_response", *REPORTED[:2]), r"^Invalid noise=randomised_response: .* grouping_key=random_1"),
+        (("noise=laplace", SHARES), r"^Invalid noise.shares=.*: expected null, as only grouping_key=report has"),
+        *(
+            (("noise=laplace", f"noise.shares={shares}", *REPORTED), rf"^Invalid noise.shares.*: expected {expected}")
+            for shares, expected in (
+                ("{C8:0.5,C16:0.25}", NUMBERS),
+                ("{C8:0.5,C16:0.5}", "a share of each query, C8, C16, C8_C16"),
+                ("{C8:0.5,C16:0.5,C8_C16:0}", NUMBERS),
+                ("{}", NUMBERS),
+                ("5", ""),
+                ("{C8:x}", ""),
+            )
+        ),
+    ],
+)
+def test_noise_that_cannot_be_is_refused(tiny, words, expected):  # on given bags: tests/unit/runs/test_given_bags.py
+    with pytest.raises(InputError, match=expected):
+        check_build(tiny(*words), open_table(tiny()))

@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from llp.conformance.case import MINIBATCHES, TRAIN
+from llp.errors import InputError
 from llp.methods.genbags import bag_weights, blocks_of
+from llp.methods.mean_map import bag_coefficients
 from llp.methods.mixbag import draw_mix, mixed_bag_losses
 from llp.methods.ot import entropic_loss
 from tests.helpers import formulas
@@ -258,6 +260,12 @@ def test_mean_map_is_the_likelihood_given_the_mean_operator(options, tables):
     np.testing.assert_allclose(gradient, multi_hot[: len(f)].T @ np.tanh(f) - len(f) * mean + penalty, atol=1e-7)
     if first.bias is not None:
         assert float(first.bias.grad) == pytest.approx(np.tanh(f).sum() - len(f))
+
+
+@pytest.mark.parametrize("proportion", [0.0, 0.25, 1.0])
+def test_mean_map_refuses_bags_of_one_proportion(proportion):
+    with pytest.raises(InputError, match=f"all 6 bags have about {proportion:g}"):
+        bag_coefficients(np.full(6, proportion), proportion)
 
 
 @pytest.mark.parametrize(

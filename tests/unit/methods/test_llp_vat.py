@@ -8,9 +8,7 @@ from torch.nn import functional as F
 from llp.data.bags import Bags
 from llp.data.keys import RandomKey
 from llp.data.train_split import TrainSplit
-from llp.errors import InputError
 from llp.methods.llp_vat import LLPVAT, adversarial_direction, ramp
-from llp.models.linear import Linear
 from llp.models.mlp import MLP
 from tests.helpers.minibatches import make_method, random_batch
 
@@ -56,8 +54,3 @@ def test_the_steps_that_the_weight_rises_over_are_those_of_its_epochs():
     assert method.ramp_steps == 30
     method.after_step()
     assert method.state_dict()["steps"] == 1  # a run that goes on from a checkpoint goes on with it
-
-
-def test_a_model_without_a_hidden_layer_is_refused():
-    with pytest.raises(InputError, match=r"Linear: llp_vat.* such as model=mlp"):
-        make_method(LLPVAT, model=Linear(vocab_sizes=[3], n_numeric=0, bias=True), **OPTIONS)

@@ -1,27 +1,19 @@
 """SIM-LLP against a loop over pairs, and what becomes of its frozen metric."""
 
-from functools import partial
-
 import numpy as np
-import pytest
 import torch
 
-from llp.data.batch import BagBatch
-from llp.errors import InputError
 from llp.methods.sim_llp import SimLLP, pair_weights
-from llp.models.linear import Linear
 from llp.models.mlp import MLP
+from tests.helpers.minibatches import make_batch, make_method
 
 TABLE = {"vocab_sizes": [5, 7], "n_numeric": 0}
 
 
-def make(pair_instances=400, seed=0, **options):
+def make(**options):
     torch.manual_seed(0)
-    options = {"squash": "none", "weighting": "pairwise", "bag_weight": 2.0, **options}
-    return SimLLP(
-        pair_instances=pair_instances, model=MLP(hidden=[6, 4], **TABLE), optimizer=partial(torch.optim.Adam, lr=0.1),
-        label_kind="binary", seed=seed, **options,
-    )  # fmt: skip
+    given = {"pair_instances": 400, "squash": "none", "weighting": "pairwise", "bag_weight": 2.0} | options
+    return make_method(SimLLP, model=MLP(hidden=[6, 4], **TABLE), **given)
 
 
 def metric():
@@ -29,17 +21,16 @@ def metric():
     return MLP(hidden=[6, 4], **TABLE)
 
 
-def batch(sizes=(4, 1, 7)):
-    size, rng = torch.tensor(sizes), np.random.default_rng(2)
-    n = int(size.sum())
-    codes = torch.from_numpy(np.stack([rng.integers(0, 5, n), rng.integers(0, 7, n)], 1).astype(np.int32))
-    segment = torch.repeat_interleave(torch.arange(len(sizes)), size)
-    return BagBatch(codes, torch.zeros(n, 0), segment, size, torch.ones(len(sizes)))
+def batch():
+    rng = np.random.default_rng(2)
+    codes = np.stack([rng.integers(0, size, 12) for size in TABLE["vocab_sizes"]], 1).astype(np.int32)
+    return make_batch([4, 1, 7], [1, 1, 1])._replace(categorical=torch.from_numpy(codes))
 
 
 def test_a_large_minibatch_is_sampled_without_replacement_and_anew_for_each_seed():
     def touched(seed):
-        method = make(pair_instances=5, seed=seed, bag_weight=0.0)
+        method = make(pair_instances=5, bag_weight=0.0)
+        method.seed = seed
         method.start_from(metric())
         z = torch.linspace(-2, 2, 12, requires_grad=True)
         method.bag_loss(z, batch()).backward()
@@ -67,11 +58,6 @@ def test_the_metric_is_frozen_and_no_part_of_the_method():
     assert {name.split(".")[0] for name in method.state_dict()} == {"model", "_extra_state"}
     optimized = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
     assert optimized == {id(weight) for weight in method.model.parameters()}
-
-
-def test_a_model_without_a_penultimate_layer_is_refused():
-    with pytest.raises(InputError, match="model=mlp"):
-        make().start_from(Linear(bias=False, **TABLE))
 
 
 def test_pair_weights_of_long_near_equal_and_far_representations():
