@@ -10,15 +10,10 @@ import pytest
 
 from llp.data.folds import fold_positions
 from llp.data.keys import FeatureKey, FixedKey, RandomKey
+from tests.helpers.golden_columns import OFFSETS
 from tests.helpers.tables import write_table
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics"
-# position of the first value of I1..I13, C1..C26 in the authors' multi-hot vector
-OFFSETS = np.array(
-    [0, 75, 233, 355, 402, 689, 857, 976, 1051, 1156, 1161, 1190, 1258, 1337, 2779, 3332, 179112, 307620, 307924,
-     307942, 319871, 320499, 320501, 361724, 366883, 541717, 544891, 544917, 556170, 721375, 721384, 725988, 728004,
-     728007, 900328, 900345, 900359, 956814, 956899]
-) + np.arange(39)  # fmt: skip
 
 
 def golden(name):

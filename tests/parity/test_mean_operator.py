@@ -9,25 +9,19 @@ import pytest
 
 from llp.data.keys import FeatureKey
 from llp.methods.mean_map import bag_coefficients, mean_operator
+from tests.helpers.golden_columns import OFFSETS
 from tests.helpers.tables import write_table
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted((GOLDEN / "mean_map").glob("*.json"))
 VOCABULARY = 1_000_293
-# where the positions of I1..I13, C1..C26 begin, less one per column before
-OFFSETS = [
-    0, 75, 233, 355, 402, 689, 857, 976, 1051, 1156, 1161, 1190, 1258, 1337, 2779, 3332, 179112, 307620, 307924,
-    307942, 319871, 320499, 320501, 361724, 366883, 541717, 544891, 544917, 556170, 721375, 721384, 725988, 728004,
-    728007, 900328, 900345, 900359, 956814, 956899,
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     frame = pl.read_csv(GOLDEN / "metrics" / "ctr_preprocessed.csv.gz")
     names = [f"I{j}" for j in range(1, 14)] + [f"C{j}" for j in range(1, 27)]
-    starts = [offset + j for j, offset in enumerate(OFFSETS)]
-    sizes = dict(zip(names, np.diff([*starts, VOCABULARY]).tolist(), strict=True))
+    sizes = dict(zip(names, np.diff([*OFFSETS, VOCABULARY]).tolist(), strict=True))
     folder = tmp_path_factory.mktemp("tables") / "ctr"
     return write_table(folder, sizes, frame.select(names).to_numpy(), frame["label"].to_numpy())
 
