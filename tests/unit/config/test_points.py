@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf, open_dict
 
 from llp.config.cells import GridCell
-from llp.config.composition import register
 from llp.config.points import Multirun
 from llp.errors import InputError
 from tests.helpers.composed import hydras_loader
