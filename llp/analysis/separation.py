@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from llp.analysis.hardness import Measures, spread
 from llp.analysis.space import Space
-from llp.analysis.vector_blocks import Moments, VectorBlock, moments
+from llp.analysis.vector_blocks import Moments, VectorBlock, dense, moments
 from llp.data.bags import Bags, Rows
 from llp.errors import InputError
 
@@ -92,8 +92,7 @@ def squared_euclidean_matrix(
     between, variance = np.zeros((K, K)), np.zeros(K)
     for block in blocks:
         means = block.means(rows, offsets)
-        dots = means @ means.T
-        dots = dots if isinstance(dots, np.ndarray) else dots.toarray()
+        dots = dense(means @ means.T)
         squares = np.diagonal(dots)
         between += np.maximum(squares[:, None] + squares - 2 * dots, 0.0)
         variance += _variance(moments(block, rows, offsets))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llp.analysis.counting import CodeColumn, read_column
-from llp.analysis.vector_blocks import Embedded, OneHot, Scaled, VectorBlock
+from llp.analysis.vector_blocks import Embedded, Scaled, VectorBlock
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 
@@ -31,7 +31,7 @@ class Space:
 def multi_hot_space(table: InstanceTable) -> Space:
     """Space of the multi-hot features: a unit vector per code, numeric columns as they are; all read into memory."""
     numbers = [Scaled(values, length=1.0) for values in _numeric_columns(table)]
-    codes = [OneHot(column.codes, column.vocab_size) for column in _categorical_columns(table)]
+    codes = [Embedded.one_hot(column.codes, column.vocab_size) for column in _categorical_columns(table)]
     return Space("multi_hot", [*numbers, *codes])
 
 

@@ -6,11 +6,16 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from llp.data.bags import Rows
 
 Means: TypeAlias = NDArray[np.float64] | csr_array
+
+
+def dense(means: Means) -> NDArray[np.float64]:
+    """An array as numpy has it."""
+    return means if isinstance(means, np.ndarray) else means.toarray()
 
 
 class Moments(NamedTuple):
@@ -33,54 +38,32 @@ def moments(block: "VectorBlock", rows: Rows, offsets: NDArray[np.int64]) -> Mom
 
 
 @dataclass(frozen=True)
-class OneHot:
-    """A categorical column as a unit vector per code."""
+class Embedded:
+    """A categorical column as a row of an embedding per code, or of the identity: a unit vector per code."""
 
     codes: NDArray[np.integer]  # (N,)
-    vocab_size: int  # the block's width
+    embedding: NDArray[np.floating] | csr_array  # (codes, D); sums are made in float64
 
-    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> csr_array:
-        """Mean vectors (K, width) of the bags `rows[offsets[b]:offsets[b + 1]]`: shares of codes, few of them not 0."""
-        size, codes = np.diff(offsets), self.codes[rows].astype(np.int32)
-        shares = csr_array((np.ones(len(rows)), codes, offsets.copy()), shape=(len(size), self.vocab_size))
-        shares.sum_duplicates()
-        shares.data /= np.repeat(size, np.diff(shares.indptr))
-        return shares
+    @classmethod
+    def one_hot(cls, codes: NDArray[np.integer], vocab_size: int) -> "Embedded":
+        """A column as a unit vector per code."""
+        return cls(codes, csr_array(eye_array(vocab_size)))
+
+    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> Means:
+        """Mean vectors (K, D) of the bags `rows[offsets[b]:offsets[b + 1]]`; of unit vectors shares, few not 0."""
+        size, weight = np.diff(offsets), self.embedding.astype(np.float64)
+        codes = self.codes[rows]
+        shares = csr_array((np.repeat(1 / size, size), codes, offsets), shape=(len(size), weight.shape[0]))
+        return shares @ weight
 
     def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         """Mean squared norms (K) of the bags' vectors, from the origin of `means`."""
-        return np.ones(len(offsets) - 1)
-
-    def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """The block (m, width) of the given rows, for small data."""
-        vectors = np.zeros((len(rows), self.vocab_size))
-        vectors[np.arange(len(rows)), self.codes[rows]] = 1.0
-        return vectors
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """A categorical column as a row of an embedding per code."""
-
-    codes: NDArray[np.integer]  # (N,)
-    embedding: NDArray[np.floating]  # (codes, D); sums are made in float64
-
-    def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `OneHot`."""
-        size, weight = np.diff(offsets), self.embedding.astype(np.float64)
-        members = csr_array((np.ones(len(rows)), self.codes[rows], offsets), shape=(len(size), len(weight)))
-        mean: NDArray[np.float64] = (members @ weight) / size[:, None]
-        return mean
-
-    def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `OneHot`."""
         weight = self.embedding.astype(np.float64)
         return np.add.reduceat((weight * weight).sum(axis=1)[self.codes[rows]], offsets[:-1]) / np.diff(offsets)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """See `OneHot`."""
-        vectors: NDArray[np.float64] = self.embedding[self.codes[rows]].astype(np.float64)
-        return vectors
+        """The block (m, D) of the given rows, for small data."""
+        return dense(self.embedding[self.codes[rows]]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -91,19 +74,19 @@ class Scaled:
     length: float  # Euclidean norm of the vector; 1 for a number that enters as it is
 
     def means(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `OneHot`; from the mean of all values, which leaves distances and spares digits."""
+        """See `Embedded`; from the mean of all values, which leaves distances and spares digits."""
         values = self.vectors(rows)
         return np.add.reduceat(values - values.mean(), offsets[:-1]) / np.diff(offsets)[:, None]
 
     def mean_squares(self, rows: Rows, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `OneHot`."""
+        """See `Embedded`."""
         values = self.vectors(rows)[:, 0]
         return np.add.reduceat((values - values.mean()) ** 2, offsets[:-1]) / np.diff(offsets)
 
     def vectors(self, rows: Rows) -> NDArray[np.float64]:
-        """See `OneHot`."""
+        """See `Embedded`."""
         return self.values[rows, None].astype(np.float64) * self.length
 
 
-VectorBlock = OneHot | Embedded | Scaled
+VectorBlock = Embedded | Scaled
 """One column's part of the instance vectors."""

@@ -16,7 +16,7 @@ from llp.analysis.separation import (
     squared_euclidean,
     squared_euclidean_matrix,
 )
-from llp.analysis.vector_blocks import Embedded, Moments, OneHot, Scaled, moments
+from llp.analysis.vector_blocks import Embedded, Moments, Scaled, moments
 
 VOCAB = 4
 
@@ -71,7 +71,7 @@ def test_blocks_of_every_kind_equal_brute_force(sizes, seed):
     embedding, vector = rng.normal(size=(VOCAB, 3)), rng.normal(size=3)
     points = np.column_stack([np.eye(VOCAB)[codes], embedding[other], number[:, None] * vector])
     blocks = [
-        OneHot(codes.astype(np.uint8), VOCAB),
+        Embedded.one_hot(codes.astype(np.uint8), VOCAB),
         Embedded(other.astype(np.uint16), embedding),
         Scaled(number, float(np.linalg.norm(vector))),
     ]
@@ -96,7 +96,7 @@ def test_one_hot_pairs_beyond_32_bits():
     """70,000 bags of one instance × 70,000 codes: ⟨m_B, Σ m_B'⟩ is how often the bag's code occurs."""
     n = 70_000
     codes = np.random.default_rng(0).integers(0, n, n).astype(np.int32)
-    found = moments(OneHot(codes, n), np.arange(n), np.arange(n + 1))
+    found = moments(Embedded.one_hot(codes, n), np.arange(n), np.arange(n + 1))
     np.testing.assert_array_equal(found.square_of_mean, 1)
     np.testing.assert_array_equal(found.mean_dot_total, np.bincount(codes, minlength=n)[codes])
 
