@@ -21,6 +21,7 @@ from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
 from llp.runs.identity import Run
 from llp.runs.load import CHOSEN, FINAL, load_method, load_weights
+from llp.runs.tracking import check_installed
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from torch import nn
@@ -201,6 +202,7 @@ class Parts:
         self.table.check_files()
         if self.config.hardware.accelerator == "gpu" and not torch.accelerator.is_available():
             raise invalid("hardware.accelerator", "gpu", "auto or cpu, as torch finds no GPU on this machine", "auto")
+        check_installed(self.config.logger)
         check_targets(self.config)
         columns = tuple(replace(column, vocab_size=column.vocab_size and 1) for column in self.table.schema.columns)
         small = replace(self, table=InstanceTable(self.table.folder, replace(self.table.schema, columns=columns)))

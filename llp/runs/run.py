@@ -21,7 +21,7 @@ from llp.runs.build import Parts
 from llp.runs.identity import Run
 from llp.runs.load import CHOSEN, FINAL, serves
 from llp.runs.record import RunRecord, StageRecord
-from llp.runs.tracking import check_installed, track
+from llp.runs.tracking import track
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
     from llp.data.datamodule import LLPDataModule
@@ -60,7 +60,6 @@ def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
         tidy(run.folder)
         log.info("%s: finished before, skipped", run.point)
         return record, True
-    check_installed(config.logger)
     parts.check()
     run.folder.mkdir(parents=True, exist_ok=True)
     with locked(run.folder / ".lock", f"{run.point}: another process is at it"):

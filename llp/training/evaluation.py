@@ -80,7 +80,8 @@ def _log_measures(method: LLPMethod, scores: NDArray[np.float32], labels: NDArra
 def main_measure(method: LLPMethod, data: LLPDataModule) -> float:
     """The metric of the method's current weights on the fold's test rows."""
     scores, labels = score_test_rows(method, data)
-    return epoch_measures(scores, labels, method.label_kind)[main_metric(method.label_kind)[0]]
+    name, _ = main_metric(method.label_kind)
+    return epoch_measures(scores, labels, method.label_kind)[name]
 
 
 def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:

@@ -57,9 +57,11 @@ def keeps_on(device: torch.device, hardware: Hardware, data: LLPDataModule, meth
     """Whether minibatches are gathered where the training is, in chunks, as Lightning's work a step takes long."""
     if hardware.features_on != "auto":
         return hardware.features_on == "device"
+    if own_hooks(type(method)):
+        return False
     on_cpu = device.type == "cpu" and data.batching.num_workers == 0  # whoever asks for workers wants them to gather
     on_gpu = device.type == "cuda" and fits_on(data.source, device)
-    return (on_cpu or on_gpu) and not own_hooks(type(method))
+    return on_cpu or on_gpu
 
 
 def in_bag_order(hardware: Hardware, table: InstanceTable, *, instance_labels: bool) -> bool:
