@@ -8,7 +8,6 @@ if __name__ == "__main__":
 
 import logging
 import math
-import sys
 from collections.abc import Sequence
 
 from hydra.core.hydra_config import HydraConfig
@@ -41,12 +40,7 @@ def prepare_beforehand(words: Sequence[str]) -> list[str]:
     return [*(word for word in words if word not in (GIVEN, *of_files)), f"dataset={checked.dataset.name}"]
 
 
-def _prepare() -> None:
-    """Prepare the table of own files, and name it in their place on the command line."""
-    sys.argv[1:] = prepare_beforehand(sys.argv[1:])
-
-
-@command_of(TrainConfig, beforehand=_prepare)
+@command_of(TrainConfig, beforehand=prepare_beforehand)
 def main(config: TrainConfig) -> float:
     """Train one point, or each one of a grid; a sweeper that optimises gets its criterion."""
     _say_what_is_not_swept()

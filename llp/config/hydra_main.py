@@ -27,9 +27,12 @@ def store(name: str) -> None:
 
 
 def command_of(
-    model: type[AnyConfig], *, groups: bool = True, beforehand: Callable[[], None] = lambda: None
+    model: type[AnyConfig], *, groups: bool = True, beforehand: Callable[[list[str]], list[str]] = list
 ) -> Callable[[Callable[[AnyConfig], Any]], Callable[[], None]]:
-    """Make a command's main function of one that takes its checked config; wrong input ends it with one line."""
+    """Make a command's main function of one that takes its checked config; wrong input ends it with one line.
+
+    What is to be done `beforehand` gets the command line's words, and gives those that are composed.
+    """
     name = name_of(model)
 
     def decorate(work: Callable[[AnyConfig], Any]) -> Callable[[], None]:
@@ -48,7 +51,7 @@ def command_of(
                     install_loader()
                     store(name)
                 make_parsable()
-                beforehand()
+                sys.argv[1:] = beforehand(sys.argv[1:])
             except InputError as error:
                 sys.exit(str(error))
             composed(checked)()
