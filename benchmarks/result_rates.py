@@ -88,11 +88,19 @@ def regrets_of(records: Sequence[RunRecord]) -> str:
     ]  # fmt: skip
     columns = ["method", "fixed rate", "lost by it", "lost by the chosen rates", f"lost by {DEFAULT_RATE:g}"]
     columns.append("chose an end of the grid")
-    beyond = [one - other for one, other in zip(everything["default"], everything["chosen"], strict=True)]
     n_rates = len({_rate(one) for one in records})
+    beyond = [
+        f"{_mean_and_error(everything['default'], everything[rule])} more than {other}"
+        for rule, other in (("chosen", "the chosen ones"), ("fixed", "one fixed rate a method"))
+    ]
     note = (
         f"Mean test {records[0].metric.name} below the best of {n_rates} rates. {DEFAULT_RATE:g} loses "
-        f"{statistics.mean(beyond):+.4f} more than the chosen ones, standard error "
-        f"{statistics.stdev(beyond) / math.sqrt(len(beyond)):.4f}, over {len(beyond)} pairs of method and bag dataset."
+        f"{' and '.join(beyond)}, over {len(everything['default'])} pairs of method and bag dataset."
     )
     return f"{untitled(Table('regrets', columns, rows, [note]))}- {told(records)}.\n"
+
+
+def _mean_and_error(ones: Sequence[float], others: Sequence[float]) -> str:
+    beyond = [one - other for one, other in zip(ones, others, strict=True)]
+    error = statistics.stdev(beyond) / math.sqrt(len(beyond))
+    return f"{statistics.mean(beyond):+.4f} (standard error {error:.4f})"

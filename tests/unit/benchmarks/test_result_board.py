@@ -104,7 +104,7 @@ def test_a_fixed_rate_has_the_least_criterion_once_each_bag_dataset_is_scaled():
     assert fixed_rates(runs) == {"upm": 1e-3}
     table = regrets_of(runs)
     assert "| upm | 0.001 | 0.1250 | 0.1000 | 0.1250 | 1 of 2 |" in table  # small chooses 0.001, large 0.0001
-    assert "0.001 loses +0.0250 more than the chosen ones" in table
+    assert "0.001 loses +0.0250 (standard error 0.0250) more than the chosen ones" in table
 
 
 def test_rates_are_compared_on_the_folds_that_all_have():
