@@ -1,8 +1,5 @@
 """`COMMAND | head -1`: the reader leaves, the work is done to its end, and nothing is said about it."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.helpers.commands import TINY
@@ -25,10 +22,7 @@ COMMANDS = {
 def test_work_is_done_after_its_reader_has_left(command, case):
     (module, *arguments), written = COMMANDS[case]
     write_folds(command.outputs_dir, [0.6, 0.7])
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        cwd=command.cwd, env=command.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = command.start(*arguments, module=module)
     assert process.stdout.readline()
     process.stdout.close()
     err = process.stderr.read()

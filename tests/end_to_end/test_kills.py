@@ -1,10 +1,7 @@
 """Commands whose processes are killed at random moments and started again: what they make is as if undisturbed."""
 
-import os
 import random
 import shutil
-import signal
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,14 +99,7 @@ class Stage:
 
     def kill(self, place, after):
         """Start the command and kill all its processes; says whether they were still there."""
-        process = self.command(place).start(*self.scene.arguments, module=self.scene.module, own_group=True)
-        try:
-            _, err = process.communicate(timeout=after)
-            assert process.returncode == 0, err
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        return process.returncode == -signal.SIGKILL
+        return self.command(place).killed(after, *self.scene.arguments, module=self.scene.module)
 
     def kept(self, place):
         """Times of change of the files that stay, each of which is whole."""

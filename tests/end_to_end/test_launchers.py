@@ -52,18 +52,12 @@ class Launched:
 
     def kill(self, after):
         """Start the grid and kill all its processes after some seconds; says whether it was still at work."""
-        process = self.command.start(*self.arguments, own_group=True)
-        try:
-            _, err = process.communicate(timeout=after)
-            assert process.returncode == 0, err
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+        killed = self.command.killed(after, *self.arguments)
         if self.slurm is not None:
             self.slurm.run("scancel", "--signal=KILL", "--full", "--user=root", check=False)
             self.slurm.run("scancel", "--user=root", check=False)
             self.slurm.wait_for(lambda: not self.slurm.jobs(), 60)
-        return process.returncode == -signal.SIGKILL
+        return killed
 
     def finished(self):
         """Times at which the records were written."""

@@ -1,18 +1,15 @@
 """`python -m llp.prepare` as a real process: also two at once, stopped, and on a full disk."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from llp.config.grouping_keys import CONF_DIR
 from llp.data.table import InstanceTable
+from tests.helpers.commands import Command
+from tests.helpers.disks import mounted
 from tests.helpers.raw import write_ctr
 
 
@@ -23,12 +20,9 @@ def train(tmp_path_factory):
 
 
 def start(cwd, *overrides):
-    command = [sys.executable, "-m", "llp.prepare", *overrides]
-    environment = os.environ | {"COLUMNS": "200", "LLP_DATA_DIR": str(cwd / "data"), "PYTHONPATH": str(CONF_DIR.parent)}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
-    )
+    command = Command(cwd / "data", cwd / "outputs", cwd)
+    command.env["COLUMNS"] = "200"
+    return command.start(*overrides, module="llp.prepare")
 
 
 @pytest.mark.stops
@@ -91,20 +85,8 @@ def test_a_signal_ends_it_with_a_line(tmp_path, train, moment, number):
     assert [path.name for path in data.glob("*")] == ([] if moment == "importing" else [".criteo_ctr.lock"])
 
 
-@contextmanager
-def small_disk(place, megabytes):
-    place.mkdir()
-    mounted = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
-    if os.geteuid() != 0 or subprocess.run(mounted, capture_output=True).returncode != 0:
-        pytest.skip("needs the right to mount a small disk")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
-
-
 def test_a_full_disk_is_told_in_a_line(tmp_path, train):
-    with small_disk(tmp_path / "data", megabytes=20):  # some raw rows fit
+    with mounted(tmp_path / "data", "size=20m"):  # some raw rows fit
         process = start(tmp_path, "dataset=criteo_ctr", f"raw={train}")
         _, err = process.communicate(timeout=120)
         assert process.returncode == 1

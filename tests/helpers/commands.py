@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -91,6 +92,17 @@ class Command:
         with self.start(*arguments, module=module, **env) as process:
             out, err = process.communicate(timeout=self.timeout)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def killed(self, after, *arguments, module="llp.train"):
+        """Start it and kill all its processes after some seconds; says whether they were still there."""
+        process = self.start(*arguments, module=module, own_group=True)
+        try:
+            _, err = process.communicate(timeout=after)
+            assert process.returncode == 0, err
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        return process.returncode == -signal.SIGKILL
 
     def many(self, *jobs, module="llp.train", **env):
         """Run lists of arguments one after another, each in a process of its own."""

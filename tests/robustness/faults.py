@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from tests.helpers.commands import TINY
+from tests.helpers.disks import mounted
 from tests.helpers.raw import write_ctr
 from tests.helpers.records import write_folds
 from tests.robustness.scene import Answer
@@ -25,43 +26,43 @@ KEYS = ("dataset=synthetic", "dataset.rows=20000", "dataset.vocab_fraction=0.01"
 def full_disk_of_outputs(*sizes):
     def scene_of(scene):
         for size in sizes:  # where the weights, a checkpoint, the record or the first file no longer fits
-            with scene.mounted(scene.folder / "outputs", f"size={size}"):
+            with mounted(scene.folder / "outputs", f"size={size}"):
                 yield scene.run(*TINY, "save_model=true", "checkpoint_minutes=0", "model.hidden=[256,64]")
 
     return scene_of
 
 
 def full_disk_of_a_table(scene):
-    with scene.mounted(scene.folder / "data", "size=2m"):
+    with mounted(scene.folder / "data", "size=2m"):
         yield scene.run(*MADE, module="llp.prepare")
 
 
 def full_disk_of_a_raw_file(scene):
     write_ctr(scene.folder / "train.txt", 20_000, vocab_fraction=0.01)
-    with scene.mounted(scene.folder / "data", "size=1m"):
+    with mounted(scene.folder / "data", "size=1m"):
         yield scene.run("dataset=criteo_ctr", "raw=train.txt", module="llp.prepare")
 
 
 def full_disk_of_a_report(scene):
     write_folds(scene.command.outputs_dir, [0.6, 0.7])
-    with scene.mounted(scene.command.outputs_dir / "report", "size=120k"):
+    with mounted(scene.command.outputs_dir / "report", "size=120k"):
         yield scene.run(module="llp.report")
 
 
 def full_temporary_folder(scene):
-    with scene.mounted(scene.folder / "tmp", "size=4k"):
+    with mounted(scene.folder / "tmp", "size=4k"):
         (scene.folder / "tmp" / "full").write_bytes(bytes(4096))
         yield scene.run(*TINY, TMPDIR=str(scene.folder / "tmp"))
 
 
 def full_disk_of_an_analysis(scene):
     scene.run(*KEYS, module="llp.prepare")
-    with scene.mounted(scene.folder / "outputs", "size=60k"):
+    with mounted(scene.folder / "outputs", "size=60k"):
         yield scene.run(*KEYS, module="llp.analyze")
 
 
 def read_only_report(scene):
-    with scene.mounted(scene.command.outputs_dir, "size=4m"):
+    with mounted(scene.command.outputs_dir, "size=4m"):
         write_folds(scene.command.outputs_dir, [0.6, 0.7])
         subprocess.run(["mount", "-o", "remount,ro", str(scene.command.outputs_dir)], check=True)
         yield scene.run(module="llp.status")
@@ -70,7 +71,7 @@ def read_only_report(scene):
 
 def read_only_home(*arguments, **env):
     def scene_of(scene):
-        with scene.mounted(scene.folder / "home", "ro"):
+        with mounted(scene.folder / "home", "ro"):
             yield scene.run(*TINY, *arguments, HOME=str(scene.folder / "home"), **env)
 
     return scene_of
@@ -79,10 +80,10 @@ def read_only_home(*arguments, **env):
 def scores_without_a_place(scene):
     """Predict and export into a full and a read-only folder."""
     run = trained(scene)
-    with scene.mounted(scene.folder / "full", "size=8k"):
+    with mounted(scene.folder / "full", "size=8k"):
         yield scene.run(f"run={run}", *TINY[:3], "out=full/scores.parquet", module="llp.predict")
         yield scene.run(f"run={run}", "out=full/export", module="llp.export")
-    with scene.mounted(scene.folder / "read_only", "ro"):
+    with mounted(scene.folder / "read_only", "ro"):
         yield scene.run(f"run={run}", *TINY[:3], "out=read_only/scores.csv", module="llp.predict")
         yield scene.run(f"run={run}", "out=read_only/export", module="llp.export")
 

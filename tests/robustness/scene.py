@@ -1,21 +1,15 @@
 """A scene: folders of its own in which commands run as real processes, and what they answer."""
 
-import os
 import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.helpers.commands import Command
-
-
-class CannotBeMadeError(Exception):
-    """The scene needs a right that this machine does not give."""
 
 
 @dataclass
@@ -73,15 +67,3 @@ class Scene:
 
     def files(self, pattern):
         return [path for path in self.folder.glob(pattern) if path.exists()]
-
-    @contextmanager
-    def mounted(self, place, options):
-        """A small or read-only disk, where the machine lets us mount one."""
-        place.mkdir(parents=True, exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
-        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
-            raise CannotBeMadeError
-        try:
-            yield
-        finally:
-            subprocess.run(["umount", str(place)], check=True)
