@@ -12,15 +12,21 @@ from tests.helpers.cutting import CutOffError
 HOST = {"accelerator": "cpu", "deterministic": False, "features_on": "host", "row_order": "auto"}
 
 
+def start(config, table):
+    """Method and data of a composed config as its training begins; a first stage would have had any weights."""
+    method, data = start_of(config, table)
+    if "first_stage" in config.method:
+        method.start_from(build_model(config, table))
+        method.take_start(data.train_split)
+    return method, data
+
+
 def stage_of(config, folder, table=None, on_row=lambda row: None, **hardware):
     """Train a composed config outside a run's folder: the result, the method and its data."""
     torch.set_num_threads(1)
     config = OmegaConf.merge(config, {"hardware": HOST | hardware})
     table = table or open_table(config)
-    method, data = start_of(config, table)
-    if "first_stage" in config.method:
-        method.start_from(build_model(config, table))
-        method.take_start(data.train_split)
+    method, data = start(config, table)
     plan = Plan(
         name="a run",
         trainer=checked(config).trainer,

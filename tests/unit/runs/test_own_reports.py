@@ -10,7 +10,7 @@ from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.scoring.card import card
 from llp.scoring.export import export
-from tests.helpers.composed import check_config, run_one
+from tests.helpers.composed import check_config
 from tests.helpers.own_files import Home, prepare_files
 
 QUERIES = (("month",), ("carrier",), ("month", "carrier"))
@@ -116,16 +116,6 @@ def test_counts_of_exposed_rows_from_files_are_scored_and_exported(home):
     assert record.measures["mse"] == pytest.approx(np.square(found - visits).mean(), rel=1e-4)
 
 
-def test_report_alone_is_measured_by_its_own_cells(home):
-    home.prepare(name="alone", label="null", test_files="null")
-    with pytest.raises(InputError, match="expected protocol=holdout"):
-        run_one(home.config("alone"))
-    record, _ = home.train("alone", "protocol=holdout")
-    assert record.measures["bag_rmse"] < 0.1
-    with pytest.raises(InputError, match=r"^Invalid fold=1: alone is trained on as a whole, expected fold=0"):
-        run_one(home.config("alone", "protocol=holdout", "fold=1"))
-
-
 def noisy_cells(query, frame, sd, seed):
     rng = np.random.default_rng(seed)
     found, noise = cells(query, frame), rng.normal(0, sd, (2, cells(query, frame).height))
@@ -200,10 +190,19 @@ def test_a_sample_of_one_row_is_refused(alone):
         alone.train("one", "protocol=holdout")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"), [("protocol=paper", "protocol=holdout"), ("fold=1", "as a whole, expected fold=0")]
+)
+def test_a_report_alone_has_one_protocol_and_one_fold(alone, wrong, said):
+    with pytest.raises(InputError, match=rf"^Invalid {wrong}: .*{said}"):
+        alone.train("all", "protocol=holdout", wrong)
+
+
 @pytest.mark.parametrize("table", ["all", "part"])
 @pytest.mark.parametrize("method", ["cell_glm", "distilled"])
 def test_a_report_alone_is_measured_by_its_cells(alone, table, method):
     record, _ = alone.train(table, f"method={method}", "protocol=holdout", "trainer.max_epochs=2")
+    assert record.measures["bag_rmse"] < 0.1 or (table, method) != ("all", "cell_glm")
     assert record.measures["bag_coverage"] > 0.7
     assert record.measures["mean_prediction_over_mean_label"] == pytest.approx(1, abs=0.25)
 

@@ -16,9 +16,10 @@ def test_every_kind_of_bags(tiny, key, protocol):
     record = run_one(tiny("method=cell_glm", FEW, *SIGNAL, f"grouping_key={key}", f"protocol={protocol}"))
     assert record.metric.best > 0.5
     assert record.facts["penalty"] in ("order", "query")
+    assert record.n_held_out_bags == 0  # there is no epoch to choose
 
 
-def test_a_report_gives_more_than_random_bags_and_noise_takes_some(tiny):
+def test_a_report_gives_more_than_random_bags_noise_takes_some_and_each_query_is_accounted_for(tiny):
     exact, noisy = (run_one(tiny(*REPORT, *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=0.3"]))
     random = run_one(tiny("grouping_key=random_512", "method=cell_glm", FEW, *SIGNAL))
     assert exact.metric.best > noisy.metric.best
@@ -26,6 +27,14 @@ def test_a_report_gives_more_than_random_bags_and_noise_takes_some(tiny):
     assert (noisy.noise.bags_of_a_row, noisy.noise.sensitivity) == (6, 6.0)
     assert exact.n_train_instances == 1600
     assert exact.facts["queries"] == ["C8", "C16", "C17", "C8_C16", "C8_C17", "C16_C17"]
+    by_query = exact.facts["by_query"]
+    assert [one["columns"] for one in by_query[:4]] == [["C8"], ["C16"], ["C17"], ["C8", "C16"]]
+    assert sum(one["cells"] for one in by_query) == exact.facts["cells"]
+    assert all(one["published"] == 1 for one in by_query[:1])
+    assert all(one["coverage"] > 0.9 for one in by_query)  # a cell's own weight meets its sum
+    assert max(one["carries"] for one in by_query) > 0.001
+    assert {one["noise_sd"] for one in by_query} == {0.0}
+    assert {round(one["noise_sd"], 2) for one in noisy.facts["by_query"]} == {round(2**0.5 * 6 / 0.3, 2)}
 
 
 def test_more_and_more_epsilon_ends_at_the_exact_report(tiny):
@@ -106,24 +115,6 @@ def test_what_is_wrong_or_would_learn_nothing_is_refused_as_it_is_written(tiny, 
         run_one(tiny(*report, *options))
     assert problem in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_no_bag_is_held_out_where_there_is_no_epoch_to_choose(tiny):
-    record = run_one(tiny("method=cell_glm", FEW, "grouping_key=random_64", "protocol=holdout"))
-    assert record.n_held_out_bags == 0
-    assert record.n_train_instances == 1600
-
-
-def test_each_query_is_accounted_for_and_reported(tiny):
-    exact, noisy = (run_one(tiny(*REPORT, *noise)) for noise in ([], ["noise=laplace", "noise.epsilon=0.3"]))
-    by_query = exact.facts["by_query"]
-    assert [one["columns"] for one in by_query[:4]] == [["C8"], ["C16"], ["C17"], ["C8", "C16"]]
-    assert sum(one["cells"] for one in by_query) == exact.facts["cells"]
-    assert all(one["published"] == 1 for one in by_query[:1])
-    assert all(one["coverage"] > 0.9 for one in by_query)  # a cell's own weight meets its sum
-    assert max(one["carries"] for one in by_query) > 0.001
-    assert {one["noise_sd"] for one in by_query} == {0.0}
-    assert {round(one["noise_sd"], 2) for one in noisy.facts["by_query"]} == {round(2**0.5 * 6 / 0.3, 2)}
 
 
 def test_the_least_epsilon_has_a_record(tiny):

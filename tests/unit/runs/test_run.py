@@ -268,7 +268,7 @@ def test_a_run_without_the_weights_that_are_asked_for_goes_on_where_it_was_cut(t
     assert not (run.folder / "successor").exists()
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.5", "\udcff", "9" * 5000])
+@pytest.mark.parametrize("text", ["", "1.5", "\udcff", "9" * 5000])
 def test_a_damaged_count_of_attempts(tiny, caplog, text):
     config = tiny("method=group_prior")
     run = run_of(config)
@@ -298,9 +298,7 @@ def test_what_a_killed_attempt_left_beside_a_whole_record_is_removed(tiny, name)
     assert set(folder.rglob("*")) - before <= {folder / "checkpoints"}
 
 
-@pytest.mark.parametrize(
-    "text", ["", '{"metric": {"name"', "[]", "{}", '{"schema": 1, "metric": {}}', "3", "null", "[" * 100_000, "\x00"]
-)
+@pytest.mark.parametrize("text", ["", "null", '{"schema": 1, "metric": {}}'])  # how else: results/test_collect.py
 def test_record_that_is_damaged_earlier_or_something_else_is_said_and_done_again(tiny, text, caplog):
     config = tiny("method=group_prior")
     measures = run_one(config).measures

@@ -233,16 +233,19 @@ def test_stage_that_a_signal_stops_says_which_and_goes_on_later(tiny, tmp_path, 
     np.testing.assert_equal(untimed(stage.chosen.rows), untimed(whole.chosen.rows))
 
 
-def test_an_estimate_needs_some_held_out_bags(tiny, tmp_path):
-    config = tiny("protocol=holdout", "protocol.held_out=0.05", "protocol.select_by=upm")
-    with pytest.raises(InputError, match=r"Invalid protocol.select_by='upm': .* 3 held-out bags and there are 1"):
-        stage_of(config, tmp_path)
-
-
-def test_share_that_leaves_no_bag_to_train_on(tiny, tmp_path):
-    config = tiny("protocol=holdout", "protocol.held_out=0.99")
-    with pytest.raises(InputError, match=r"Invalid protocol.held_out=0.99: .* none of the 25 train bags is left"):
-        stage_of(config, tmp_path)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("protocol.held_out=0.05", "protocol.select_by=upm"),
+            "protocol.select_by='upm': .* 3 held-out bags and there are",
+        ),
+        (("protocol.held_out=0.99",), "protocol.held_out=0.99: .* none of the 25 train bags is left"),
+    ],
+)
+def test_share_that_holds_out_too_few_or_all_bags_is_refused(tiny, tmp_path, words, said):
+    with pytest.raises(InputError, match=f"^Invalid {said}"):
+        stage_of(tiny("protocol=holdout", *words), tmp_path)
 
 
 def test_checkpoint_is_written_at_most_every_few_minutes(tiny, tmp_path):
