@@ -50,16 +50,6 @@ def bagged_points(draw):
     return points, rows, offsets_of(sizes)
 
 
-@given(bagged_points())
-@settings(max_examples=60, deadline=None)
-def test_closed_form_equals_brute_force(case):
-    points, rows, offsets = case
-    expected = from_matrix(brute(points, rows, offsets, squared))
-    found = numbers(points, rows, offsets)
-    np.testing.assert_allclose(found.intra, expected.intra, atol=1e-9)
-    np.testing.assert_allclose(found.inter, expected.inter, atol=1e-9)
-
-
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=4), st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None)
 def test_blocks_of_every_kind_equal_brute_force(sizes, seed):

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from llp.datasets.encode import (
     category,
     eight_digits,
-    encode,
     encode_column,
     log2_squared,
     natural_log_squared,
     quantile_bins,
-    vocabulary,
 )
 
 
@@ -36,11 +34,6 @@ def test_codes_follow_count_then_value(values, rare_at_most):
 def test_eight_digits_are_the_numbers(numbers):
     text = eight_digits(pl.Series(numbers, dtype=pl.UInt32)).to_list()
     assert text == [None if number is None else f"{number:08x}" for number in numbers]
-
-
-def test_a_value_outside_the_vocabulary_has_the_rare_code():
-    known = vocabulary(pl.DataFrame({"value": ["x", "y"], "len": [3, 8]}), rare_at_most=2)
-    assert encode(pl.Series(["x", "new", "y", None]), known).tolist() == [2, 0, 1, 0]
 
 
 def test_missing_is_a_value_or_rare():

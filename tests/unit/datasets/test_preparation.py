@@ -66,13 +66,6 @@ def test_an_embedded_dataset_is_prepared_once(tmp_path):
     assert contents(folder) != before
 
 
-def test_a_table_of_other_options_is_not_taken(tmp_path):
-    prepare_table(MADE, tmp_path)
-    other = MADE | {"prepare": MADE["prepare"] | {"seed": 1}}
-    with pytest.raises(InputError, match="holds another table"):
-        prepare_table(other, tmp_path)
-
-
 def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
     with pytest.raises(InputError) as error:
         prepare_table(RAW, tmp_path)
@@ -83,14 +76,6 @@ def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
 def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
     with pytest.raises(InputError, match="reads no raw file, expected no raw="):
         prepare_table(MADE, tmp_path, raw="x.txt")
-
-
-def test_force_replaces_a_table_and_nothing_else(tmp_path):
-    (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "thesis.tex").write_text("years")
-    with pytest.raises(InputError, match=r"made is no prepared table and stays as it is"):
-        prepare_table(MADE, tmp_path, force=True)
-    assert (tmp_path / "made" / "thesis.tex").read_text() == "years"
 
 
 def test_what_was_left_beside_a_table_in_place_is_removed_unless_its_process_is_at_work(tmp_path):
