@@ -46,14 +46,14 @@ def default_options(**given):
     return {group: {name: defaults[name] for name in kind.model_fields} for group, kind in groups.items()}
 
 
-def shop_rows(n, seed=0, bags=30):
+def shop_rows(n, seed=0):
     """Rows of shops, some of whose values are missing: who buys, and for how much, depends on the price."""
     rng = np.random.default_rng(seed)
     price, shop = rng.normal(size=n).round(3), rng.integers(0, 5, n)
     return pl.DataFrame(
         {
             "who": [f"user {i}" for i in range(n)],
-            "campaign": [f"c{i:02}" for i in rng.integers(0, bags, n)],
+            "campaign": [f"c{i:02}" for i in rng.integers(0, 30, n)],
             "shop": [None if i % 50 == 7 else f"shop {one}" for i, one in enumerate(shop)],
             "price": [None if i % 40 == 3 else one for i, one in enumerate(price.tolist())],
             "day": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(i)) for i in rng.integers(0, 300, n)],

@@ -228,26 +228,18 @@ def test_cross_validation_with_scikit_learns_own_scorer(routing, frame):
     assert scores.min() > 0.6
 
 
-def test_splitters_keep_bags_whole(frame):
-    bags = frame["bag"].to_numpy()
+@pytest.mark.parametrize("several", [False, True])
+def test_splitters_keep_bags_whole_and_together_that_share_an_instance(frame, several):
+    bags = [[one] for one in frame["bag"]]
+    if several:
+        bags = [[f"day {i % 40}"] + [f"shop {i % 40 // 2}"] * (i % 3 == 0) for i in range(len(frame))]
     for splitter in (BagKFold(4), BagShuffleSplit(4, test_size=0.3, random_state=0)):
-        parts = list(splitter.split(features(frame), bags=bags))
+        parts = list(splitter.split(features(frame), bags=bags if several else frame["bag"].to_numpy()))
         assert len(parts) == 4
         for train, test in parts:
-            assert not set(bags[train]) & set(bags[test])
-            assert len(train) + len(test) == len(bags)
-
-
-def test_splitters_keep_bags_together_that_share_an_instance(frame):
-    n = len(frame)
-    several = [[f"day {i % 40}"] if i % 3 else [f"day {i % 40}", f"shop {i % 40 // 2}"] for i in range(n)]
-    for splitter in (BagKFold(4), BagShuffleSplit(4, test_size=0.3, random_state=0)):
-        parts = list(splitter.split(features(frame), bags=several))
-        assert len(parts) == 4
-        for train, test in parts:
-            names = [{bag for i in part for bag in several[i]} for part in (train, test)]
+            names = [{bag for i in part for bag in bags[i]} for part in (train, test)]
             assert not names[0] & names[1]
-            assert sorted([*train, *test]) == [*range(n)]
+            assert sorted([*train, *test]) == [*range(len(frame))]
 
 
 def test_unbiased_risk_is_the_instances_log_loss_on_average():

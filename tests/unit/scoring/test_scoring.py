@@ -1,7 +1,6 @@
 """Scores of new rows and exported models against the run's own model, from what a user sees: files."""
 
 import bisect
-import datetime
 import fcntl
 import json
 import os
@@ -25,7 +24,7 @@ from llp.scoring import rows as rows_module
 from llp.scoring import trained
 from llp.scoring.export import export, preprocessing
 from llp.scoring.trained import find_runs
-from tests.helpers.own_files import Home, prepare_files
+from tests.helpers.own_files import Home, prepare_files, shop_rows
 from tests.helpers.raw import prepare_ctr, write_ctr
 
 N = 700
@@ -33,18 +32,7 @@ MODELS = ("mlp", "linear", "embedding_mlp", "autoint")
 
 
 def rows(n=N, seed=0):
-    rng = np.random.default_rng(seed)
-    price = rng.normal(size=n).round(3)
-    return pl.DataFrame(
-        {
-            "who": [f"user {i}" for i in range(n)],
-            "shop": [None if i % 50 == 7 else f"shop {i}" for i in rng.integers(0, 9, n)],
-            "price": [None if i % 40 == 3 else x for i, x in enumerate(price.tolist())],
-            "day": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(i)) for i in rng.integers(0, 300, n)],
-            "bought": (price + rng.normal(size=n) > 0).astype(int),
-            "spent": (price * 10 + rng.normal(size=n)).round(2),
-        }
-    )
+    return shop_rows(n, seed).drop("campaign")
 
 
 class ScoringHome(Home):
@@ -251,7 +239,7 @@ def test_unknown_columns_are_told(home, run, caplog):
 def test_what_the_model_does_not_know_is_counted_by_column_and_told(home, run, caplog):
     caplog.set_level("INFO", logger="llp")
     frame = rows(200, seed=6).with_columns(
-        shop=pl.Series([f"shop {i % 7}" if i % 5 else "elsewhere" for i in range(200)]),
+        shop=pl.Series([f"shop {i % 3}" if i % 5 else "elsewhere" for i in range(200)]),
         day=pl.Series([f"2024-0{1 + i % 9}-15" for i in range(200)]),
     )
     for name, told in (("some", frame), ("none", frame.with_columns(shop=pl.lit("x"), price=pl.lit(None, pl.Float64)))):
