@@ -21,28 +21,24 @@ from llp.runs.tracking import check_installed
 log = logging.getLogger(__name__)
 
 
-class OpenTables:
-    """The tables that are prepared, each opened once."""
-
-    def __init__(self) -> None:
-        self._opened: dict[str, InstanceTable | None] = {}
-
-    def of(self, cell: GridCell) -> InstanceTable | None:
-        """A cell's table; None where it is missing."""
-        if cell.content is None:
-            return None
-        key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
-        if key not in self._opened:
-            self._opened[key] = None
-            if (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists():
-                self._opened[key] = open_table(cell.checked.dataset, cell.checked.data_dir)
-        return self._opened[key]
+Tables = dict[str, InstanceTable | None]
+"""Tables that were opened, None where one is missing, by their dataset and folder."""
 
 
-def _asked(cell: GridCell, tables: OpenTables) -> AskedCell:
+def _table_of(cell: GridCell, tables: Tables) -> InstanceTable | None:
+    """The table of a cell whose content is known, opened once; None where it is missing."""
+    assert cell.content is not None
+    key = json.dumps([cell.content["dataset"], cell.content["data_dir"]])
+    if key not in tables:
+        there = (Path(cell.content["data_dir"]) / str(cell.content["dataset"]["table"])).exists()
+        tables[key] = open_table(cell.checked.dataset, cell.checked.data_dir) if there else None
+    return tables[key]
+
+
+def _asked(cell: GridCell, tables: Tables) -> AskedCell:
     """What a cell, whose content is known and not yet checked, asks for."""
     assert cell.content is not None
-    table, runs = tables.of(cell), list[AskedRun]()
+    table, runs = _table_of(cell, tables), list[AskedRun]()
     for numbers in cell.places.values():
         content = cell.content | numbers
         known = "" if table is None else Run.of(identity_of(content), table, Path()).hash
@@ -56,7 +52,7 @@ def _asked(cell: GridCell, tables: OpenTables) -> AskedCell:
 
 def points_to_launch(multirun: Multirun, points: Sequence[list[str]], *, record: bool) -> list[list[str]]:
     """The points (overrides) of a grid that are not finished, all checked; `record`: as asked for."""
-    cells, tables = cells_of(multirun, points), OpenTables()
+    cells, tables = cells_of(multirun, points), Tables()
     asked: dict[Path, list[AskedCell]] = defaultdict(list)  # of those that only a launched job knows there is no record
     for cell in cells:
         if cell.content is not None:
@@ -97,12 +93,12 @@ def _check_configs(cells: Sequence[GridCell]) -> None:
                 cell.check(**new)
 
 
-def _check_builds(cells: Sequence[GridCell], tables: OpenTables) -> None:
+def _check_builds(cells: Sequence[GridCell], tables: Tables) -> None:
     """Build each method with each model and optimizer once, or check their options where there is no table yet."""
     parts = ("dataset", *GIVEN, "hardware")
     different = {json.dumps([cell.content and cell.content[part] for part in parts]): cell for cell in reversed(cells)}
     for cell in reversed(different.values()):
-        table = tables.of(cell)
+        table = _table_of(cell, tables)
         if table is None:
             check_preparation(cell.checked.dataset)
             check_targets(cell.checked)
