@@ -1,4 +1,6 @@
-"""Minibatches: whole bags, each once an epoch, the same for any number of workers, without instance labels."""
+"""Minibatches: whole bags, each once an epoch, the same for any number of workers; what a method is told of them."""
+
+import dataclasses
 
 import numpy as np
 import polars as pl
@@ -9,6 +11,7 @@ from llp.data.batch import BagBatch, InstanceBatch
 from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FeatureKey
 from llp.data.minibatches import Minibatches, gather_bags
+from llp.data.table import InstanceTable
 from tests.helpers.tables import make_table
 
 KEY = FeatureKey(columns=("a", "b"), low_thresh=5, high_thresh=200)
@@ -127,3 +130,40 @@ def test_no_items_have_no_minibatches():
     minibatches = Minibatches(0, 4, seed=None)
     assert list(minibatches) == []
     assert len(minibatches) == 0
+
+
+@pytest.fixture(scope="module")
+def data(table):
+    return module(table, protocol="holdout", held_out=0.2)
+
+
+def reachable(value):
+    """Every object that the fields of dataclasses lead to."""
+    yield value
+    if dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from reachable(getattr(value, field.name))
+
+
+def test_a_train_split_says_what_the_train_bags_and_features_are(data):
+    split = data.train_split
+    assert split.bags is data.train_bags
+    assert split.minibatches == len(data.train_dataloader())
+    assert split.label_mean == data.train_bags.label_mean
+    assert (split.features.n_rows, split.features.n_numeric) == (900, 2)
+    np.testing.assert_array_equal(split.features.categorical, data.table.categorical)
+    np.testing.assert_array_equal(split.features.numeric, data.table.numeric)
+    assert split.features.vocab_sizes == data.table.vocab_sizes
+
+
+def test_no_label_of_an_instance_can_be_reached_from_a_train_split(data):
+    for value in reachable(data.train_split):
+        assert not isinstance(value, InstanceTable)
+        assert not hasattr(value, "label")
+        if isinstance(value, np.ndarray):
+            assert value.shape != data.table.label.shape or not np.array_equal(value, data.table.label)
+
+
+def test_a_train_split_cannot_be_changed(data):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.train_split.minibatches = 1

@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import yaml
 from sklearn.metrics import roc_auc_score
@@ -20,6 +21,7 @@ from sklearn.metrics import roc_auc_score
 from llp.config.grouping_keys import CONF_DIR, named_key
 from llp.data.table import InstanceTable
 from llp.datasets import diamonds, flights
+from llp.datasets.frames import FrameColumns, write_frame
 from llp.datasets.installed import package_folder
 from llp.datasets.packaged import prepare
 from llp.datasets.preparation import prepare_table
@@ -230,6 +232,23 @@ def test_a_missing_package_is_told_how_to_install(tmp_path, monkeypatch, module,
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=said):
         module.prepare(folder=tmp_path / "t", made_by={}, **options)
+
+
+@pytest.mark.parametrize(
+    ("categories", "binned", "numbers"),
+    [(("shop",), (), ()), ((), ("price",), ()), ((), (), ("price",)), (("shop",), (), ("price",))],
+)
+def test_categories_bins_or_numbers_of_a_frame_may_be_missing(tmp_path, categories, binned, numbers):
+    frame = pl.DataFrame({"shop": ["a", "b", None, "a"], "price": [1.0, 3.0, None, 2.0]})
+    columns = FrameColumns(
+        label_kind="binary", categories=categories, binned=binned, numbers=numbers, rare_at_most=0, bins=2
+    )
+    label = np.array([0, 1, 1, 0], np.float32)
+    write_frame(tmp_path / "t", {"_target_": "made"}, frame, label, columns, {})
+    table = InstanceTable.open(tmp_path / "t")
+    assert table.categorical.shape == (4, len(categories) + len(binned))
+    assert table.numeric.shape == (4, len(numbers))
+    assert np.array_equal(table.label, label)
 
 
 def page():

@@ -4,7 +4,7 @@ import torch
 from scipy import stats
 
 from llp.methods.dllp import dllp_bce
-from llp.methods.mixbag import MixBag, draw_mix, expectation_and_band, mixed_bag_losses
+from llp.methods.mixbag import MixBag, draw_mix, draw_of_each_bag, expectation_and_band, mixed_bag_losses
 from tests.helpers.minibatches import make_batch, make_method, random_batch
 
 OPTIONS = {"probability": 0.5, "tail": 0.005, "band": "weighted"}
@@ -87,3 +87,14 @@ def test_the_share_of_mixed_bags_inside_the_band_is_in_the_epochs_means():
     _, inside = mixed_bag_losses(scores, batch, draw_mix(batch, draws), tail=0.005, band="weighted")
     assert method.epoch_means.values()["inside_band"] == pytest.approx(inside.double().mean().item())
     assert np.isnan(make_method(MixBag, **OPTIONS).epoch_means.values()["inside_band"])
+
+
+def test_each_bag_gives_as_many_as_are_asked_for():
+    segment = torch.tensor([0] * 4 + [1] + [2] * 7 + [3] * 30)  # what is behind the three bags belongs to none
+    size, n_drawn = torch.tensor([4, 1, 7]), torch.tensor([2, 1, 4])
+    taken = [draw_of_each_bag(segment, size, n_drawn, torch.rand(42, generator=torch.Generator().manual_seed(seed)))
+             for seed in range(50)]  # fmt: skip
+    assert all(torch.bincount(segment[positions], minlength=4).tolist() == [2, 1, 4, 0] for positions in taken)
+    counts = torch.bincount(torch.cat(taken), minlength=12)
+    assert (counts[:4] - 25).abs().max() < 15
+    assert (counts[5:] - 50 * 4 / 7).abs().max() < 15

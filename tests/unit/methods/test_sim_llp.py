@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from llp.methods.sim_llp import SimLLP, pair_weights
+from llp.methods.sim_llp import SimLLP, draw_instances, pair_weights
 from llp.models.mlp import MLP
 from tests.helpers.minibatches import make_batch, make_method
 
@@ -69,3 +69,20 @@ def test_pair_weights_of_long_near_equal_and_far_representations():
     far = pair_weights(torch.from_numpy(np.concatenate([r, r[:1] + 50])), weighting="pairwise")
     assert (far[-1, :-1] == 0).all()
     np.testing.assert_allclose(far[:-1, :-1], expected, atol=1e-2)  # one far instance costs digits, in float32
+
+
+def draw(n, n_drawn, seed=0):
+    return draw_instances(n, n_drawn, torch.Generator().manual_seed(seed)).tolist()
+
+
+def test_every_instance_is_drawn_as_often_as_another_one_and_none_twice():
+    drawn = [draw(12, 5, seed) for seed in range(60)]
+    assert all(len(set(positions)) == 5 for positions in drawn)
+    counts = np.bincount(np.concatenate(drawn), minlength=12)  # of mean 25 and standard deviation 3.8
+    assert len(counts) == 12
+    assert counts.min() > 8
+    assert counts.max() < 42
+
+
+def test_where_no_more_are_there_all_come_in_order():
+    assert draw(12, 12) == draw(12, 40) == list(range(12))
