@@ -96,17 +96,12 @@ def test_only_the_newest_part_of_dsqs_average_carries_gradient():
         assert current.grad.item() == 1.0
 
 
-def test_upm_of_a_lone_bag_is_its_squared_error_times_its_size():
-    batch = make_batch([4], [1])
-    scores = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=torch.float64)
-    expected = 4 * (0.25 - torch.sigmoid(scores).mean().item()) ** 2
-    assert float(make_method(UPM, detach=False).bag_loss(scores, batch)) == pytest.approx(expected)
-
-
-def test_debiased_of_a_lone_bag_draws_it_to_the_label_mean():
-    batch = make_batch([4], [1])
-    scores = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=torch.float64)
-    expected = np.array([0.7, 0.3]) @ cross_entropies(scores.numpy()).mean(axis=0)
+def test_what_a_lone_bag_costs():
+    """In upm its squared error times its size; debiased draws it to the label mean."""
+    batch, scores = make_batch([4], [1]), torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=torch.float64)
+    squared = 4 * (0.25 - torch.sigmoid(scores).mean().item()) ** 2
+    assert float(make_method(UPM, detach=False).bag_loss(scores, batch)) == pytest.approx(squared)
+    drawn_to = np.array([0.7, 0.3]) @ cross_entropies(scores.numpy()).mean(axis=0)
     for centre in ("other_bags", "minibatch"):
         loss = make_method(Debiased, centre=centre, absolute=False).bag_loss(scores, batch)
-        assert float(loss) == pytest.approx(expected, rel=1e-6)
+        assert float(loss) == pytest.approx(drawn_to, rel=1e-6)
