@@ -16,35 +16,32 @@ _adding = threading.Lock()
 
 
 @compiled
-def find_codes(hashes: Hashes, keys: Hashes, codes: NDArray[np.int32], out: NDArray[np.int32]) -> int:
-    """Codes of hashes (n,) by a table, into `out` (n,), `FREE` where it lacks one; returns how many it lacks.
+def place_of(one: np.uint64, keys: Hashes, codes: NDArray[np.int32]) -> np.uint64:
+    """Where a hash stands in a table: from its lowest bits on, the first place that was free when it was put there.
 
-    The table has a power of two of places (C,), some of them free: a hash stands at the first one that was free, from
-    its lowest bits on.
+    A table has a power of two of places (C,), some of them free: at the first of these a hash that it lacks may be put.
     """
-    last, one, lacking = np.uint64(len(keys) - 1), np.uint64(1), 0
-    for i in range(len(hashes)):
-        place = hashes[i] & last
-        while codes[place] != FREE and keys[place] != hashes[i]:
-            place = (place + one) & last
-        out[i] = codes[place]
-        lacking += codes[place] == FREE
-    return lacking
+    last = np.uint64(len(keys) - 1)
+    place = one & last
+    while codes[place] != FREE and keys[place] != one:
+        place = (place + np.uint64(1)) & last
+    return place
 
 
 @compiled
-def put_codes(hashes: Hashes, new_codes: NDArray[np.int32], keys: Hashes, codes: NDArray[np.int32]) -> int:
-    """Put hashes (m,) and their codes into a table with room for them; returns how many were not in it."""
-    last, one, added = np.uint64(len(keys) - 1), np.uint64(1), 0
+def find_codes(hashes: Hashes, keys: Hashes, codes: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+    """Codes of hashes (n,) by a table, into `out` (n,), `FREE` where it lacks one."""
     for i in range(len(hashes)):
-        place = hashes[i] & last
-        while codes[place] != FREE and keys[place] != hashes[i]:
-            place = (place + one) & last
-        if codes[place] == FREE:
-            keys[place] = hashes[i]  # before its code: who looks it up meanwhile finds it whole or not at all
-            codes[place] = new_codes[i]
-            added += 1
-    return added
+        out[i] = codes[place_of(hashes[i], keys, codes)]
+
+
+@compiled
+def put_codes(hashes: Hashes, new_codes: NDArray[np.int32], keys: Hashes, codes: NDArray[np.int32]) -> None:
+    """Put hashes (m,) and their codes into a table with room for them."""
+    for i in range(len(hashes)):
+        place = place_of(hashes[i], keys, codes)
+        keys[place] = hashes[i]  # before its code: who looks it up meanwhile finds it whole or not at all
+        codes[place] = new_codes[i]
 
 
 def _table(room: int) -> tuple[Hashes, NDArray[np.int32]]:
@@ -59,14 +56,14 @@ class RememberedCodes:
     def __init__(self, code: Callable[[pl.Series], NDArray[np.int32]], most: int) -> None:
         self._code = code
         self._most = most
-        self._known = 0
         self._table = _table(SMALLEST // 2)
 
     def codes(self, values: pl.Series, hashes: Hashes, out: NDArray[np.int32]) -> None:
         """Write the codes of values (n,), all of one type, with their hashes (n,), into `out` (n,)."""
-        if not find_codes(hashes, *self._table, out):
-            return
+        find_codes(hashes, *self._table, out)
         unknown = np.flatnonzero(out == FREE)
+        if not len(unknown):
+            return
         of_unknown = hashes[unknown]
         _, first, number = np.unique(of_unknown, return_index=True, return_inverse=True)
         found = self._code(values.gather(unknown[first]))
@@ -75,12 +72,12 @@ class RememberedCodes:
 
     def _remember(self, hashes: Hashes, codes: NDArray[np.int32]) -> None:
         with _adding:
-            room = self._most - self._known
-            hashes, codes = hashes[:room], codes[:room]
             keys, known = self._table
-            if 2 * (self._known + len(hashes)) > len(keys):
-                larger = _table(2 * (self._known + len(hashes)))
-                taken = known != FREE
+            taken = known != FREE
+            n_taken = int(np.count_nonzero(taken))
+            hashes, codes = hashes[: self._most - n_taken], codes[: self._most - n_taken]
+            if 2 * (n_taken + len(hashes)) > len(keys):
+                larger = _table(2 * (n_taken + len(hashes)))
                 put_codes(keys[taken], known[taken], *larger)
                 self._table = larger
-            self._known += put_codes(hashes, codes, *self._table)
+            put_codes(hashes, codes, *self._table)
