@@ -13,7 +13,6 @@ from llp.datasets import scoring_model
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import published_sizes
 from llp.datasets.scoring_model import CHUNK_ROWS
-from llp.machine import cores
 
 LARGE = 10_000  # columns with more values than this have a tail of values that are seen once or twice
 EMPTY = ("C19", "C20", "C22", "C25", "C26")  # CTR columns whose most frequent value is the empty one
@@ -128,4 +127,4 @@ def _write(path: Path, frame: Callable[[int], pl.DataFrame], rows: int) -> None:
         return buffer.getvalue()
 
     with path.open("wb") as file:
-        file.writelines(ordered_map(text, range(len(starts)), threads=cores()))
+        file.writelines(ordered_map(text, range(len(starts))))

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from llp.machine import cores
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], *, threads: int) -> Iterator[Result]:
-    """`map(function, items)` in order on `threads` threads, which it must leave free: numpy and polars do."""
+def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], *, further: int = 0) -> Iterator[Result]:
+    """`map(function, items)` in order on a thread for each core, and further ones: numpy and polars leave them free."""
+    threads = cores() + further
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:

@@ -26,7 +26,6 @@ from llp.datasets.reading.lines import all_blocks, parse
 from llp.datasets.reading.records import BadLines
 from llp.datasets.reading.stage import Parsed, Staged, write_parts
 from llp.errors import InputError
-from llp.machine import cores
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +162,7 @@ def write_table(
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
     with TableWriter(folder, columns, label_kind=raw.label_kind, rows=staged.rows) as writer:
-        for lines, label in ordered_map(coded, staged.groups(), threads=cores()):
+        for lines, label in ordered_map(coded, staged.groups()):
             writer.write(start, lines.codes, lines.numbers, label)
             start += len(label)
             label_sum += float(label.sum(dtype=np.float64))

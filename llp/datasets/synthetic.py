@@ -17,7 +17,6 @@ from llp.data.vocabulary import encoding
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.published import published_sizes
 from llp.datasets.scoring_model import CHUNK_ROWS, Model, bias_for, make_features, make_model, scaled
-from llp.machine import cores
 
 SCORE_BINS = 2**16
 
@@ -101,7 +100,7 @@ def _write(
     columns = [Column(f"N{i}", "numeric", None, "made") for i in range(1, model.n_numeric + 1)]
     columns += [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
     total, starts = 0.0, range(0, rows, CHUNK_ROWS)
-    made = ordered_map(partial(make_features, model, seed), range(len(starts)), threads=cores())
+    made = ordered_map(partial(make_features, model, seed), range(len(starts)))
     with TableWriter(folder, columns, label_kind=label_kind, rows=rows) as writer:
         for chunk, (categorical, numeric, score) in enumerate(made):
             start, m = starts[chunk], min(CHUNK_ROWS, rows - starts[chunk])

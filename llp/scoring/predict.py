@@ -12,7 +12,6 @@ from llp.datasets.files.recipe import Recipe
 from llp.datasets.ordered_map import ordered_map
 from llp.errors import InputError
 from llp.files import remove_killed, write_atomically
-from llp.machine import cores
 from llp.scoring.raw_rows import RawRows, raw_coder
 from llp.scoring.rows import EncodedRows, FilesRows, TableRows
 from llp.scoring.trained import TrainedRuns
@@ -83,7 +82,7 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path) -> Written:
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         nonlocal written
-        for frame in ordered_map(score, rows.blocks(), threads=cores() + 1):  # one more, since the cores also read
+        for frame in ordered_map(score, rows.blocks(), further=1):  # one more, since the cores also read
             written += frame.height
             yield frame
 

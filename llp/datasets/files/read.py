@@ -27,7 +27,6 @@ from llp.datasets.reading.stage import Parsed, Staged, write_parts
 from llp.datasets.reading.texts import text_of, whole_records, without_comments
 from llp.datasets.reading.unpack import Content
 from llp.errors import InputError
-from llp.machine import cores
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +60,7 @@ class FilesReader:
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """All records in order, in frames of the first file's columns, which the others have too."""
-        for parsed in ordered_map(lambda parse: parse(), self.blocks(), threads=cores()):
+        for parsed in ordered_map(lambda parse: parse(), self.blocks()):
             self.add(parsed)
             if parsed.frame.height:
                 yield parsed.frame

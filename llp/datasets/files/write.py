@@ -22,7 +22,6 @@ from llp.datasets.files.values import bags_of, number
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.reading.stage import Staged
 from llp.errors import InputError
-from llp.machine import cores
 
 LABEL, BAG_NUMBERS = "\0label", "\0bags"  # names of made columns: no file's has a zero byte
 
@@ -121,7 +120,7 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
         start, some_labels = 0, parts["files"].labels == "some"
         groups = [(part, group) for part in parts.values() for group in part.staged.groups()]
         coded = partial(_encoded, recipe.coder())
-        for encoded in ordered_map(coded, groups, threads=cores()):
+        for encoded in ordered_map(coded, groups):
             stop = start + len(encoded.label)
             writer.write(
                 start, encoded.codes.T, encoded.numbers, encoded.label, weight=encoded.weight, some_labels=some_labels

@@ -11,7 +11,6 @@ from rich.progress import Progress, TaskID
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.reading.records import BadLines
 from llp.errors import InputError
-from llp.machine import cores
 
 PARTS_AT_ONCE = 8  # that are coded together: each time the vocabularies are hashed again
 IN_ORDER_ROWS = 2**18
@@ -84,7 +83,7 @@ def write_parts(
 
     parts: list[Path] = []
     rows, kinds = 0, pl.Schema()
-    for part, parsed in ordered_map(write, enumerate(blocks), threads=cores()):
+    for part, parsed in ordered_map(write, enumerate(blocks)):
         add(parsed)
         if not parsed.frame.height:
             continue

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import raw_synthetic
 from llp.datasets.published import compare, published_sizes
-from llp.datasets.reading import stage, texts, unpack
+from llp.datasets.reading import texts, unpack
 from llp.errors import InputError
 from tests.helpers.raw import prepare_ctr, prepare_sscl, write_ctr
 from tests.helpers.tables import same_content
@@ -75,7 +75,7 @@ def test_blocks_and_threads_do_not_change_a_code(prepared, train, monkeypatch):
     monkeypatch.setattr(texts, "BLOCK_BYTES", 50_000)
     monkeypatch.setattr(unpack, "READ_BYTES", 7_001)
     same_content(prepared(train), whole)
-    monkeypatch.setattr(stage, "cores", lambda: 1)
+    monkeypatch.setattr("llp.datasets.ordered_map.cores", lambda: 1)
     same_content(prepared(train), whole)
 
 

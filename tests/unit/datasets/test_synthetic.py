@@ -57,7 +57,7 @@ def test_a_chunk_does_not_depend_on_the_rows_that_follow(tmp_path, table):
 
 
 def test_threads_do_not_change_a_value(tmp_path, monkeypatch, table):
-    monkeypatch.setattr(synthetic, "cores", lambda: 1)
+    monkeypatch.setattr("llp.datasets.ordered_map.cores", lambda: 1)
     single = made(tmp_path / "single", 70_000)
     np.testing.assert_array_equal(single.categorical, table.categorical[:70_000])
 
