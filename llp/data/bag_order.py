@@ -16,6 +16,7 @@ from llp.data.bags import Bags, Rows
 from llp.data.keys import FoldBags
 from llp.data.read_ahead import expect_runs
 from llp.data.table import InstanceTable
+from llp.data.table_place import scratch
 from llp.data.table_writer import create_array
 from llp.errors import InputError
 from llp.files import folder_name, locked, naming
@@ -116,19 +117,14 @@ def _write(table: InstanceTable, order: Rows, place: Path) -> None:
     need = int(row_bytes * len(order))
     _make_room(copies, need)
     log.info("%s: writing %s rows in bag order to %s, %.1f GB", table.folder.name, f"{len(order):,}", place, need / 1e9)
-    temporary = copies / f".{place.name}.{os.getpid()}.tmp"
-    try:
-        with naming(place):
-            temporary.mkdir(parents=True)
-            buffer = min(MOST_BUFFER, max(LEAST_BUFFER, free_memory() // 8))
-            write_in_order({temporary / name: array for name, array in _arrays(table).items()}, order, buffer)
-            np.save(temporary / ORDER, order)
-            for path in temporary.iterdir():
-                with path.open("rb+") as file:
-                    os.fsync(file.fileno())
+    with naming(place), scratch(place) as temporary:
+        buffer = min(MOST_BUFFER, max(LEAST_BUFFER, free_memory() // 8))
+        write_in_order({temporary / name: array for name, array in _arrays(table).items()}, order, buffer)
+        np.save(temporary / ORDER, order)
+        for path in temporary.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
         temporary.rename(place)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _make_room(copies: Path, need: int) -> None:

@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic_core import from_json
@@ -32,6 +34,18 @@ def table_folder(data_dir: Path, name: object) -> Path:
 def temporary_folder(folder: Path, kind: str = "") -> Path:
     """Where this process keeps what is not in its place yet; `kind` is '', '.raw' or '.old'."""
     return folder.with_name(f".{folder.name}.{os.getpid()}{kind}.tmp")
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside a table's place, with a name that `remove_unfinished` knows."""
+    path = temporary_folder(folder, ".raw")
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def check_replaceable(folder: Path) -> None:

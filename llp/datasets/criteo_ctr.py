@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 
 from llp.data.table import Column, InstanceTable
+from llp.data.table_place import scratch
 from llp.data.vocabulary import encoding
 from llp.datasets.encode import CodedLines, eight_digits, encode, from_eight_digits, natural_log_squared
 from llp.datasets.published import compare
 from llp.datasets.reading.files import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
+from llp.datasets.staging import Number, RawColumns, count_categories, progress_bars, stage, write_table
 
 NUMBERS = [f"N{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 
 from llp.data.table import Column, InstanceTable
+from llp.data.table_place import scratch
 from llp.data.vocabulary import encoding
 from llp.datasets.encode import CodedLines, encode, log2_squared
 from llp.datasets.published import compare
 from llp.datasets.reading.files import Field
 from llp.datasets.reading.layout import Layout
 from llp.datasets.reading.stage import Staged
-from llp.datasets.staging import Number, RawColumns, count_categories, progress_bars, scratch, stage, write_table
+from llp.datasets.staging import Number, RawColumns, count_categories, progress_bars, stage, write_table
 
 RAW_LABEL = "sales_amount_in_euro"
 RAW_NUMBERS = {

@@ -1,9 +1,7 @@
 """Raw text to columns on disk, in parts, and counts over them: what the preparation of both Criteo files shares."""
 
 import logging
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +13,6 @@ from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from llp.data.table import Column, LabelKind
-from llp.data.table_place import temporary_folder
 from llp.data.table_writer import TableWriter
 from llp.datasets.encode import Category, CodedLines, category
 from llp.datasets.ordered_map import ordered_map
@@ -28,18 +25,6 @@ from llp.datasets.reading.stage import Parsed, Staged, write_parts
 from llp.errors import InputError
 
 log = logging.getLogger(__name__)
-
-
-@contextmanager
-def scratch(folder: Path) -> Iterator[Path]:
-    """A temporary folder beside a table's place, with a name that `remove_unfinished` knows."""
-    path = temporary_folder(folder, ".raw")
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def progress_bars() -> Progress:

@@ -12,6 +12,7 @@ from pydantic import PositiveFloat
 from llp.config.grouping_keys import options as known_datasets
 from llp.data.noise import LARGEST_SCALE
 from llp.data.table import LabelKind
+from llp.data.table_place import scratch
 from llp.datasets.files.bags import Sizes, Unmatched, check_bags, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
 from llp.datasets.files.ids import tell_ids
@@ -25,7 +26,7 @@ from llp.datasets.files.values import bags_of, check_date_format
 from llp.datasets.files.write import BAG_NUMBERS, LABEL, Found, Labels, Part, write_table
 from llp.datasets.reading.find import check_each_once, find_files
 from llp.datasets.reading.stage import Staged, in_order
-from llp.datasets.staging import progress_bars, scratch
+from llp.datasets.staging import progress_bars
 from llp.errors import InputError, invalid
 
 log = logging.getLogger(__name__)
