@@ -38,13 +38,14 @@ def prepare_ctr(
     sizes = published_sizes("ctr")
     model = make_model(scaled(sizes, vocab_fraction), n_numeric=0, seed=seed)
     bias = bias_for(model, seed, signal=signal, rate=rate)
+    best = ExpectedAUC()
 
     def label(score: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
         chance: NDArray[np.float32] = expit(signal * score + bias)
+        best.add(score, chance)
         return (rng.random(len(score), dtype=np.float32) < chance).astype(np.float32)
 
-    best = ExpectedAUC(signal=signal, bias=bias)
-    _write(folder, made_by, rows, seed, sizes, model, "binary", label, best.add, lambda: {"best_auc": best.value()})
+    _write(folder, made_by, rows, seed, sizes, model, "binary", label, lambda: {"best_auc": best.value()})
 
 
 def prepare_sscl(
@@ -66,21 +67,18 @@ def prepare_sscl(
         drawn = rng.standard_normal(len(score), dtype=np.float32)
         return np.float32(mean) + np.float32(signal) * score + np.float32(noise) * drawn
 
-    _write(folder, made_by, rows, seed, sizes, model, "real", label, lambda score: None, lambda: {"best_mse": noise**2})
+    _write(folder, made_by, rows, seed, sizes, model, "real", label, lambda: {"best_mse": noise**2})
 
 
 class ExpectedAUC:
     """Expected AUC of the true scores in bins: Σ c_i (1 - c_j) [s_i > s_j] / (Σ c Σ (1 - c)), c chances of ones."""
 
-    def __init__(self, *, signal: float, bias: float) -> None:
-        self._signal = signal
-        self._bias = bias
+    def __init__(self) -> None:
         self._ones = np.zeros(SCORE_BINS)
         self._zeros = np.zeros(SCORE_BINS)
 
-    def add(self, score: NDArray[np.float32]) -> None:
-        """Take in standardised scores (m,)."""
-        chance = expit(self._signal * score + self._bias)
+    def add(self, score: NDArray[np.float32], chance: NDArray[np.float32]) -> None:
+        """Take in standardised scores (m,) and their chances."""
         place = np.clip((score + 8) * (SCORE_BINS / 16), 0, SCORE_BINS - 1).astype(np.int64)
         self._ones += np.bincount(place, chance, SCORE_BINS)
         self._zeros += np.bincount(place, 1 - chance, SCORE_BINS)
@@ -93,10 +91,9 @@ class ExpectedAUC:
 
 def _write(
     folder: Path, made_by: Mapping[str, Any], rows: int, seed: int, sizes: Sequence[tuple[str, int]], model: Model,
-    label_kind: LabelKind, label: Labeller, watch: Callable[[NDArray[np.float32]], None],
-    best: Callable[[], dict[str, float]],
+    label_kind: LabelKind, label: Labeller, best: Callable[[], dict[str, float]],
 ) -> None:  # fmt: skip
-    """Make and write all chunks; `watch` sees their scores in order, `best` then says what is best reached."""
+    """Make and write all chunks; `label` sees their scores in order, `best` then says what is best reached."""
     columns = [Column(f"N{i}", "numeric", None, "made") for i in range(1, model.n_numeric + 1)]
     columns += [Column(name, "categorical", size, "made") for (name, _), size in zip(sizes, model.sizes, strict=True)]
     total, starts = 0.0, range(0, rows, CHUNK_ROWS)
@@ -104,9 +101,8 @@ def _write(
     with TableWriter(folder, columns, label_kind=label_kind, rows=rows) as writer:
         for chunk, (categorical, numeric, score) in enumerate(made):
             start, m = starts[chunk], min(CHUNK_ROWS, rows - starts[chunk])
-            labels = label(score, np.random.default_rng((seed, 2, chunk)))[:m]
+            labels = label(score[:m], np.random.default_rng((seed, 2, chunk)))
             writer.write(start, categorical[:m], numeric[:m], labels)
-            watch(score[:m])
             total += float(labels.sum(dtype=np.float64))
         for column in columns:  # the raw value of a code is its number; numbers are as they were made
             if column.vocab_size is None:
