@@ -106,6 +106,11 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return max(sorted(names), key=likeness, default=None)
 
 
+def further(n: int) -> str:
+    """Of n places that are wrong alike, how many there are beside the one that is shown."""
+    return f" (and {n - 1} more)" if n > 1 else ""
+
+
 def first_line(error: BaseException) -> str:
     """First line of an exception's message; its type where it has none."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

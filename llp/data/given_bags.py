@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llp.data.schema import LARGEST_NUMBER, LabelKind, reading
-from llp.errors import InputError
+from llp.errors import InputError, further
 
 if TYPE_CHECKING:  # polars takes longer to import than a finished run to be skipped
     import polars as pl
@@ -134,7 +134,6 @@ def check_sums(
     if wrong.any():
         at = int(np.argmax(wrong))
         value = label_sum[at] if stated == "label_sum" else label_sum[at] / size[at]
-        further = f" (and {int(wrong.sum()) - 1} more)" if wrong.sum() > 1 else ""
-        said = f"bag {ids[at]!r} of {size[at]} rows has {stated} {value:.9g}{further}"
+        said = f"bag {ids[at]!r} of {size[at]} rows has {stated} {value:.9g}{further(int(wrong.sum()))}"
         raise InputError(f"{said}: {expected}; {', or '.join(hints)}")
     return int(outside(label_sum, size).sum()) if label_kind == "binary" else 0

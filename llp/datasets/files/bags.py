@@ -17,7 +17,7 @@ from llp.datasets.reading.files import Files
 from llp.datasets.reading.find import find_files
 from llp.datasets.reading.options import Reading
 from llp.datasets.reading.records import BadLines
-from llp.errors import InputError
+from llp.errors import InputError, further
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +68,9 @@ def read_bags(names: Sequence[str], bag_column: str, reading: Reading) -> Stated
     )
     for name in [label, *([SIZE] if SIZE in frame.columns else [])]:
         if wrong := stated.filter(pl.col(name).is_null())["id"].to_list():
-            raise InputError(f"{reader.first}: {name} of bag {wrong[0]!r} is no number{_further(wrong)}")
+            raise InputError(f"{reader.first}: {name} of bag {wrong[0]!r} is no number{further(len(wrong))}")
     if twice := stated.filter(pl.col("id").is_duplicated())["id"].unique().sort().to_list():
-        raise InputError(f"{reader.first}: bag {twice[0]!r} stands twice{_further(twice)}; write one row per bag")
+        raise InputError(f"{reader.first}: bag {twice[0]!r} stands twice{further(len(twice))}; write one row per bag")
     return StatedBags(stated, label)
 
 
@@ -107,7 +107,7 @@ def match_bags(counts: pl.DataFrame, stated: StatedBags, *, sizes: Sizes, unmatc
     if sizes == "check" and wrong.height:
         bag, rows, size = wrong["id"][0], wrong["rows"][0], wrong[SIZE][0]
         raise InputError(
-            f"bag {bag!r} has size {size:g} in bags= and {rows} rows in files={_further(wrong['id'].to_list())}; "
+            f"bag {bag!r} has size {size:g} in bags= and {rows} rows in files={further(len(wrong))}; "
             "correct it, or let the rows count with bag_sizes=trust_rows"
         )
     total = pl.col("label_sum") if stated.label == "label_sum" else pl.col("label_mean") * pl.col("rows")
@@ -129,7 +129,3 @@ def check_bags(bags: pl.DataFrame, kind: LabelKind, stated: str, epsilon: float 
         return {}
     log.warning("noise has moved %d of the %d sums below 0 or above the size of their bag", n_outside, len(bags))
     return {"sums_outside": n_outside}
-
-
-def _further(all_of_them: Sequence[object]) -> str:
-    return f" (and {len(all_of_them) - 1} more)" if len(all_of_them) > 1 else ""

@@ -16,7 +16,7 @@ from llp.data.given_bags import ROUNDING
 from llp.data.schema import LARGEST_NUMBER
 from llp.data.table_writer import CHUNK_ROWS
 from llp.datasets.files.recipe import Recipe, RowCoder
-from llp.errors import InputError
+from llp.errors import InputError, further
 
 log = logging.getLogger(__name__)
 
@@ -98,10 +98,6 @@ def _said(cells: pl.DataFrame, i: int, place: Callable[[int], str] | None) -> st
     return f"the cell {cells['id'][i]}" + ("" if place is None else f" ({place(cells[PLACE][i])})")
 
 
-def _more(cells: pl.DataFrame) -> str:
-    return f" (and {len(cells) - 1} more)" if len(cells) > 1 else ""
-
-
 def _query(columns: Sequence[str], names: Sequence[str], frame: pl.DataFrame) -> Query:
     """Positions of a query's columns among the table's categorical ones."""
     if unknown := sorted({*columns} - {*names}):
@@ -173,13 +169,13 @@ def _checked(cells: pl.DataFrame, place: Callable[[int], str] | None, *, binary:
             one = other.row(0, named=True)
             raise InputError(
                 f"Invalid reports: {_said(other, 0, place)} has {COUNT} {one[COUNT]:g} and {one['size']} "
-                f"rows{_more(other)}; expected a report of these rows, or rows=unknown where they are a sample"
+                f"rows{further(len(other))}; expected a report of these rows, or rows=unknown where they are a sample"
             )
     broken = pl.lit(binary) & (pl.col("noise_variance") == 0) & ((pl.col(SUM) - pl.col(SUM).round()).abs() > WHOLE)
     if len(other := cells.filter(broken)):
         raise InputError(
-            f"Invalid reports: {_said(other, 0, place)} has {SUM} {other[SUM][0]:g}{_more(other)}; expected whole sums "
-            f"of labels 0 and 1, or a column {SD} or {SCALE} that states the noise in the sums"
+            f"Invalid reports: {_said(other, 0, place)} has {SUM} {other[SUM][0]:g}{further(len(other))}; expected "
+            f"whole sums of labels 0 and 1, or a column {SD} or {SCALE} that states the noise in the sums"
         )
     slack = reach + ROUNDING * most
     wrong = cells.filter((pl.col(SUM) < -slack) | (pl.col(SUM) > most + slack)) if binary else cells.clear()
@@ -190,7 +186,7 @@ def _checked(cells: pl.DataFrame, place: Callable[[int], str] | None, *, binary:
             noise = f"more noise than that of a standard deviation of {one['noise_variance'] ** 0.5:.3g}"
         raise InputError(
             f"Invalid reports: {_said(wrong, 0, place)} of {one[COUNT] if sample else one['size']:g} rows has {SUM} "
-            f"{one[SUM]:g}{_more(wrong)}; expected labels of 0 and 1, or {noise}"
+            f"{one[SUM]:g}{further(len(wrong))}; expected labels of 0 and 1, or {noise}"
         )
     return cells
 
