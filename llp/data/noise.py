@@ -175,7 +175,7 @@ def noise_of(added: Noise | None, table: InstanceTable, key: GroupingKey, train:
         if train is not None and train.cells is not None and added.neighbours == "label":
             most = int(np.bincount(train.rows).max())
         return replace(added, bags_of_a_row=most)
-    stated = key.stated_epsilon(table)
+    stated = table.schema.facts.get("epsilon") if table.schema.aggregates_only else None
     if stated is None or table.label_kind != "binary":  # what a real label changes is not known
         return None
     return Noise("laplace", most * stated, 0.0, 1.0, 0, bags_of_a_row=most)

@@ -195,10 +195,6 @@ class GroupingKey(BaseModel):
         """How many bags have a label sum that labels of 0 and 1 cannot: noise that the table came with."""
         return 0
 
-    def stated_epsilon(self, table: InstanceTable) -> float | None:
-        """The ε that is stated of the noise in the label sums that the table came with."""
-        return None
-
 
 class SizedKey(GroupingKey):
     """Runs of `bag_size` rows in an order; the rest, a smaller run, stays a bag."""

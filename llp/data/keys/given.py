@@ -104,10 +104,6 @@ class GivenKey(GroupingKey):
         """Of the sums as they were given."""
         return given_bags.n_sums_outside(table.folder)
 
-    def stated_epsilon(self, table: InstanceTable) -> float | None:
-        """What `epsilon=` said when the table was prepared."""
-        return table.schema.facts.get("epsilon")
-
 
 def _cells_of(table: InstanceTable, report: "pl.DataFrame") -> Bags:
     """The cells of a report of all rows but those of a test split and those that are given with their labels."""
