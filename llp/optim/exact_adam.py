@@ -26,7 +26,7 @@ from torch.optim.adam import adam
 from llp.errors import InputError, first_line, invalid
 from llp.optim.catch_up import WORST_ERROR, PushSums
 from llp.optim.pages import lazy_zeros
-from llp.optim.row_gradient import RowParameter, sum_rows
+from llp.optim.row_gradient import RowParameter, TouchedRows, sum_rows
 from llp.optim.rows_in_torch import RowsInTorch
 from llp.optim.rows_on_cpu import RowsOnCpu
 
@@ -56,7 +56,7 @@ class ExactAdam(torch.optim.Optimizer):
             raise invalid("optimizer.eps", eps, "a number > 0", 1e-8)
         if not all(0 < beta < 1 for beta in betas) or not PushSums(*betas).error() <= WORST_ERROR:
             raise invalid("optimizer.betas", betas, "[0.9,0.999], or dense Adam for others", "optimizer=adam")
-        self._rows: dict[Tensor, RowsOnCpu | RowsInTorch] = {}
+        self._rows: dict[Tensor, TouchedRows] = {}  # a weight's own are those of the optimizer that was made last
         # "fused" makes torch keep the other parameters' step counters on their device when a state is loaded
         super().__init__(params, {"lr": lr, "betas": tuple(betas), "eps": eps, "fused": True})
 
@@ -71,12 +71,9 @@ class ExactAdam(torch.optim.Optimizer):
                     continue
                 self.state[weight] = _new_state(weight)
                 sums = torch.from_numpy(PushSums(*betas).table(FIRST_CAPACITY))
-                self._attach(weight, rows(weight, self.state, betas=betas, eps=eps, sums=sums))
+                self._rows[weight] = weight.touched_rows = rows(weight, self.state, betas=betas, eps=eps, sums=sums)
 
-    def _attach(self, weight: RowParameter, rows: RowsOnCpu | RowsInTorch) -> None:
-        self._rows[weight] = weight.touched_rows = rows
-
-    def _tables(self) -> Iterator[tuple[int, RowParameter, RowsOnCpu | RowsInTorch, dict[str, Any]]]:
+    def _tables(self) -> Iterator[tuple[int, RowParameter, TouchedRows, dict[str, Any]]]:
         """Number, weights, rows and group of each table whose rows are kept here."""
         numbered = enumerate((weight, group) for group in self.param_groups for weight in group["params"])
         for number, (weight, group) in numbered:
@@ -93,8 +90,7 @@ class ExactAdam(torch.optim.Optimizer):
         for group in self.param_groups:
             self._step_ordinary(group)
         for _, weight, rows, group in self._tables():
-            if weight.grad is not None or rows.has_gradient():
-                rows.update(float(group["lr"]), weight.grad)
+            rows.update(float(group["lr"]), weight.grad)
         return loss
 
     def _step_ordinary(self, group: dict[str, Any]) -> None:
@@ -150,7 +146,7 @@ class ExactAdam(torch.optim.Optimizer):
             self.state[weight] = state
             sums = saved[number][SUMS].to("cpu", copy=True)
             settings = {"betas": group["betas"], "eps": group["eps"]}
-            self._attach(weight, type(rows)(weight, self.state, **settings, sums=sums))
+            self._rows[weight] = weight.touched_rows = type(rows)(weight, self.state, **settings, sums=sums)
 
 
 def _new_state(weight: RowParameter) -> dict[str, Tensor]:

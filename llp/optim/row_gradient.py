@@ -75,13 +75,11 @@ class TouchedRows(ABC):
         """Forget the gradients kept."""
         self._kept.clear()
 
-    def has_gradient(self) -> bool:
-        """Whether a gradient is kept."""
-        return bool(self._kept)
-
     @torch.no_grad()
     def update(self, lr: float, whole: Tensor | None) -> None:
-        """Take one step of Adam with the gradients kept and one (N, D) of weights that were read directly, or None."""
+        """Take one step of Adam, if there is a gradient: those kept, and `whole` (N, D) of weights read directly."""
+        if whole is None and not self._kept:
+            return
         if whole is not None and not self._all_current:
             raise RuntimeError("the loss read rows that lag behind: call catch_up() on the RowParameter before it")
         every = [] if whole is None else [(self._every_row(), whole)]
