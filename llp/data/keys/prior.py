@@ -16,7 +16,7 @@ from pydantic import NonNegativeInt
 from llp.data.bags import Rows
 from llp.data.keys.base import SizedKey
 from llp.data.table import InstanceTable
-from llp.errors import InputError, invalid
+from llp.errors import InputError, first_line, invalid
 
 SCORES = ("probability", "prediction")  # what llp.predict calls them, for binary and real labels
 _SCANS = {".parquet": "scan_parquet", ".arrow": "scan_ipc", ".csv": "scan_csv"}  # of polars
@@ -95,7 +95,7 @@ def _read_scores(path: Path) -> NDArray[np.float64]:
         name = next((one for one in SCORES if one in lazy.collect_schema()), None)
         frame = None if name is None else lazy.select(pl.col(name).cast(pl.Float64)).collect()
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        raise InputError(f"{path} cannot be read: {first_line(error)}") from None
     if frame is None or not bool(frame.to_series().is_finite().fill_null(False).all()):
         expected = f"a column {' or '.join(SCORES)} of finite numbers, as llp.predict writes it"
         raise invalid("grouping_key.scores", str(path), expected, "scores.parquet")

@@ -16,7 +16,7 @@ from rich.progress import Progress
 from llp.data.table_writer import CHUNK_ROWS
 from llp.datasets.files.kinds import check_names
 from llp.datasets.files.options import FilesOptions, Roles
-from llp.datasets.files.typed import common_types, damaged, scan, typed_format
+from llp.datasets.files.typed import common_types, scan, typed_format
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.reading.arff import quote_of, read_head
 from llp.datasets.reading.files import Block, Dialect, Field, Files, Opened
@@ -25,7 +25,7 @@ from llp.datasets.reading.options import Reading
 from llp.datasets.reading.records import BadLines, detect, parse
 from llp.datasets.reading.stage import Parsed, Staged, write_parts
 from llp.datasets.reading.texts import text_of, whole_records, without_comments
-from llp.datasets.reading.unpack import Content
+from llp.datasets.reading.unpack import Content, damaged
 from llp.errors import InputError
 
 log = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ import polars as pl
 
 from llp.datasets.files.read import FilesReader
 from llp.datasets.files.reports import PLACE
-from llp.datasets.files.typed import damaged
 from llp.datasets.files.values import raw_number
 from llp.datasets.reading.files import Files
 from llp.datasets.reading.find import DataFile
 from llp.datasets.reading.options import Reading
 from llp.datasets.reading.records import BadLines
 from llp.datasets.reading.stage import place
+from llp.datasets.reading.unpack import damaged
 from llp.errors import InputError
 
 QUERY, COLUMNS = "query", "columns"

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from llp.datasets.reading.find import DataFile
+from llp.datasets.reading.unpack import damaged
 from llp.errors import InputError
 
 PARQUET, ARROW = b"PAR1", b"ARROW1"
@@ -23,11 +24,6 @@ def scan(path: Path) -> pl.LazyFrame:
     if typed_format(path) == PARQUET:
         return pl.scan_parquet(path, hive_partitioning=False, glob=False)
     return pl.scan_ipc(path, hive_partitioning=False, glob=False)
-
-
-def damaged(path: Path, error: Exception) -> InputError:
-    """The error for a file that polars cannot read."""
-    return InputError(f"{path} is damaged ({str(error).splitlines()[0]}); get it again.")
 
 
 def common_types(files: Sequence[DataFile], ignored: Sequence[str]) -> dict[str, pl.DataType]:

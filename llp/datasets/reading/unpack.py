@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import zstandard
 
-from llp.errors import InputError
+from llp.errors import InputError, first_line
 from llp.files import naming
 
 READ_BYTES = 2**20
@@ -112,15 +112,16 @@ def _decompressed(name: str, pieces: Iterator[bytes], codec: Codec) -> Iterator[
                 try:
                     content = machine.decompress(rest)
                 except codec.damaged as error:
-                    raise _damaged(name, error) from None
+                    raise damaged(name, error) from None
                 yield content
                 rest = machine.unused_data if machine.eof else b""
     if not machine.eof:
         raise InputError(f"{name} is cut off: the compressed data ends too early; get it again.")
 
 
-def _damaged(name: str, error: Exception) -> InputError:
-    return InputError(f"{name} is damaged ({' '.join(str(error).split())}); get it again.")
+def damaged(name: str | Path, error: Exception) -> InputError:
+    """The error for a file that cannot be unpacked or read."""
+    return InputError(f"{name} is damaged ({first_line(error)}); get it again.")
 
 
 class _Stream:
@@ -156,7 +157,7 @@ def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Conte
             if stream.end > archive.offset:  # tarfile takes a damaged header for the end
                 raise tarfile.ReadError("what follows the last file is no end of an archive")
     except tarfile.TarError as error:
-        raise _damaged(name, error) from None
+        raise damaged(name, error) from None
 
 
 def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
@@ -173,11 +174,11 @@ def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
                 with archive.open(member) as content:
                     yield from _unpacked(name, iter(partial(content.read, READ_BYTES), b""), LAYERS - 1)
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError) as error:
-        raise _damaged(str(path), error) from None
+        raise damaged(path, error) from None
     except OSError as error:
         if error.errno not in (None, errno.EINVAL):  # not a place before the file's start, nor bytes that are no bzip2
             raise
-        raise _damaged(str(path), error) from None
+        raise damaged(path, error) from None
     except NotImplementedError as error:
         raise InputError(f"{path} is compressed in a way that is not known here ({error}): {UNPACK}.") from None
 
