@@ -67,7 +67,7 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path) -> Written:
         raise InputError(
             f"Invalid out={out}: it is a file that is scored; expected another, such as out=scores.parquet"
         )
-    names = ["probability", "log_odds"] if runs.label_kind == "binary" else ["prediction"]
+    names = ["probability", "log_odds"] if runs.table.label_kind == "binary" else ["prediction"]
     taken = [name for name in rows.id_schema.names() if name in names]
     if taken:
         raise InputError(f"the id column {taken[0]!r} has the name of a score; rename it")

@@ -48,11 +48,6 @@ class TrainedRuns:
                 )
         return cls(folders, [load_method(folder, table) for folder in folders], table)
 
-    @property
-    def label_kind(self) -> LabelKind:
-        """Kind of the label."""
-        return self.table.label_kind
-
     @torch.inference_mode()
     def score(self, categorical: NDArray[np.int32], numeric: NDArray[np.float32]) -> ScoresByName:
         """`probability` and `log_odds` (n,), or `prediction`, to the last digit whatever rows lie beside."""
@@ -62,7 +57,7 @@ class TrainedRuns:
             torch.cat([method.log_odds(method.score(*part)) for part in parts])[:n].double().numpy()
             for method in self.methods
         ]
-        return mean_scores(raw, self.label_kind)
+        return mean_scores(raw, self.table.label_kind)
 
 
 def _parts(rows: NDArray[Any]) -> tuple[Tensor, ...]:

@@ -53,7 +53,12 @@ def find_label(lazy: pl.LazyFrame, roles: Roles, reading: Reading) -> Label:
         binary = found["zero_one"] == found["present"]
         if not binary and roles.label_kind == "auto":
             _tell_real(lazy, column, as_number)
-        return Label(column, _kind(roles, binary, column), None)
+        if not binary and roles.label_kind == "binary":
+            raise InputError(
+                f"Invalid label_kind=binary: {column} holds other numbers than 0 and 1; write positive=VALUE"
+            )
+        kind: LabelKind = "binary" if binary else "real"
+        return Label(column, kind if roles.label_kind == "auto" else roles.label_kind, None)
     values = _few_values(lazy, column, dtype, reading)
     if sorted(values) == ["false", "true"]:
         return Label(column, "binary", "true")
@@ -62,14 +67,6 @@ def find_label(lazy: pl.LazyFrame, roles: Roles, reading: Reading) -> Label:
         f"Invalid label={column}: its values are no numbers ({shown}); say which one means 1, such as "
         f"positive={values[-1]!r}"
     )
-
-
-def _kind(roles: Roles, binary: bool, column: str) -> LabelKind:
-    if roles.label_kind == "auto":
-        return "binary" if binary else "real"
-    if roles.label_kind == "binary" and not binary:
-        raise InputError(f"Invalid label_kind=binary: {column} holds other numbers than 0 and 1; write positive=VALUE")
-    return roles.label_kind
 
 
 def _few_values(lazy: pl.LazyFrame, column: str, dtype: pl.DataType, reading: Reading) -> list[str]:
