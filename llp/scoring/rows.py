@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,8 +23,6 @@ from llp.errors import InputError
 log = logging.getLogger(__name__)
 
 BLOCK_ROWS = 2**16
-OPTIONS_OF_NAMES = re.compile(r"; (write header=true|name all columns).*$")  # of `llp.prepare`
-FIRST_LINE = "; its first line has to name the columns, as in the files that were trained on"
 
 
 class EncodedRows(NamedTuple):
@@ -80,7 +77,7 @@ class FilesRows:
             files, recipe.options.reading, BadLines("stop", may_skip=False), self._wanted,
             ignored=recipe.options.roles.ignore, may_lack=recipe.options.roles.label, raw=True,
         )  # fmt: skip
-        frames = _with_header(self._reader.frames())
+        frames = self._reader.frames()
         first = next(frames)
         self._frames = itertools.chain([first], frames)
         id_column = recipe.options.roles.id_column
@@ -134,11 +131,3 @@ class FilesRows:
                 log.info("of %s row(s), %s: %s", f"{rows:,}", what, shown)
             for name in (name for name, count in found.items() if count == rows and name not in empty):
                 log.warning("%r holds %s: is it written as in the files that were trained on?", name, nothing)
-
-
-def _with_header(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The frames; what is said of a header is what one can do about it here, where no option names columns."""
-    try:
-        yield from frames
-    except InputError as error:
-        raise InputError(OPTIONS_OF_NAMES.sub(FIRST_LINE, str(error))) from None

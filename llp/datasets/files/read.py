@@ -123,7 +123,8 @@ class FilesReader:
             return Opened(whole_records(name, data, quote), lambda text: dialect, first_line)
         own_quote = None if reading.quote == "none" else reading.quote
         records = whole_records(name, without_comments(text, reading.comment, own_quote), own_quote)
-        return Opened(records, lambda text: detect(name, text, reading, self.may_lack))
+        choice = self.bad_lines.may_skip
+        return Opened(records, lambda text: detect(name, text, reading, self.may_lack, has_options=choice))
 
     def _text(self, block: Block, file: DataFile) -> Parsed:
         frame, headers, messages = parse(block)

@@ -17,6 +17,7 @@ from llp.errors import InputError
 
 SNIFFED = ("\t", ";", "|", ",")  # in this order: text may hold commas, but seldom one of the others in every line
 SAMPLE_LINES = 100
+NAMES = "its first line has to name the columns"
 SHOWN = 5  # bad lines that are reported one by one
 NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 
@@ -26,7 +27,7 @@ class BadLines:
     """Wrong lines: what to do about them, and how many there were."""
 
     errors: Literal["stop", "skip"]  # end with the first one, or count them
-    may_skip: bool = True  # whether the user has the choice of `errors`
+    may_skip: bool = True  # whether the user has the choice of `errors`, and further options of files
     count: int = 0  # how many were left out
     shown: list[str] = field(default_factory=list)  # the first of them: file, line, column and reason
 
@@ -39,7 +40,9 @@ class BadLines:
         self.shown += messages[: SHOWN - len(self.shown)]
 
 
-def detect(path: str, text: bytes, reading: Reading, may_lack: str | None = None) -> Dialect:
+def detect(
+    path: str, text: bytes, reading: Reading, may_lack: str | None = None, *, has_options: bool = True
+) -> Dialect:
     """The dialect of a file from its first block and what the user said; refuses columns that cannot be named."""
     quote = None if reading.quote == "none" else reading.quote
     lines = [line for line in text.decode(errors="replace").split("\n", SAMPLE_LINES)[:SAMPLE_LINES] if line.strip()]
@@ -50,7 +53,7 @@ def detect(path: str, text: bytes, reading: Reading, may_lack: str | None = None
         first = tuple(value.strip() for value in _fields(lines[0], separator, quote))
     except csv.Error as error:
         raise _no_records(path, error) from None
-    header = _header(path, first, reading)
+    header = _header(path, first, reading, has_options=has_options)
     columns = tuple(reading.columns or header or (f"c{i}" for i in range(1, len(first) + 1)))
     if reading.columns and len(first) == len(columns) - 1:
         columns = tuple(name for name in columns if name != may_lack)
@@ -61,7 +64,8 @@ def detect(path: str, text: bytes, reading: Reading, may_lack: str | None = None
         )
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
-        raise InputError(f"{path}: the column name {twice[0]!r} stands twice; name all columns with columns=[A,B,...]")
+        remedy = "name all columns with columns=[A,B,...]" if has_options else NAMES
+        raise InputError(f"{path}: the column name {twice[0]!r} stands twice; {remedy}")
     return Dialect(separator.encode(), tuple(map(Field, columns)), header, quote)
 
 
@@ -95,7 +99,7 @@ def _no_records(path: str, error: csv.Error) -> InputError:
     return InputError(f"{path} holds {what}: expected text whose records end in line feeds")
 
 
-def _header(path: str, first: tuple[str, ...], reading: Reading) -> tuple[str, ...] | None:
+def _header(path: str, first: tuple[str, ...], reading: Reading, *, has_options: bool) -> tuple[str, ...] | None:
     """The first line's fields, where it is a header."""
     if reading.header is False:
         return None
@@ -107,10 +111,8 @@ def _header(path: str, first: tuple[str, ...], reading: Reading) -> tuple[str, .
     numbers = [value for value in first if NUMBER.fullmatch(value)]
     if numbers or "" in first:
         what = f"the number {numbers[0]}" if numbers else "an empty field"
-        raise InputError(
-            f"{path}: its first line holds {what}, so it may be no header; write header=true, or header=false with "
-            "columns=[A,B,...]"
-        )
+        remedy = "write header=true, or header=false with columns=[A,B,...]" if has_options else NAMES
+        raise InputError(f"{path}: its first line holds {what}, so it may be no header; {remedy}")
     return first
 
 

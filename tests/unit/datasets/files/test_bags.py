@@ -180,6 +180,7 @@ def test_what_is_wrong_with_the_file_of_bags_is_told(write):
         (good.rename({"label_sum": "total"}), r"expected one of the columns label_sum and label_mean, it has neither"),
         (good.with_columns(label_mean=0.5), r"it has both$"),
         (good.rename({"campaign": "id"}), r"has no column 'campaign', which bag_column= names"),
+        (good.rename({"size": "12"}), r"the number 12, so it may be no header; its first line has to name the columns"),
         (good.with_columns(label_sum=pl.lit("many")), r"label_sum of bag 'c\d\d' is no number"),
         (good.with_columns(campaign=pl.col("campaign") + "x"), r"^30 bag\(s\) are in files= and not in bags="),
     ):
