@@ -162,8 +162,7 @@ class LLPDataModule(L.LightningDataModule):
         else:
             dataset = self._dataset(self.unit.of_bags(self.train_bags))
         if self._resident is not None:
-            per_chunk = PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK
-            return Chunks(dataset, ids, per_chunk, self._resident.label.device)
+            return Chunks(dataset, ids, PER_CHUNK_ON_GPU if self._on_gpu else PER_CHUNK)
         return EpochLoader(self._loader(dataset, ids))
 
     @property

@@ -60,7 +60,7 @@ class ResidentBags(Dataset[BagBatch]):
     """Bags whose minibatches are gathered on the device of a table."""
 
     def __init__(self, table: ResidentTable, bags: Bags) -> None:
-        device = table.categorical.device
+        self.device = device = table.categorical.device
         self._table = table
         self._sizes = bags.sizes  # the host's: it knows a minibatch's size without asking the device
         self._rows = torch.from_numpy(bags.rows).to(device)
@@ -69,25 +69,21 @@ class ResidentBags(Dataset[BagBatch]):
         self._label_sum = torch.from_numpy(bags.label_sum.astype(np.float32)).to(device)
 
     def __getitem__(self, ids: Ids) -> BagBatch:
-        return self.gather(torch.from_numpy(ids).to(self._rows.device), self.n_instances(ids))
+        return self.gather(ids, torch.from_numpy(ids).to(self.device))
 
-    def n_instances(self, ids: Ids) -> int:
-        """Instances of the bags with the given ids."""
-        return int(self._sizes[ids].sum())
-
-    def gather(self, ids: Tensor, n: int) -> BagBatch:
-        """Put the bags with ids (M,) int64, of n instances in all, into a minibatch; the host waits for nothing."""
-        size = self._size[ids]
+    def gather(self, ids: Ids, there: Tensor) -> BagBatch:
+        """Put the bags with ids (M,), which are `there` on the device, into a minibatch; the host waits for nothing."""
+        size = self._size[there]
         end = torch.cumsum(size, 0)
-        position = torch.arange(n, device=ids.device)
+        position = torch.arange(int(self._sizes[ids].sum()), device=self.device)
         segment = torch.searchsorted(end, position, right=True)
-        rows = self._rows[position + (self._start[ids] - (end - size))[segment]]
+        rows = self._rows[position + (self._start[there] - (end - size))[segment]]
         return BagBatch(
             categorical=self._table.categorical.index_select(0, rows),
             numeric=self._table.numeric.index_select(0, rows),
             segment=segment,
             size=size,
-            label_sum=self._label_sum[ids],
+            label_sum=self._label_sum[there],
         )
 
 
@@ -95,20 +91,17 @@ class ResidentInstances(Dataset[InstanceBatch]):
     """Labelled instances, rows (m,) of a table, whose minibatches are gathered on its device with labels in a unit."""
 
     def __init__(self, table: ResidentTable, rows: Rows, unit: LabelUnit = AS_GIVEN) -> None:
+        self.device = table.categorical.device
         self._table = table
         self._unit = unit
-        self._rows = torch.from_numpy(rows).to(table.categorical.device)
+        self._rows = torch.from_numpy(rows).to(self.device)
 
     def __getitem__(self, ids: Ids) -> InstanceBatch:
-        return self.gather(torch.from_numpy(ids).to(self._rows.device), len(ids))
+        return self.gather(ids, torch.from_numpy(ids).to(self.device))
 
-    def n_instances(self, ids: Ids) -> int:
-        """As many as there are ids."""
-        return len(ids)
-
-    def gather(self, ids: Tensor, n: int) -> InstanceBatch:
-        """Put the instances with ids (n,) int64 into a minibatch."""
-        rows = self._rows[ids]
+    def gather(self, ids: Ids, there: Tensor) -> InstanceBatch:
+        """Put the instances with ids (n,), which are `there` on the device, into a minibatch."""
+        rows = self._rows[there]
         parts = (self._table.categorical, self._table.numeric, self._table.label)
         categorical, numeric, label = (part.index_select(0, rows) for part in parts)
         return InstanceBatch(categorical, numeric, self._unit.of_labels(label))
@@ -120,26 +113,23 @@ Gatherer = ResidentBags | ResidentInstances
 class Chunk:
     """Minibatches of one step of Lightning, gathered one after another; one copy takes all ids to the device."""
 
-    def __init__(self, gatherer: Gatherer, ids: list[Ids], device: torch.device) -> None:
+    def __init__(self, gatherer: Gatherer, ids: list[Ids]) -> None:
         self._gatherer = gatherer
         self._ids = ids
-        self._device = device
 
     def __iter__(self) -> Iterator[BagBatch | InstanceBatch]:
-        on_device = torch.from_numpy(np.concatenate(self._ids)).to(self._device)
+        on_device = torch.from_numpy(np.concatenate(self._ids)).to(self._gatherer.device)
         lengths = [len(ids) for ids in self._ids]
-        for ids, there in zip(self._ids, torch.split(on_device, lengths), strict=True):
-            yield self._gatherer.gather(there, self._gatherer.n_instances(ids))
+        return map(self._gatherer.gather, self._ids, torch.split(on_device, lengths))
 
 
 class Chunks:
     """The minibatches of an epoch in chunks of `per_chunk`; the last one may hold fewer."""
 
-    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int, device: torch.device) -> None:
+    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int) -> None:
         self.sampler = sampler  # whose epoch Lightning sets
         self._gatherer = gatherer
         self._per_chunk = per_chunk
-        self._device = device
 
     def __len__(self) -> int:
         return -(-len(self.sampler) // self._per_chunk)  # type: ignore[arg-type]
@@ -147,4 +137,4 @@ class Chunks:
     def __iter__(self) -> Iterator[Chunk]:
         minibatches = iter(self.sampler)
         while some := list(islice(minibatches, self._per_chunk)):
-            yield Chunk(self._gatherer, some, self._device)
+            yield Chunk(self._gatherer, some)
