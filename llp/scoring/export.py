@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from torch import Tensor, nn
 
+from llp.data.noise import CAVEAT
 from llp.data.table import InstanceTable
 from llp.datasets.files.recipe import Recipe
 from llp.errors import InputError
@@ -20,13 +22,11 @@ from llp.methods.base import LLPMethod
 from llp.models.cell_weights import CellWeights
 from llp.models.label_start import begun
 from llp.runs.record import RunRecord
-from llp.scoring.card import FILE as CARD
-from llp.scoring.card import card
 from llp.scoring.cell_weights import FILE as WEIGHTS
 from llp.scoring.cell_weights import weights_table
 from llp.scoring.trained import TrainedRuns
 
-MODEL, PREPROCESSING = "model.pt2", "preprocessing.json"
+MODEL, PREPROCESSING, CARD = "model.pt2", "preprocessing.json", "README.md"
 CHECKED_ROWS = 10_000
 TOLERANCE = 1e-6
 
@@ -75,6 +75,15 @@ def export(runs: TrainedRuns, out: Path) -> float:
     if not difference <= TOLERANCE:
         raise InputError(f"{out / MODEL} scores otherwise than the run, by up to {difference:g}: do not use it")
     return difference
+
+
+def card(record: RunRecord, table: InstanceTable) -> str:
+    """A model card in Markdown, made of a run's record: data, bags, protocol, measures, privacy, limits."""
+    loader = PackageLoader("llp.scoring", ".")
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    constants = [name for name in record.measures if name.startswith("constant_")]
+    template = environment.get_template("card.md.j2")
+    return template.render(record=record, table=table, constants=constants, caveat=CAVEAT)
 
 
 def _encoding(table: InstanceTable, column: str) -> dict[str, Any]:

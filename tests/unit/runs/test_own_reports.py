@@ -8,8 +8,7 @@ from llp import LLPClassifier
 from llp.analyze import analyze
 from llp.data.table import InstanceTable
 from llp.errors import InputError
-from llp.scoring.card import card
-from llp.scoring.export import export
+from llp.scoring.export import card, export
 from tests.helpers.composed import check_config
 from tests.helpers.own_files import Home, prepare_files
 
