@@ -52,6 +52,13 @@ class TableWriter:
     rows : int
         Number of instances, N.
 
+    Attributes
+    ----------
+    temporary : Path
+        The folder that takes the table's place in the end, for further files of its own.
+    categorical : ndarray
+        (N, Fc) int32: the codes, of the rows that were written.
+
     Examples
     --------
     >>> import tempfile
@@ -73,23 +80,21 @@ class TableWriter:
         self._label_kind = label_kind
         self._rows = rows
         check_replaceable(folder)
-        self._temporary = temporary_folder(folder)
-        shutil.rmtree(self._temporary, ignore_errors=True)
-        self._temporary.mkdir(parents=True)
+        self.temporary = temporary_folder(folder)
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        self.temporary.mkdir(parents=True)
         self._of_codes = [column for column in columns if column.kind == "categorical"]
         self._names = [column.name for column in self._of_codes]
         n_numeric = len(columns) - len(self._names)
         try:
             with naming(folder):
-                if 4 * rows * (len(columns) + 1) > shutil.disk_usage(self._temporary).free:  # 32 bits a value and label
+                if 4 * rows * (len(columns) + 1) > shutil.disk_usage(self.temporary).free:  # 32 bits a value and label
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # before any room is taken from others
-                self._categorical = create_array(
-                    self._temporary / "categorical.npy", np.int32, (rows, len(self._names))
-                )
-                self._numeric = create_array(self._temporary / "numeric.npy", np.float32, (rows, n_numeric))
-                self._label = create_array(self._temporary / "label.npy", np.float32, (rows,))
+                self.categorical = create_array(self.temporary / "categorical.npy", np.int32, (rows, len(self._names)))
+                self._numeric = create_array(self.temporary / "numeric.npy", np.float32, (rows, n_numeric))
+                self._label = create_array(self.temporary / "label.npy", np.float32, (rows,))
         except BaseException:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            shutil.rmtree(self.temporary, ignore_errors=True)
             raise
         self._weight: NDArray[np.float32] | None = None
         self._encodings: dict[str, dict[str, Any]] = {}
@@ -97,16 +102,6 @@ class TableWriter:
 
     def __enter__(self) -> Self:
         return self
-
-    @property
-    def temporary(self) -> Path:
-        """The folder that takes the table's place in the end, for further files of its own."""
-        return self._temporary
-
-    @property
-    def categorical(self) -> NDArray[np.int32]:
-        """(N, Fc) int32: the codes, of the rows that were written."""
-        return self._categorical
 
     def write(
         self,
@@ -141,19 +136,19 @@ class TableWriter:
             raise InputError(f"weights for {self._folder} are given with all of its rows, or with none")
         if numeric is None:
             numeric = np.empty((m, 0), np.float32)
-        self._categorical[start:stop] = checked_codes(categorical, start, m, self._of_codes)
+        self.categorical[start:stop] = checked_codes(categorical, start, m, self._of_codes)
         self._numeric[start:stop] = checked_numbers(numeric, start, (m, self._numeric.shape[1]))
         self._label[start:stop] = checked_labels(label, start, self._label_kind, some=some_labels)
         if weight is not None:
             checked = checked_weights(weight, start, m)
             if self._weight is None:
-                self._weight = create_array(self._temporary / "weight.npy", np.float32, (self._rows,))
+                self._weight = create_array(self.temporary / "weight.npy", np.float32, (self._rows,))
             self._weight[start:stop] = checked
         self._written = stop
 
     def set_vocabulary(self, column: str, values: pl.Series, *, missing: Sequence[str] = ()) -> None:
         """Keep which values of a categorical column have the codes 1, 2, ...: see `llp.data.vocabulary`."""
-        self._encodings[column] = write_vocabulary(self._temporary, self._names.index(column), values, missing)
+        self._encodings[column] = write_vocabulary(self.temporary, self._names.index(column), values, missing)
 
     def set_encoding(self, column: str, record: Mapping[str, Any]) -> None:
         """Keep how a column without a vocabulary was made, or the label: see `llp.data.vocabulary`."""
@@ -196,14 +191,14 @@ class TableWriter:
             aggregates_only=aggregates_only,
             weighted=self._weight is not None,
         )
-        (self._temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1, allow_nan=False))
-        for array in (self._categorical, self._numeric, self._label, self._weight):
+        (self.temporary / "schema.json").write_text(json.dumps(dataclasses.asdict(schema), indent=1, allow_nan=False))
+        for array in (self.categorical, self._numeric, self._label, self._weight):
             if isinstance(array, np.memmap):
                 array.flush()
-        for path in (path for path in self._temporary.rglob("*") if path.is_file()):
+        for path in (path for path in self.temporary.rglob("*") if path.is_file()):
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
-        put_in_place(self._temporary, self._folder)
+        put_in_place(self.temporary, self._folder)
 
     def _sink_columns(self) -> None:
         schema = dict.fromkeys(self._names, pl.Int32)
@@ -212,17 +207,17 @@ class TableWriter:
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
         ) -> Iterator[pl.DataFrame]:
             for start in range(0, self._rows, CHUNK_ROWS):
-                columns = _transposed(self._categorical[start : start + CHUNK_ROWS])
+                columns = _transposed(self.categorical[start : start + CHUNK_ROWS])
                 yield pl.DataFrame(dict(zip(self._names, columns, strict=True)), schema=schema)
 
         lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
-        path = self._temporary / "columns.parquet"
+        path = self.temporary / "columns.parquet"
         lazy.sink_parquet(path, compression="lz4", row_group_size=CHUNK_ROWS, statistics=False)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def _transposed(block: NDArray[np.int32]) -> NDArray[np.int32]:
