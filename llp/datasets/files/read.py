@@ -50,13 +50,8 @@ class FilesReader:
     first: str = ""  # the first text's name
     seen: set[str] = field(default_factory=set)  # names of all texts' columns
     starts: list[tuple[str, int]] = field(default_factory=list)  # texts begun, each with the rows read before it
+    repeated_headers: int = 0  # that stood among the records, and were left out
     _records: Counter[str] = field(default_factory=Counter)
-    _headers: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def repeated_headers(self) -> int:
-        """Headers that stood among the records, and were left out."""
-        return sum(found - 1 for found in self._headers.values() if found)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """All records in order, in frames of the first file's columns, which the others have too."""
@@ -85,7 +80,7 @@ class FilesReader:
         if not self._records[parsed.file]:
             self.starts.append((parsed.file, self._records.total()))
         self._records[parsed.file] += parsed.records
-        self._headers[parsed.file] += parsed.headers
+        self.repeated_headers += parsed.repeated_headers
 
     def finish(self) -> None:
         """Refuse files without a record, once all are read; those of a folder may have none."""
@@ -127,16 +122,17 @@ class FilesReader:
         return Opened(records, lambda text: detect(name, text, reading, self.may_lack, has_options=choice))
 
     def _text(self, block: Block, file: DataFile) -> Parsed:
-        frame, headers, messages = parse(block)
-        return self._finished(frame, file, block.file, messages, headers)
+        frame, repeated_headers, messages = parse(block)
+        return self._finished(frame, file, block.file, messages, repeated_headers)
 
     def _finished(
-        self, frame: pl.DataFrame, file: DataFile, name: str, messages: list[str], headers: int = 0
+        self, frame: pl.DataFrame, file: DataFile, name: str, messages: list[str], repeated_headers: int = 0
     ) -> Parsed:
         of_folders = {column: value for column, value in file.partition.items() if column not in frame.columns}
         frame = frame.with_columns(pl.lit(value, pl.String).alias(column) for column, value in of_folders.items())
         frame = frame.select(pl.col(self.wanted))
-        return Parsed(frame if self.raw else normalised(frame, self.reading), name, frame.height, messages, headers)
+        kept = frame if self.raw else normalised(frame, self.reading)
+        return Parsed(kept, name, frame.height, messages, repeated_headers)
 
     def _same_columns(self, name: str, in_file: Sequence[str], file: DataFile) -> None:
         names = [*in_file, *(column for column in file.partition if column not in in_file)]

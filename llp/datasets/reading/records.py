@@ -117,7 +117,7 @@ def _header(path: str, first: tuple[str, ...], reading: Reading, *, has_options:
 
 
 def parse(block: Block) -> tuple[pl.DataFrame, int, list[str]]:
-    """A block's records as strings, how many headers stood among them, and a message for each one that is wrong."""
+    """A block's records as strings, how many headers stood among them again, and a message for each that is wrong."""
     dialect, messages = block.dialect, list[str]()
     frame = read_clean(without_blank_lines(block.text, dialect.quote), dialect)
     if frame is None:
@@ -128,7 +128,7 @@ def parse(block: Block) -> tuple[pl.DataFrame, int, list[str]]:
         pl.col([name]).str.strip_chars() == word for name, word in zip(dialect.columns, dialect.header, strict=True)
     ]
     kept = frame.filter(~pl.all_horizontal(same).fill_null(False))
-    return kept, frame.height - kept.height, messages
+    return kept, max(0, frame.height - kept.height - (block.first_line == 1)), messages
 
 
 def read_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:

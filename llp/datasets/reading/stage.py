@@ -23,7 +23,7 @@ class Parsed(NamedTuple):
     file: str  # where they stand
     records: int  # how many fit, kept or not
     messages: list[str]  # what is wrong with the others
-    headers: int = 0  # how many stood among them
+    repeated_headers: int = 0  # how many stood among them
 
 
 @dataclass(frozen=True)
