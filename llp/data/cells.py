@@ -33,19 +33,6 @@ class Cells:
     def __len__(self) -> int:
         return len(self.code)
 
-    @classmethod
-    def holding(
-        cls,
-        categorical: NDArray[np.int32],
-        vocab_sizes: Sequence[int],
-        queries: Sequence[Query],
-        query_of: NDArray[np.int64],
-    ) -> "Cells":
-        """The cells of P rows (P, Fc), each in its query (P,); they are to be in the cells' order."""
-        radix, base = layout(vocab_sizes, queries)
-        code = base[query_of] + (radix[query_of] * categorical).sum(1)
-        return cls(tuple(queries), radix, base, code, query_of)
-
     def select(self, cells: NDArray[np.int64]) -> "Cells":
         """Only these of them, at rising positions."""
         return replace(self, code=self.code[cells], query_of=self.query_of[cells])

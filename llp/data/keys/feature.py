@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from llp.data.bags import Bags, Rows, group_rows, key_codes
-from llp.data.cells import Cells
+from llp.data.cells import Cells, layout
 from llp.data.keys.base import Columns, GroupingKey
 from llp.data.table import InstanceTable
 from llp.errors import InputError, invalid
@@ -58,8 +58,9 @@ class FeatureKey(GroupingKey):
         """The bags, which are the cells of one query."""
         bags = super().bags(table, rows, values, rng)
         query = tuple(table.categorical_names.index(name) for name in self.columns)
-        first = table.categorical[bags.rows[bags.offsets[:-1]]]
-        return replace(bags, cells=Cells.holding(first, table.vocab_sizes, [query], np.zeros(len(bags), np.int64)))
+        radix, base = layout(table.vocab_sizes, [query])
+        first = table.categorical[bags.rows[bags.offsets[:-1]]]  # a row of each
+        return replace(bags, cells=Cells((query,), radix, base, first @ radix[0], np.zeros(len(bags), np.int64)))
 
 
 def check_thresholds(prefix: str, low: int, high: int) -> None:
