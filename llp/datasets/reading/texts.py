@@ -67,11 +67,8 @@ def _utf8(name: str, pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     if codecs.lookup(encoding).name == "utf-8":  # what is none is found with its line
         yield from pieces
         return
-    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        for piece in pieces:
-            yield decoder.decode(piece).encode()
-        yield decoder.decode(b"", final=True).encode()
+        yield from codecs.iterencode(codecs.iterdecode(pieces, encoding), "utf-8")
     except UnicodeError as error:
         raise InputError(
             f"{name} is no text in {encoding} ({error}): name its encoding, such as encoding=latin-1"
