@@ -38,11 +38,6 @@ class Part:
     labels: Labels  # NaN stands for that of a row without one
     bag_ids: pl.Series | None  # of bags 0, 1, ...; rows of other bags alone are left out
 
-    @property
-    def rows(self) -> pl.LazyFrame:
-        """The rows that are kept, with `LABEL` and `BAG_NUMBERS`."""
-        return self.kept(self.staged.lazy)
-
     def kept(self, frame: Frame) -> Frame:
         """Those of some rows that are kept, with `LABEL` and `BAG_NUMBERS`."""
         kinds = self.staged.lazy.collect_schema()
@@ -65,7 +60,7 @@ class Part:
 
     def count(self, option: str) -> int:
         """The number of rows that are kept; refuses lacking labels, unless they may be left out, and equal labels."""
-        found = self.rows.select(n=pl.len(), sum=pl.col(LABEL).sum()).collect(engine="streaming")
+        found = self.kept(self.staged.lazy).select(n=pl.len(), sum=pl.col(LABEL).sum()).collect(engine="streaming")
         n, total = found.row(0)
         if self.labels != "all":
             return int(n)
@@ -135,7 +130,7 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
         recipe.save(writer)
         id_column = recipe.options.roles.id_column
         if id_column is not None:
-            ids = pl.concat(part.rows.select(id_column) for part in parts.values())
+            ids = pl.concat(part.kept(part.staged.lazy).select(id_column) for part in parts.values())
             ids.sink_parquet(writer.temporary / "ids.parquet")
         row: NDArray[np.int64] | None = None
         bag: NDArray[np.int32] | None = bag_of_row
