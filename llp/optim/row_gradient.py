@@ -37,6 +37,7 @@ class TouchedRows(ABC):
         self._betas = betas
         self._eps = eps
         self._push = PushSums(*betas)
+        self._device = weight.device
         self._step = int(self._state["step"])
         self._kept: list[tuple[Any, Tensor]] = []
         # dense Adam moves every row in every step, touched or not. A row that no minibatch touches is left behind and
@@ -104,6 +105,12 @@ class TouchedRows(ABC):
     @property
     def _state(self) -> dict[str, Tensor]:
         return self._states[self._weight]
+
+    def _weights(self) -> Tensor:
+        """The weights as they lie, on the device on which they are trained."""
+        if self._weight.device != self._device:
+            raise RuntimeError("the model moved to another device after its ExactAdam was made")
+        return self._weight.data  # not detached: what autograd has saved of the weights counts no change of them
 
 
 class RowParameter(nn.Parameter):

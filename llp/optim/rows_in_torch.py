@@ -49,11 +49,6 @@ class RowsInTorch(TouchedRows):
             table.index_copy_(0, rows, values)
         self._state["last"].index_fill_(0, rows, self._step)
 
-    def _weights(self) -> Tensor:
-        if self._weight.device != self._sums.device:
-            raise RuntimeError("the model moved to another device after its ExactAdam was made")
-        return self._weight.data  # not detached: what autograd has saved of the weights counts no change of them
-
     def _tables(self) -> tuple[Tensor, Tensor, Tensor]:
         return self._weights(), self._state["exp_avg"], self._state["exp_avg_sq"]
 

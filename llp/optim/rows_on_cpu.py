@@ -45,7 +45,7 @@ class RowsOnCpu(TouchedRows):
             self._catch_up(self._lagging(row_numbers) if index is None else index.distinct)
         elif rows.numel() and not (rows.min() >= 0 and rows.max() < len(self._weight)):
             raise self._out_of_range()
-        total = F.embedding_bag(rows, torch.from_numpy(self._weights()), mode="sum")
+        total = F.embedding_bag(rows, self._weights(), mode="sum")
         return total, (row_numbers, index)  # the token: the update need not search the distinct rows again
 
     def _every_row(self) -> tuple[NDArray[np.int32], None]:
@@ -59,14 +59,8 @@ class RowsOnCpu(TouchedRows):
         self._until_huge -= len(rows)
         self._in_ranges(
             compiled.update, len(rows), rows, gradient,
-            self._weights(), *self._moments(), self._step, lr, *self._betas, self._eps,
+            self._weights().numpy(), *self._moments(), self._step, lr, *self._betas, self._eps,
         )  # fmt: skip
-
-    def _weights(self) -> NDArray[Any]:
-        if self._weight.device.type != "cpu":
-            raise RuntimeError("the model moved to another device after its ExactAdam was made")
-        weights: NDArray[Any] = self._weight.detach().numpy()
-        return weights
 
     def _moments(self) -> list[NDArray[Any]]:
         return [self._state[name].numpy() for name in ("exp_avg", "exp_avg_sq", "last")]
@@ -117,7 +111,7 @@ class RowsOnCpu(TouchedRows):
     def _catch_up(self, rows: NDArray[np.int32]) -> None:
         distinct = rows.reshape(-1)
         self._in_ranges(
-            compiled.catch_up, len(distinct), distinct, self._weights(), *self._moments(),
+            compiled.catch_up, len(distinct), distinct, self._weights().numpy(), *self._moments(),
             self._step, self.sums.numpy(), self._push.window, self._push.n_blocks,
             self._eps, math.log(self._betas[0]), math.log(self._betas[1]),
         )  # fmt: skip
