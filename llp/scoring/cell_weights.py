@@ -27,21 +27,19 @@ def weights_table(model: CellWeights, table: InstanceTable) -> pl.DataFrame:
         name = "_".join(table.categorical_names[column] for column in query) or "total"
         parts.append(pl.select(query=pl.lit(name).repeat_by(len(codes)).explode(), values=values))
     weights = pl.concat(parts).with_columns(weight=pl.Series(model.weight.detach().double().numpy()))
-    sums = pl.DataFrame({"code": code}).join(_sums(table, base), on="code", how="left", maintain_order="left")
-    first = pl.DataFrame(schema={"sum": pl.Float64, "noise_sd": pl.Float64}).clear(1)
-    return pl.concat([weights, pl.concat([first, sums.drop("code")])], how="horizontal")
+    listed = pl.Series("code", [None], pl.Int64).append(pl.Series(code)).to_frame()  # of the intercept none
+    sums = listed.join(_sums(table, base), on="code", how="left", maintain_order="left").drop("code")
+    return pl.concat([weights, sums], how="horizontal")
 
 
 def _sums(table: InstanceTable, base: NDArray[np.int64]) -> pl.DataFrame:
     """By `code` the `sum` and `noise_sd` of a table's own report; none where the cells are of other queries."""
-    found: dict[str, NDArray[np.int64] | NDArray[np.float64]] = {"code": np.empty(0, np.int64)}
-    found |= {"sum": np.empty(0), "noise_sd": np.empty(0)}
     if table.schema.given_bags and read_report(table.folder) is not None:
         bags = GivenKey(n_folds=1).all_bags(table)
         if bags.cells is not None and bags.noise_variance is not None and np.array_equal(bags.cells.base, base):
             deviation = np.sqrt(bags.noise_variance)
-            found = {"code": bags.cells.code, "sum": bags.label_sum, "noise_sd": deviation}
-    return pl.DataFrame(found)
+            return pl.DataFrame({"code": bags.cells.code, "sum": bags.label_sum, "noise_sd": deviation})
+    return pl.DataFrame(schema={"code": pl.Int64, "sum": pl.Float64, "noise_sd": pl.Float64})
 
 
 def _texts(table: InstanceTable, column: str, size: int) -> NDArray[np.object_]:
