@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from llp.config.grouping_keys import key_of
+from llp.data.given_bags import n_sums_outside
 from llp.data.keys import GroupingKey
 from llp.data.table import InstanceTable
 from llp.runs.book import finished_record
@@ -70,7 +71,7 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
     if (most := key.most_bags_of_a_row(table)) > 1:
         found["bags_of_a_row"] = most
     method, binary = json.dumps(identity["method"]), identity["dataset"]["label_kind"] == "binary"
-    noisy = "noise" in identity or key.n_sums_outside(table) > 0
+    noisy = "noise" in identity or (key.kind == "given" and n_sums_outside(table.folder) > 0)
     if binary and noisy and any(f".{name}" in method for name in NEAREST):
         found["sums_outside"] = "nearest"
     if identity["method"].get("recalibrate"):

@@ -191,10 +191,6 @@ class GroupingKey(BaseModel):
             raise invalid("noise.shares", dict(shares), "null, as only grouping_key=report has queries", None)
         return None
 
-    def n_sums_outside(self, table: InstanceTable) -> int:
-        """How many bags have a label sum that labels of 0 and 1 cannot: noise that the table came with."""
-        return 0
-
 
 class SizedKey(GroupingKey):
     """Runs of `bag_size` rows in an order; the rest, a smaller run, stays a bag."""

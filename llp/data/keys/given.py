@@ -100,10 +100,6 @@ class GivenKey(GroupingKey):
         """More than one where bags overlap."""
         return given_bags.most_bags_of_a_row(table.folder)
 
-    def n_sums_outside(self, table: InstanceTable) -> int:
-        """Of the sums as they were given."""
-        return given_bags.n_sums_outside(table.folder)
-
 
 def _cells_of(table: InstanceTable, report: "pl.DataFrame") -> Bags:
     """The cells of a report of all rows but those of a test split and those that are given with their labels."""
