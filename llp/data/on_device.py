@@ -123,18 +123,18 @@ class Chunk:
         return map(self._gatherer.gather, self._ids, torch.split(on_device, lengths))
 
 
+@dataclass(frozen=True, eq=False)
 class Chunks:
     """The minibatches of an epoch in chunks of `per_chunk`; the last one may hold fewer."""
 
-    def __init__(self, gatherer: Gatherer, sampler: Sampler[Ids], per_chunk: int) -> None:
-        self.sampler = sampler  # whose epoch Lightning sets
-        self._gatherer = gatherer
-        self._per_chunk = per_chunk
+    gatherer: Gatherer
+    sampler: Sampler[Ids]  # whose epoch Lightning sets
+    per_chunk: int
 
     def __len__(self) -> int:
-        return -(-len(self.sampler) // self._per_chunk)  # type: ignore[arg-type]
+        return -(-len(self.sampler) // self.per_chunk)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Chunk]:
         minibatches = iter(self.sampler)
-        while some := list(islice(minibatches, self._per_chunk)):
-            yield Chunk(self._gatherer, some)
+        while some := list(islice(minibatches, self.per_chunk)):
+            yield Chunk(self.gatherer, some)

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -63,23 +63,17 @@ class Opened(NamedTuple):
     first_line: int = 1
 
 
+@dataclass(eq=False)
 class Files:
     """Several files, read once from end to end; what the user did not name is left out when it is no data."""
 
-    def __init__(
-        self,
-        files: Sequence[DataFile],
-        on_read: Callable[[int], None],
-        other: Callable[[bytes], str | None] = lambda text: None,
-        known: dict[tuple[object, ...], str] | None = None,
-    ) -> None:
-        self.files = list(files)
-        self._on_read = on_read
-        self._other = other
-        self._checksum = hashlib.sha256()
-        self._read: list[Path] = []
-        self._known = {} if known is None else known
-        self._left_out: list[str] = []
+    files: Sequence[DataFile]
+    on_read: Callable[[int], None]  # is told how many bytes were read
+    other: Callable[[bytes], str | None] = lambda text: None  # says of a text that is not among the data what it is
+    known: dict[tuple[object, ...], str] = field(default_factory=dict)  # names of texts, by what they hold
+    _checksum: Any = field(default_factory=hashlib.sha256)
+    _read: list[Path] = field(default_factory=list)
+    _left_out: list[str] = field(default_factory=list)
 
     @property
     def total_bytes(self) -> int:
@@ -129,11 +123,11 @@ class Files:
         """Count bytes of a file as read that were read by something else."""
         if file.path not in self._read[-1:]:
             self._read.append(file.path)
-        self._on_read(n_bytes)
+        self.on_read(n_bytes)
 
     def _take(self, piece: bytes) -> None:
         self._checksum.update(piece)
-        self._on_read(len(piece))
+        self.on_read(len(piece))
 
     def _text(self, file: DataFile, text: Content, opened: Callable[[Content], Opened]) -> Iterator[Block]:
         named = file.named and text.name == str(file.path)
@@ -144,7 +138,7 @@ class Files:
         first = next(blocks, b"")
         if not first and named:
             raise InputError(f"{text.name} is empty.")
-        other = "empty" if not first else None if named else self._other(first)
+        other = "empty" if not first else None if named else self.other(first)
         if other:
             self._left_out.append(f"{text.name} ({other})")
             return
@@ -158,6 +152,6 @@ class Files:
     def _check_new(self, name: str, file: DataFile, first: bytes, last: bytes, size: int) -> None:
         """Refuse a text that came before, in folders of the same partition."""
         key = (size, hash(first), hash(last), *file.partition.items())
-        twice = self._known.setdefault(key, name)
+        twice = self.known.setdefault(key, name)
         if twice != name:
             raise InputError(f"{name} holds the same lines as {twice}: name one of them alone.")
