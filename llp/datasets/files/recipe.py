@@ -66,8 +66,9 @@ class RowCoder:
                     _put_numbers(feature, raw, x, out)
                     unknown[i] = np.count_nonzero(np.isnan(x))
             except _WrongValueError as wrong:
-                where, value = place((raw == wrong.value).arg_max() or 0), str(wrong.value)
-                raise InputError(f"{where}: column {raw.name!r} holds {value!r}, which is {wrong.what}") from None
+                value, what = wrong.args
+                where = place((raw == value).arg_max() or 0)
+                raise InputError(f"{where}: column {raw.name!r} holds {str(value)!r}, which is {what}") from None
         return CodedRows(codes, numbers, unknown)
 
     def _code(self, feature: Feature, raw: pl.Series, hashes: dict[str, Hashes], out: NDArray[Any]) -> None:
@@ -113,9 +114,7 @@ class RowCoder:
 
 
 class _WrongValueError(Exception):
-    def __init__(self, value: object, what: str) -> None:
-        super().__init__(what)
-        self.value, self.what = value, what
+    """A value, and what it is."""
 
 
 def _check(raw: pl.Series, wrong: NDArray[np.bool_], what: str) -> None:
