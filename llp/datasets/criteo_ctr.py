@@ -99,9 +99,6 @@ class CtrCoder:
         return CodedLines(codes.T, np.empty((frame.height, 0), np.float32), int(np.count_nonzero(held != bins)))
 
 
-CODER = CtrCoder  # by which new lines are scored
-
-
 def _keep(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(pl.col("label").cast(pl.Float32), *CtrCoder.features)
 

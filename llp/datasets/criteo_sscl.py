@@ -134,9 +134,6 @@ class SsclCoder:
         return CodedLines(codes, numbers, outside=0)
 
 
-CODER = SsclCoder  # by which new lines are scored
-
-
 def _filled(values: pl.Series, fill: float, transform: str) -> NDArray[np.float64]:
     filled = values.fill_null(fill).to_numpy()
     return log2_squared(filled) if transform == "log2_squared" else filled

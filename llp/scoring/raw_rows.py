@@ -1,19 +1,18 @@
 """Raw lines scored by runs on Criteo's tables: coded as the table's own lines were, with their label or without."""
 
-import importlib.util
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import ClassVar, Protocol
 
 import numpy as np
 import polars as pl
 
 from llp.data.table import InstanceTable
-from llp.datasets.encode import CodedLines
+from llp.datasets.criteo_ctr import CtrCoder
+from llp.datasets.criteo_sscl import SsclCoder
 from llp.datasets.reading.files import Block, Files
 from llp.datasets.reading.find import find_files
-from llp.datasets.reading.layout import Layout, other_file
+from llp.datasets.reading.layout import other_file
 from llp.datasets.reading.lines import all_blocks, parse
 from llp.datasets.reading.records import BadLines
 from llp.errors import InputError
@@ -22,23 +21,18 @@ from llp.scoring.rows import EncodedRows
 log = logging.getLogger(__name__)
 
 
-class RawCoder(Protocol):
-    """Codes lines of a raw format; threads may share it."""
-
-    layout: ClassVar[Layout]
-    features: ClassVar[list[pl.Expr]]
-
-    def encode(self, frame: pl.DataFrame) -> CodedLines:
-        """Codes and numbers of lines with the columns `features`."""
+RawCoder = CtrCoder | SsclCoder
+CODERS: dict[str, type[RawCoder]] = {
+    "llp.datasets.criteo_ctr.prepare": CtrCoder,
+    "llp.datasets.criteo_sscl.prepare": SsclCoder,
+}
+"""By what made a table, what codes its lines."""
 
 
 def raw_coder(table: InstanceTable) -> RawCoder | None:
-    """The coder of a table's raw lines, made by `CODER` of its dataset's module; None where it has none."""
-    module = str(table.schema.made_by.get("_target_")).rpartition(".")[0]
-    if not module.startswith("llp.datasets.") or importlib.util.find_spec(module) is None:
-        return None
-    coder = getattr(importlib.import_module(module), "CODER", None)
-    return coder and coder.of_table(table)
+    """The coder of a table's raw lines; None where it was made of others."""
+    coder = CODERS.get(str(table.schema.made_by.get("_target_")))
+    return None if coder is None else coder.of_table(table)
 
 
 class RawRows:
