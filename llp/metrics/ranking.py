@@ -6,17 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class OneClassWarning(UserWarning):
-    """A ranking measure was asked of labels that are all equal."""
-
-
 def exact_auc(scores: NDArray[np.floating], labels: NDArray[np.floating]) -> float:
     """Probability that a positive (n,) scores above a negative, a tie counts half; NaN, and a warning, of one class."""
     positive = np.sort(scores[labels == 1])
     negative = np.sort(scores[labels == 0])
     if not len(positive) or not len(negative):
         only = "positive" if len(positive) else "negative"
-        warnings.warn(f"AUC is undefined: all {len(labels)} labels are {only}", OneClassWarning, stacklevel=2)
+        warnings.warn(f"AUC is undefined: all {len(labels)} labels are {only}", stacklevel=2)
         return float("nan")
     if np.isnan(positive[-1]) or np.isnan(negative[-1]):  # NaN sorts last
         return float("nan")
