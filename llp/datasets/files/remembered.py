@@ -32,7 +32,8 @@ def place_of(one: np.uint64, keys: Hashes, codes: NDArray[np.int32]) -> np.uint6
 def find_codes(hashes: Hashes, keys: Hashes, codes: NDArray[np.int32], out: NDArray[np.int32]) -> None:
     """Codes of hashes (n,) by a table, into `out` (n,), `FREE` where it lacks one."""
     for i in range(len(hashes)):
-        out[i] = codes[place_of(hashes[i], keys, codes)]
+        place = place_of(hashes[i], keys, codes)
+        out[i] = codes[place] if keys[place] == hashes[i] else FREE  # another thread may have put another hash there
 
 
 @compiled
