@@ -74,19 +74,11 @@ def prepare(
         raise InputError(f"Invalid bag_sizes={bag_sizes}: they stand in bags=, expected that option too")
     options = check_files_options({"reading": reading, "roles": roles, "coding": coding})
     check_date_format(options.coding.date_format)
-    labelled_given = [option for option, of in (("labelled", labelled), ("test_files", test_files)) if of is not None]
+    given = {"files": files, "labelled": labelled, "test_files": test_files, "reports": reports}
     aggregates = "bags" if bags is not None else "reports" if reports is not None else None
+    labelled_given = [option for option in ("labelled", "test_files") if given[option] is not None]
     of_rows = _roles_of(options.roles, aggregates=aggregates, labelled_given=labelled_given)
-    found = {
-        option: find_files(_listed(names), option=option)
-        for option, names in (
-            ("files", files),
-            ("labelled", labelled),
-            ("test_files", test_files),
-            ("reports", reports),
-        )
-        if names is not None
-    }
+    found = {option: find_files(_listed(names), option=option) for option, names in given.items() if names is not None}
     check_each_once(found)
     of_report = ReportOptions(found.pop("reports", []), queries, noise_sd, epsilon, options.roles.label)
     with scratch(folder) as parts, progress_bars() as progress:
@@ -132,12 +124,8 @@ def prepare(
             )
             for option, one in staged.items()
         }
-        write_table(
-            folder,
-            made_by,
-            Found(written, kind, of_bags, raw_columns, noise, report, sample=rows == "unknown"),
-            progress,
-        )
+        everything = Found(written, kind, of_bags, raw_columns, noise, report, sample=rows == "unknown")
+        write_table(folder, made_by, everything, progress)
 
 
 def _listed(files: FilesGiven) -> list[str]:
