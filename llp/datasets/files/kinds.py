@@ -13,7 +13,6 @@ import polars as pl
 from rich.table import Table
 
 from llp.data.schema import LARGEST_NUMBER
-from llp.datasets.files.ids import may_be_ids
 from llp.datasets.files.options import FilesOptions, Roles
 from llp.datasets.files.values import date, grouped, raw_number
 from llp.datasets.reading.options import DECIMALS, THOUSANDS, Reading
@@ -28,7 +27,7 @@ COUNTED_EXACTLY = 2**20  # rows up to which the different values of a column are
 
 
 class RawColumn(NamedTuple):
-    """A raw column: its kind, who says so, what its values look like, and whether its numbers may be names."""
+    """A raw column: its kind, who says so, and what its values look like."""
 
     name: str
     kind: ColumnKind
@@ -37,7 +36,6 @@ class RawColumn(NamedTuple):
     missing: int
     examples: tuple[str, ...]
     note: str
-    maybe_ids: bool
 
 
 def check_names(columns: Sequence[str], roles: Roles) -> None:
@@ -69,13 +67,7 @@ def find_kinds(
     for name in names:
         if found[name].huge and name not in (*options.roles.categorical, *options.roles.dates):
             _check_huge(lazy, name, found[name], options.reading, place)
-    columns = [_column(name, schema[name], found[name], options.roles, options.reading) for name in names]
-    return [
-        one._replace(maybe_ids=True, note="ids? categorical=[...]")
-        if one.kind == "numeric" and not one.given and may_be_ids(lazy, one.name, one.values, options.reading)
-        else one
-        for one in columns
-    ]
+    return [_column(name, schema[name], found[name], options.roles, options.reading) for name in names]
 
 
 class _Counts(NamedTuple):
@@ -154,7 +146,7 @@ def _column(name: str, dtype: pl.DataType, found: _Counts, roles: Roles, reading
         kind = "categorical"
     given = name in (*roles.numeric, *roles.dates, *roles.categorical)
     note = _note(kind, found, present, reading)
-    return RawColumn(name, kind, given, found.values, found.missing, found.first[:SHOWN], note, False)
+    return RawColumn(name, kind, given, found.values, found.missing, found.first[:SHOWN], note)
 
 
 def _check_huge(lazy: pl.LazyFrame, name: str, found: _Counts, reading: Reading, place: Callable[[int], str]) -> None:

@@ -15,7 +15,7 @@ from llp.data.table import LabelKind
 from llp.data.table_place import scratch
 from llp.datasets.files.bags import Sizes, Unmatched, check_bags, match_bags, read_bags
 from llp.datasets.files.features import Vocabularies, fit_features, plan_features
-from llp.datasets.files.ids import tell_ids
+from llp.datasets.files.ids import note_ids
 from llp.datasets.files.kinds import find_kinds, kinds_table
 from llp.datasets.files.label import Label, check_weights, find_label
 from llp.datasets.files.options import FilesOptions, Roles, check_files_options
@@ -93,9 +93,8 @@ def prepare(
             if options.roles.weight_column is not None:
                 check_weights(one.lazy, options.roles.weight_column, option, options.reading)
         label = _label(staged, options, aggregates=aggregates)
-        raw_columns = find_kinds(train.lazy, options, train.place)
+        raw_columns = note_ids(train.lazy, find_kinds(train.lazy, options, train.place), options.reading)
         progress.console.print(kinds_table(raw_columns, train.rows))
-        tell_ids([one.name for one in raw_columns if one.maybe_ids])
         if options.coding.date_format != "iso" and all(one.kind != "date" for one in raw_columns):
             said = "date_format=%s has no effect: no column holds dates that are written so"
             log.warning(said, options.coding.date_format)
