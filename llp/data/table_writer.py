@@ -203,14 +203,12 @@ class TableWriter:
     def _sink_columns(self) -> None:
         schema = dict.fromkeys(self._names, pl.Int32)
 
-        def chunks(
-            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
-        ) -> Iterator[pl.DataFrame]:
+        def chunks() -> Iterator[pl.DataFrame]:
             for start in range(0, self._rows, CHUNK_ROWS):
                 columns = _transposed(self.categorical[start : start + CHUNK_ROWS])
                 yield pl.DataFrame(dict(zip(self._names, columns, strict=True)), schema=schema)
 
-        lazy = pl.io.plugins.register_io_source(chunks, schema=schema)
+        lazy = pl.io.plugins.register_io_source(lambda *_: chunks(), schema=schema)
         path = self.temporary / "columns.parquet"
         lazy.sink_parquet(path, compression="lz4", row_group_size=CHUNK_ROWS, statistics=False)
 

@@ -78,15 +78,13 @@ def write_scores(runs: TrainedRuns, rows: RowSource, out: Path) -> Written:
         scores = pl.DataFrame(runs.score(encoded.categorical, encoded.numeric))
         return pl.concat([encoded.ids, scores], how="horizontal") if encoded.ids.width else scores
 
-    def frames(
-        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
+    def frames() -> Iterator[pl.DataFrame]:
         nonlocal written
         for frame in ordered_map(score, rows.blocks(), further=1):  # one more, since the cores also read
             written += frame.height
             yield frame
 
-    lazy = pl.io.plugins.register_io_source(frames, schema=schema)
+    lazy = pl.io.plugins.register_io_source(lambda *_: frames(), schema=schema)
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:  # given a path, polars may create the file after an error has been raised
