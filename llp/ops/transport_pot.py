@@ -1,6 +1,7 @@
 """The labels of `llp.ops.transport` by the solvers of POT, bag by bag on the CPU: to check the closed forms."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import ot
@@ -23,14 +24,8 @@ def transport_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: T
 
 def entropic_labels(scores: Tensor, segment: Tensor, size: Tensor, label_sum: Tensor, *, reg: float) -> Tensor:
     """Labels of the entropic problem, by `ot.sinkhorn` in the log domain: the second row of its plan, times k."""
-
-    def sinkhorn(classes: FloatArray, instances: FloatArray, cost: FloatArray) -> FloatArray:
-        plan: FloatArray = ot.sinkhorn(
-            classes, instances, cost, reg, method="sinkhorn_log", numItermax=MOST_ITERATIONS, stopThr=TOLERANCE
-        )
-        return plan
-
-    return _plan_labels(scores, size, label_sum, sinkhorn)
+    settings = {"method": "sinkhorn_log", "numItermax": MOST_ITERATIONS, "stopThr": TOLERANCE}
+    return _plan_labels(scores, size, label_sum, partial(ot.sinkhorn, reg=reg, **settings))
 
 
 @torch.no_grad()
