@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 NUMBERS = (SUM, COUNT, SD, SCALE)
 FEATURES = ("feature_1_id", "feature_2_id")
 
-Tables = Iterator[tuple[Sequence[str], pl.DataFrame]]
+QueryTables = Iterator[tuple[Sequence[str], pl.DataFrame]]
 """The columns of queries, each with its cells."""
 
 
@@ -117,7 +117,7 @@ def label_kind_of(report: Reports, roles: Roles) -> LabelKind:
     return kind
 
 
-def _long(one: File, listed: Mapping[str, list[str]] | None) -> Tables:
+def _long(one: File, listed: Mapping[str, list[str]] | None) -> QueryTables:
     """The queries of a long file, of the columns that their name says, or a file of queries."""
     keys = [name for name in one.frame.columns if name not in (*NUMBERS, QUERY, PLACE)]
     frame = one.numbers({name: name for name in NUMBERS if name in one.frame.columns})
@@ -145,7 +145,7 @@ def _long(one: File, listed: Mapping[str, list[str]] | None) -> Tables:
         yield columns, table
 
 
-def _by_feature(one: File, label: str | None) -> Tables:
+def _by_feature(one: File, label: str | None) -> QueryTables:
     """Singles or pairs of the AdKDD challenge: the cells of `hash_0` to `hash_18`, pairs in either order."""
     sums = [name for name in one.frame.columns if name.startswith("nb_")]
     of_label = f"nb_{label}s"
