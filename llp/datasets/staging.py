@@ -69,11 +69,9 @@ def stage(
     if bad_lines.count:
         log.warning("%d line(s) left out, such as: %s", bad_lines.count, "; ".join(bad_lines.shown))
     if lines == 0:
-        why = (
-            f"but all are wrong, such as: {bad_lines.shown[0]}"
-            if bad_lines.count
-            else "but there are only names of columns"
-        )
+        why = "but there are only names of columns"
+        if bad_lines.count:
+            why = f"but all are wrong, such as: {bad_lines.shown[0]}"
         raise InputError(f"Invalid raw={','.join(raw)}: expected lines of {layout.dataset}, {why}")
     if rows == 0:
         raise InputError(

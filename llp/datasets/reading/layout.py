@@ -14,8 +14,6 @@ SAMPLE = 100  # lines that tell a file's separator
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")  # as polars reads one
 ROW_NUMBER = re.compile(r"|id|rowid|index|rownumbers?|rownames?|unnamed0?|level0")  # names of such a column
 BY_PLACE = re.compile(r"(c|col|column|field|f|v|x|)(\d+)")  # names that only count the columns
-
-
 ROW = "(row)"
 
 
