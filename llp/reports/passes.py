@@ -75,7 +75,12 @@ class Passes:
 
     def sums(self, values: Vector) -> Vector:
         """(P + 2,) K'y: the sum of a value (n,) of the instances over each cell."""
-        return self._summed(lambda first, stop, out: _add_up(self._ids, values, first, stop, out))
+        parts = np.zeros((len(self._bounds) - 1, self.n_cells + 2))
+        slots = dict(zip(self._bounds, parts, strict=False))
+        self._in_ranges(lambda first, stop: _add_up(self._ids, values, first, stop, slots[first]))
+        total: Vector = parts.sum(0)
+        total[-1] = 0  # nothing is known of what is not published
+        return total
 
     def curvature(self, weights: Vector, direction: Vector) -> Vector:
         """(P + 2,) K'(w ∘ Kv)."""
@@ -87,11 +92,3 @@ class Passes:
             work(*ranges[0])
         else:
             list(self._pool.map(lambda bounds: work(*bounds), ranges))
-
-    def _summed(self, work: Callable[[int, int, Vector], None]) -> Vector:
-        parts = np.zeros((len(self._bounds) - 1, self.n_cells + 2))
-        slots = dict(zip(self._bounds, parts, strict=False))
-        self._in_ranges(lambda first, stop: work(first, stop, slots[first]))
-        total: Vector = parts.sum(0)
-        total[-1] = 0  # nothing is known of what is not published
-        return total
