@@ -18,17 +18,11 @@ from llp.ops.segment import segment_mean, segment_sum
 
 Loss = Literal["bce", "mse", "mae"]
 Target = Literal["proportion", "sum"]
-Reduction = Literal["mean", "sum"]
 
 
-def reduce_bags(losses: Tensor, reduction: Reduction) -> Tensor:
-    """Mean or sum of the bags' losses (M,): a scalar."""
-    return losses.mean() if reduction == "mean" else losses.sum()
-
-
-def dllp_bce(scores: Tensor, batch: BagBatch, *, reduction: Reduction) -> Tensor:
-    """bce(α, h̄) over the bags, from raw scores z (n,): a scalar."""
-    return reduce_bags(bag_bce(scores, batch.segment, batch.size, batch.label_proportion), reduction)
+def dllp_bce(scores: Tensor, batch: BagBatch) -> Tensor:
+    """Mean of bce(α, h̄) over the bags, from raw scores z (n,): a scalar."""
+    return bag_bce(scores, batch.segment, batch.size, batch.label_proportion).mean()
 
 
 def residual(prediction: Tensor, batch: BagBatch, *, target: Target) -> Tensor:
@@ -41,7 +35,7 @@ def residual(prediction: Tensor, batch: BagBatch, *, target: Target) -> Tensor:
 class DLLP(LLPMethod):
     """Cross-entropy, squared or absolute error of α and h̄ (`target` proportion), or y and ŷ (`sum`, not `bce`)."""
 
-    def __init__(self, *, loss: Loss, target: Target, reduction: Reduction, **shared: Any) -> None:
+    def __init__(self, *, loss: Loss, target: Target, reduction: Literal["mean", "sum"], **shared: Any) -> None:
         super().__init__(**shared)
         if loss == "bce" and target == "sum":
             raise invalid("method.target", target, "proportion with method.loss=bce", "proportion")
@@ -52,6 +46,8 @@ class DLLP(LLPMethod):
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         if self.loss == "bce":
-            return dllp_bce(scores, batch, reduction=self.reduction)
-        error = residual(self.predict(scores), batch, target=self.target)
-        return reduce_bags(error.abs() if self.loss == "mae" else torch.square(error), self.reduction)
+            losses = bag_bce(scores, batch.segment, batch.size, batch.label_proportion)
+        else:
+            error = residual(self.predict(scores), batch, target=self.target)
+            losses = error.abs() if self.loss == "mae" else torch.square(error)
+        return losses.mean() if self.reduction == "mean" else losses.sum()

@@ -33,7 +33,7 @@ class EventLevel(LLPMethod):
         """See `LLPMethod.bag_loss`."""
         label = to_instances(batch.label_proportion, batch.segment)
         if self.label_kind == "binary":
-            of_bags = dllp_bce(scores, batch, reduction="mean")
+            of_bags = dllp_bce(scores, batch)
             losses = F.binary_cross_entropy_with_logits(scores, label.clamp(0, 1), reduction="none")
         else:
             of_bags = torch.square(residual(scores, batch, target="proportion")).mean()

@@ -46,4 +46,4 @@ class LLPDC(LLPMethod):
         share = mean_over_instances(counts, batch.segment, batch.size)
         self.epoch_means.add("confident", share, 1)
         instance_loss = mean_over_instances(losses, batch.segment, batch.size)
-        return dllp_bce(scores, batch, reduction="mean") + self.weight * instance_loss
+        return dllp_bce(scores, batch) + self.weight * instance_loss

@@ -80,7 +80,7 @@ class LLPVAT(LLPMethod):
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        return dllp_bce(scores, batch, reduction="mean")
+        return dllp_bce(scores, batch)
 
     def scores_and_penalty(self, batch: BagBatch) -> tuple[Tensor, Tensor]:
         """See `LLPMethod.scores_and_penalty`: w(t) times the mean divergence."""

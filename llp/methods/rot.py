@@ -33,4 +33,4 @@ class ROT(LLPMethod):
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         instance_loss = entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels, solver=self.solver)
-        return self.weight * dllp_bce(scores, batch, reduction="mean") + (1 - self.weight) * instance_loss
+        return self.weight * dllp_bce(scores, batch) + (1 - self.weight) * instance_loss
