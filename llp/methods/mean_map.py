@@ -6,7 +6,7 @@ and proportions give an estimate μ_XY of E[y x], y = ±1, and θ minimises the 
 With a bias in the model μ_XY passes through it as well, as in the benchmark's authors' code, which drives it up.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,13 +21,6 @@ from llp.data.train_split import Features, TrainSplit
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
 from llp.models.linear import Linear
-
-
-class MeanOperator(NamedTuple):
-    """An estimate of E[y x] over the train instances, y = ±1, float64."""
-
-    categorical: NDArray[np.float64]  # (N,), a position for each (column, code), columns in table order
-    numeric: NDArray[np.float64]  # (Fn,)
 
 
 def bag_coefficients(proportion: NDArray[np.float64], label_mean: float) -> NDArray[np.float64]:
@@ -48,8 +41,13 @@ def bag_coefficients(proportion: NDArray[np.float64], label_mean: float) -> NDAr
     return coefficients
 
 
-def mean_operator(features: Features, bags: Bags, coefficients: NDArray[np.float64]) -> MeanOperator:
-    """Σ_B c_B times the bag's mean multi-hot (and numeric) vector, in one pass over the memory map."""
+def mean_operator(
+    features: Features, bags: Bags, coefficients: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Σ_B c_B times the bag's mean vector, in one pass over the memory map: an estimate of E[y x], y = ±1.
+
+    Its multi-hot part (N,), a position for each (column, code), columns in table order, and its numeric one (Fn,).
+    """
     weight = np.zeros(features.n_rows)  # of each row: what its bag gives to one of its instances
     weight[bags.rows] = np.repeat(coefficients / bags.sizes, bags.sizes)
     sums = [np.zeros(size) for size in features.vocab_sizes]
@@ -59,7 +57,7 @@ def mean_operator(features: Features, bags: Bags, coefficients: NDArray[np.float
         for total, codes in zip(sums, np.ascontiguousarray(features.categorical[chunk].T), strict=True):
             total += np.bincount(codes, weight[chunk], minlength=len(total))
         numeric += weight[chunk] @ features.numeric[chunk]
-    return MeanOperator(np.concatenate(sums), numeric)
+    return np.concatenate(sums), numeric
 
 
 def mean_map_loss(scores: Tensor, mean_score: Tensor) -> Tensor:
@@ -79,16 +77,16 @@ class MeanMap(LLPMethod):
         if not isinstance(self.model, Linear):
             raise InputError(f"mean_map is defined for model=linear, not for {type(self.model).__name__}")
         self.l2 = l2
-        for name in MeanOperator._fields:  # what they hold comes with the train split
-            self.register_buffer(f"mean_{name}", torch.zeros(0), persistent=False)
+        for name in ("mean_categorical", "mean_numeric"):  # what they hold comes with the train split
+            self.register_buffer(name, torch.zeros(0), persistent=False)
 
     def take_train_split(self, split: TrainSplit) -> None:
         """Estimate the mean operator from the train bags."""
         super().take_train_split(split)
         coefficients = bag_coefficients(split.bags.label_sum / split.bags.sizes, split.label_mean)
-        for name, values in mean_operator(split.features, split.bags, coefficients)._asdict().items():
-            mean = torch.from_numpy(values).to(self.model.first.weight.dtype)
-            self.register_buffer(f"mean_{name}", mean, persistent=False)
+        means = mean_operator(split.features, split.bags, coefficients)
+        dtype = self.model.first.weight.dtype
+        self.mean_categorical, self.mean_numeric = (torch.from_numpy(mean).to(dtype) for mean in means)
 
     def log_odds(self, scores: Tensor) -> Tensor:
         """Twice the score: the exponential family has P(y | x) ∝ exp(y f) with y = ±1."""
