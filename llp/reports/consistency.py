@@ -6,6 +6,7 @@ c̃ⱼ)²/vⱼ average the noise out (M. Hay et al., "Boosting the accuracy of d
 consistency", VLDB 2010). Without it a fit follows contradictions that no labels can have.
 """
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -22,41 +23,33 @@ UNMET = 0.005
 """Of both sides' counts together: a difference that may be noise in the counts."""
 
 
-class Consistency:
+def consistency(
+    passes: Passes, cells: Cells, categorical: NDArray[np.int32], variance: Vector, counts: Vector | None = None
+) -> Callable[[Vector], Vector]:
     """The map to consistent sums (P + 2,) of variances `variance`, not all 0, for one report of n rows.
 
-    With the P `counts` of cells that the rows are a sample of, an equation that these do not meet is none.
+    It gives those nearest to some (P + 2,); the intercept's is that of the cells. With the P `counts` of cells that
+    the rows are a sample of, an equation that these do not meet is none.
     """
+    deviation = np.zeros(len(cells) + 2)
+    deviation[1:-1] = np.sqrt(np.maximum(variance[1:-1], EXACT * variance[variance > 0].min()))
+    met = equations(passes.cells, cells, categorical)
+    if counts is not None:
+        padded = np.concatenate([[0], counts, [0]])
+        met = met[np.flatnonzero(np.abs(met @ padded) <= UNMET * (abs(met) @ np.abs(padded)))]
+    scaled = met @ diags_array(deviation)
+    held = np.unique(scaled.indices)  # of the cells, those that an equation holds: often few
+    scaled, deviation, of_cells = scaled[:, held], deviation[held], total(passes, cells)
 
-    def __init__(
-        self,
-        passes: Passes,
-        cells: Cells,
-        categorical: NDArray[np.int32],
-        variance: Vector,
-        counts: Vector | None = None,
-    ) -> None:
-        inner = slice(1, -1)
-        least = EXACT * variance[variance > 0].min()
-        self._deviation = np.zeros(len(cells) + 2)
-        self._deviation[inner] = np.sqrt(np.maximum(variance[inner], least))
-        found = equations(passes.cells, cells, categorical)
-        if counts is not None:
-            padded = np.concatenate([[0], counts, [0]])
-            found = found[np.flatnonzero(np.abs(found @ padded) <= UNMET * (abs(found) @ np.abs(padded)))]
-        scaled = found @ diags_array(self._deviation)
-        self._held = np.unique(scaled.indices)  # of the cells, those that an equation holds: often few
-        self._equations = scaled[:, self._held]
-        self._total = total(passes, cells)
-
-    def __call__(self, sums: Vector) -> Vector:
-        """The consistent sums (P + 2,) nearest to some (P + 2,); the intercept's is that of the cells."""
-        deviation, found = self._deviation[self._held], sums.copy()
-        if self._equations.shape[0]:  # some follow from others: the shortest change that meets them all
-            off = self._equations @ (sums[self._held] / deviation)
-            found[self._held] -= deviation * lsqr(self._equations, off, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
-        found[0] = self._total @ found
+    def consistent(sums: Vector) -> Vector:
+        found = sums.copy()
+        if scaled.shape[0]:  # some follow from others: the shortest change that meets them all
+            off = scaled @ (sums[held] / deviation)
+            found[held] -= deviation * lsqr(scaled, off, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
+        found[0] = of_cells @ found
         return found
+
+    return consistent
 
 
 def total(passes: Passes, cells: Cells) -> Vector:

@@ -15,7 +15,7 @@ from llp.data.cells import Cells
 from llp.data.label_unit import LabelUnit
 from llp.data.train_split import TrainSplit
 from llp.errors import InputError
-from llp.reports.consistency import Consistency, total
+from llp.reports.consistency import consistency, total
 from llp.reports.families import GAUSSIAN, LOGISTIC, Family
 from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
@@ -179,7 +179,7 @@ def _published(split: TrainSplit, passes: Passes, cells: Cells, categorical: NDA
         sums[0] = total(passes, cells) @ sums
         return sums, variance, lambda rng: np.zeros_like(sums)
     variance[1:-1] = split.bags.noise_variance
-    consistent = Consistency(passes, cells, categorical, variance, split.bags.counts)
+    consistent = consistency(passes, cells, categorical, variance, split.bags.counts)
     return consistent(sums), variance, lambda rng: consistent(np.sqrt(variance) * rng.standard_normal(len(sums)))
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from llp.data.cells import find_cells
 from llp.datasets.installed import package_folder
-from llp.reports.consistency import Consistency
+from llp.reports.consistency import consistency
 from llp.reports.families import GAUSSIAN, LOGISTIC, POISSON
 from llp.reports.glm import Design, fit
 from llp.reports.passes import Passes
@@ -74,7 +74,7 @@ def test_poisson_with_exposure():
 def test_consistency_and_the_penalty_that_knows_the_noise():
     golden, noise = GOLDEN["consistency"], GOLDEN["logistic_noisy"][0]["noise_values"]
     columns = [tuple(GOLDEN["columns"].index(name) for name in query) for query in GOLDEN["queries"]]
-    consistent = Consistency(PASSES, find_cells(CODES, CODES.max(0) + 1, columns, 1), CODES, vector(18.0))
+    consistent = consistency(PASSES, find_cells(CODES, CODES.max(0) + 1, columns, 1), CODES, vector(18.0))
     sums = consistent(vector(np.add(GOLDEN["label_sum"], noise)))
     np.testing.assert_allclose(sums[1:-1], golden["projected_label_sum"], **CLOSE)
     np.testing.assert_allclose(sums[0], golden["projected_total"], **CLOSE)

@@ -12,9 +12,7 @@ def test_instances_that_are_not_sure_of_their_label_get_the_bag_losss_gradient_a
     batch, scores = make_batch([3, 2], [1.0, 1.0]), torch.tensor([2.0, -0.1, -2.0, 0.1, 0.2], dtype=torch.float64)
     scores.requires_grad_()
     method = make_method(LLPDC, weight=0.5, threshold=0.6)
-    (gradient,) = torch.autograd.grad(
-        method.bag_loss(scores, batch) - dllp_bce(scores, batch), scores
-    )
+    (gradient,) = torch.autograd.grad(method.bag_loss(scores, batch) - dllp_bce(scores, batch), scores)
     h = torch.sigmoid(scores.detach())
     expected = 0.5 / 5 * torch.stack([h[0] - 1, h[1] * 0, h[2], h[3] * 0, h[4] * 0])
     torch.testing.assert_close(gradient, expected)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llp.data.cells import find_cells
-from llp.reports.consistency import Consistency
+from llp.reports.consistency import consistency
 from llp.reports.families import LOGISTIC
 from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
@@ -96,7 +96,7 @@ def test_consistent_sums_are_the_nearest_that_labels_can_have(seed, least, queri
     ids = cells.of_rows(codes)
     passes, k = Passes(ids, len(cells)), matrix(ids, len(cells))[:, 1:-1]
     variance = np.concatenate([[0], rng.uniform(1, 9, len(cells)), [0]])
-    consistent = Consistency(passes, cells, codes, variance)
+    consistent = consistency(passes, cells, codes, variance)
     true = passes.sums(rng.random(600))
     np.testing.assert_allclose(consistent(true)[1:-1], true[1:-1], atol=1e-6)
     noisy = true + np.sqrt(variance) * rng.normal(size=len(true))
