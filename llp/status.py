@@ -55,9 +55,10 @@ def progress(outputs_dir: Path, experiments: Sequence[str] | None = None) -> Gri
     for name in experiments or ():
         check_started(name, (grid.experiment for grid in grids))
     asked = [grid for grid in grids if experiments is None or grid.experiment in experiments]
-    states = folder_states(outputs_dir) if experiments is None else []
-    states += [cell.state(run, outputs_dir) for grid in asked for cell in grid.cells for run in cell.runs]
-    return GridProgress([*{state.folder or state.point: state for state in states}.values()], problems)
+    each = [folder_states(outputs_dir)] if experiments is None else []
+    each += [grid.states(outputs_dir) for grid in asked]
+    once = {state.folder or (state.point, i): state for states in each for i, state in enumerate(states)}
+    return GridProgress([*once.values()], problems)
 
 
 def show_progress(progress: GridProgress, console: Console) -> None:

@@ -104,14 +104,9 @@ class AskedCell(BaseModel):
         return Point(self.dataset, self.grouping_key, self.method, run.fold, run.seed)
 
     def state(self, run: AskedRun, outputs_dir: Path) -> PointState:
-        """State of a run; where its hash is not known, of a run of its point that is done, or of any."""
+        """State of a run whose hash is known."""
         point = self.point(run)
-        place = point.folder(outputs_dir)
-        folders = [place / run.hash] if run.hash else sorted(place.glob("[!.]*"))
-        states = [state_of(point, folder, needs_weights=self.keeps_weights) for folder in folders]
-        reason = f"dataset {point.dataset} was not prepared when the grid was started"
-        unknown = PointState(point, RunState.MISSING, None, reason=reason)
-        return next((one for one in states if one.state == RunState.DONE), [unknown, *states][-1])
+        return state_of(point, point.folder(outputs_dir) / run.hash, needs_weights=self.keeps_weights)
 
 
 class AskedGrid(BaseModel):
@@ -125,6 +120,27 @@ class AskedGrid(BaseModel):
     def points(self) -> frozenset[Point]:
         """Its points."""
         return frozenset(cell.point(run) for cell in self.cells for run in cell.runs)
+
+    def states(self, outputs_dir: Path) -> list[PointState]:
+        """State of each run; those of unknown hashes have the other folders of their points, finished ones first."""
+        runs = [(cell, run) for cell in self.cells for run in cell.runs]
+        named = {cell.point(run).folder(outputs_dir) / run.hash for cell, run in runs}
+        others: dict[Point, list[PointState]] = {}
+        found = []
+        for cell, run in runs:
+            point = cell.point(run)
+            if run.hash:
+                found.append(cell.state(run, outputs_dir))
+                continue
+            if point not in others:
+                there = set(point.folder(outputs_dir).glob("[!.]*")) - named
+                states = [cell.state(run._replace(hash=folder.name), outputs_dir) for folder in sorted(there)]
+                others[point] = sorted(states, key=lambda one: one.state == RunState.DONE)
+            begun = (outputs_dir / folder_name(point.dataset)).exists()
+            reason = None if begun else f"dataset {point.dataset} was not prepared when the grid was started"
+            missing = PointState(point, RunState.MISSING, None, reason=reason)
+            found.append(others[point].pop() if others[point] else missing)
+        return found
 
     @property
     def name(self) -> str:

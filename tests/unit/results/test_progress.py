@@ -99,7 +99,7 @@ def test_status_is_of_the_runs_that_grids_asked_for_last_and_of_those_that_there
     found, problems = progress(tmp_path, ["demo"])
     assert [(one.point.fold, one.state, one.reason) for one in found] == [
         (0, RunState.DONE, None),
-        (1, RunState.MISSING, "dataset flights was not prepared when the grid was started"),
+        (1, RunState.MISSING, None),
     ]
     assert len(problems) == 1
     assert sorted(one.point.fold for one in progress(tmp_path).points) == [0, 1, 4]
@@ -111,13 +111,20 @@ def test_status_is_of_the_runs_that_grids_asked_for_last_and_of_those_that_there
         progress(tmp_path / "nothing", ["demo"])
 
 
-def test_a_run_whose_hash_was_not_known_is_the_points_that_is_done(tmp_path):
-    write_run(tmp_path, 0.7, fold=0)
-    grid = asked((0, 0), keeps_weights=True)
-    [cell] = grid.cells
-    assert cell.state(cell.runs[0], tmp_path).state == RunState.MISSING
-    [cell] = asked((0, 0)).cells
-    assert cell.state(cell.runs[0], tmp_path).state == RunState.DONE
+def test_each_run_whose_hash_was_not_known_has_a_run_of_its_point_those_that_are_done_first(tmp_path):
+    write_asked(tmp_path, asked((0, 0)))
+    missing = progress(tmp_path, ["demo"]).points
+    assert [one.reason for one in missing] == ["dataset flights was not prepared when the grid was started"]
+    known = write_run(tmp_path, 0.7, fold=0)
+    for config_hash in ("11111111", "22222222"):
+        write_run(tmp_path, 0.7, fold=0, config_hash=config_hash)
+    [one], [two] = (asked(*runs).cells for runs in (((0, 0, known.name), (0, 0)), ((0, 0), (0, 0), (1, 0), (1, 0))))
+    write_asked(tmp_path, AskedGrid(experiment="sweep", cells=(one, two)))
+    found = progress(tmp_path, ["sweep"]).points
+    assert [state.state.value for state in found] == ["done"] * 3 + ["missing"] * 3
+    assert len({state.folder for state in found[:3]}) == 3
+    [*_, without_weights] = asked((0, 0), keeps_weights=True).states(tmp_path)
+    assert without_weights.state == RunState.MISSING
 
 
 def test_a_record_of_an_earlier_version_is_of_the_same_grid(tmp_path):
