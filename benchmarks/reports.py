@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from benchmarks.measuring import Measured, in_fresh_process, peak_anonymous, show_measured
 from llp.data.cells import find_cells, order_of
-from llp.reports.consistency import Consistency
+from llp.reports.consistency import consistency
 from llp.reports.families import LOGISTIC
 from llp.reports.glm import Design, fit
 from llp.reports.margins import Margins
@@ -46,7 +46,7 @@ def measure(rows: int, columns: int, *, chosen: bool, strength: float) -> dict[s
         one, two = (Passes(ids, len(cells), threads) for threads in (1, 2))
         variance = np.full(len(cells) + 2, 2.0 * len(queries) ** 2)
         variance[[0, -1]] = 0
-        consistent = Consistency(one, cells, codes, variance)
+        consistent = consistency(one, cells, codes, variance)
         noise = rng.laplace(0, len(queries), len(variance)) * (variance > 0)
         sums = consistent(one.sums((rng.random(rows) < expit(scores)).astype(float)) + noise)
         p = sums[0] / rows
