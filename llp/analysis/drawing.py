@@ -139,21 +139,15 @@ def save_figures(drawn: Mapping[str, "Callable[[], Figure | None]"], folder: Pat
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
-        return {
-            name: save_figure(figure, folder / name)[0]
-            for name, draw in drawn.items()
-            if (figure := draw()) is not None
-        }
+        made = ((name, draw()) for name, draw in drawn.items())
+        return {name: save_figure(figure, folder / name) for name, figure in made if figure is not None}
 
 
-def save_figure(figure: "Figure", stem: Path) -> list[Path]:
-    """Write `<stem>.png` and `<stem>.svg`; the same figure gives the same files."""
+def save_figure(figure: "Figure", stem: Path) -> Path:
+    """Write `<stem>.svg` and `<stem>.png`, which it returns; the same figure gives the same files."""
     figure.draw_without_rendering()  # the layout takes as long as the drawing: once for both files
     figure.set_layout_engine("none")
-    paths = []
-    for ending in ("png", "svg"):
-        path = stem.with_name(f"{stem.name}.{ending}")
-        metadata = {"Date": None} if ending == "svg" else {}
-        write_atomically(path, partial(figure.savefig, dpi=DPI, metadata=metadata))
-        paths.append(path)
-    return paths
+    png, svg = (stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "svg"))
+    write_atomically(png, partial(figure.savefig, dpi=DPI))
+    write_atomically(svg, partial(figure.savefig, dpi=DPI, metadata={"Date": None}))
+    return png
