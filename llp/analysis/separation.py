@@ -50,7 +50,7 @@ class Distances:
         if self.metric != CLOSED_FORM:
             return from_matrix(self.matrix(bags))
         parts = pool.map(lambda block: moments(block, bags.rows, bags.offsets), self.space.blocks)
-        return squared_euclidean(Moments.summed(parts))
+        return squared_euclidean(parts)
 
     def matrix(self, bags: Bags) -> NDArray[np.float64]:
         """BagSepMatrix (K, K) of bags; refuses more instances than `limit` unless there is a closed form."""
@@ -66,8 +66,9 @@ class Distances:
         return bag_sep_matrix(self.space.vectors, bags.rows, bags.offsets, self.metric)
 
 
-def squared_euclidean(bags: Moments) -> Separations:
-    """Separations in ℓ₂², in closed form from the moments of K bags."""
+def squared_euclidean(blocks: Iterable[Moments]) -> Separations:
+    """Separations in ℓ₂², in closed form from the moments of K bags in each block of the vectors."""
+    bags = Moments(*(sum(parts) for parts in zip(*blocks, strict=True)))
     q, own, dot = bags.mean_square, bags.square_of_mean, bags.mean_dot_total
     variance = _variance(bags)
     others = len(q) - 1

@@ -1,6 +1,5 @@
 """Instance vectors as blocks, one per column at a time, and the moments of bags that give separations in ℓ₂²."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -24,11 +23,6 @@ class Moments(NamedTuple):
     mean_square: NDArray[np.float64]  # (K,) q_B, mean squared norm of a bag's vectors
     square_of_mean: NDArray[np.float64]  # (K,) ‖m_B‖²
     mean_dot_total: NDArray[np.float64]  # (K,) ⟨m_B, Σ m_B'⟩ with the sum over all bags, B itself included
-
-    @classmethod
-    def summed(cls, parts: "Iterable[Moments]") -> "Moments":
-        """Moments of vectors whose blocks have the given ones."""
-        return cls(*(sum(of_blocks) for of_blocks in zip(*parts, strict=True)))
 
 
 def moments(block: "VectorBlock", rows: Rows, offsets: NDArray[np.int64]) -> Moments:

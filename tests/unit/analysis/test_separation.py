@@ -16,7 +16,7 @@ from llp.analysis.separation import (
     squared_euclidean,
     squared_euclidean_matrix,
 )
-from llp.analysis.vector_blocks import Embedded, Moments, Scaled, moments
+from llp.analysis.vector_blocks import Embedded, Scaled, moments
 
 VOCAB = 4
 
@@ -37,7 +37,7 @@ def squared(x, y):
 
 def numbers(points, rows, offsets):
     blocks = [Scaled(points[:, j], length=1.0) for j in range(points.shape[1])]
-    return squared_euclidean(Moments.summed(moments(block, rows, offsets) for block in blocks))
+    return squared_euclidean(moments(block, rows, offsets) for block in blocks)
 
 
 @st.composite
@@ -66,7 +66,7 @@ def test_blocks_of_every_kind_equal_brute_force(sizes, seed):
         Scaled(number, float(np.linalg.norm(vector))),
     ]
     rows, offsets = rng.permutation(n), offsets_of(sizes)
-    found = squared_euclidean(Moments.summed(moments(block, rows, offsets) for block in blocks))
+    found = squared_euclidean(moments(block, rows, offsets) for block in blocks)
     expected = from_matrix(brute(points, rows, offsets, squared))
     np.testing.assert_allclose(found.intra, expected.intra, atol=1e-9)
     np.testing.assert_allclose(found.inter, expected.inter, atol=1e-9)
@@ -145,7 +145,7 @@ def test_undefined_is_nan():
 def test_equal_embedded_points_leave_no_rounding():
     embedding = np.random.default_rng(0).normal(size=(3, 16))
     block = Embedded(np.repeat([0, 1], 700), embedding)
-    separations = squared_euclidean(moments(block, np.arange(1400), offsets_of([700, 700])))
+    separations = squared_euclidean([moments(block, np.arange(1400), offsets_of([700, 700]))])
     np.testing.assert_array_equal(separations.intra, 0)
     np.testing.assert_allclose(separations.inter, squared(embedding[0], embedding[1]))
 
@@ -155,7 +155,7 @@ def test_rounding_makes_no_separation_negative():
     for seed in range(20):
         block = Embedded(np.zeros(12, np.int64), np.random.default_rng(seed).normal(size=(1, 16)))
         rows, offsets = np.arange(12), offsets_of([3, 4, 5])
-        separations = squared_euclidean(moments(block, rows, offsets))
+        separations = squared_euclidean([moments(block, rows, offsets)])
         matrix = squared_euclidean_matrix([block], rows, offsets)
         for found in (*separations, matrix):
             assert (found >= 0).all()
@@ -165,6 +165,6 @@ def test_rounding_makes_no_separation_negative():
 def test_large_numbers_keep_their_digits():
     """Time stamps: squared norms of 1e18 must not swallow distances of a few seconds."""
     values = 1.3e9 + np.array([0.0, 2.0, 10.0, 12.0])
-    separations = squared_euclidean(moments(Scaled(values, length=1.0), np.arange(4), offsets_of([2, 2])))
+    separations = squared_euclidean([moments(Scaled(values, length=1.0), np.arange(4), offsets_of([2, 2]))])
     np.testing.assert_allclose(separations.intra, [2, 2])
     np.testing.assert_allclose(separations.inter, [102, 102])
