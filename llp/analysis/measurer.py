@@ -9,12 +9,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from llp.analysis.counting import GroupCounts, count_groups, read_column
 from llp.analysis.hardness import Measures, hardness
@@ -47,21 +45,17 @@ class Measurer:
     store: Path  # folder of the stored results
     threads: int  # keys that are counted at once, and columns whose moments are taken at once
 
-    @cached_property
-    def label(self) -> NDArray[np.float32]:
-        """(N,) float32, in memory."""
-        return np.array(self.table.label)
-
     def count_all(self, keys: Sequence[FeatureKey]) -> Iterator[Measures]:
         """Counting measures of each feature key, in order; several keys at once."""
         columns = {name: read_column(self.table, name) for name in {name for key in keys for name in key.columns}}
+        label = np.array(self.table.label)  # in memory
 
         def measures(key: FeatureKey) -> Measures:
             def measure() -> Measures:
                 of_key = [columns[name] for name in key.columns]
-                counts = count_groups(of_key, self.label, self.table.label_kind, smallest=key.low_thresh)
-                limits = {"low_thresh": key.low_thresh, "high_thresh": key.high_thresh}
-                return hardness(counts, self.table.label_kind, **limits)
+                counts = count_groups(of_key, label, self.table.label_kind, smallest=key.low_thresh)
+                low, high = key.low_thresh, key.high_thresh
+                return hardness(counts, self.table.label_kind, low_thresh=low, high_thresh=high)
 
             return self._stored("counting", key, {}, measure)
 
