@@ -15,11 +15,6 @@ from llp.methods.base import LLPMethod
 from llp.ops.segment import mean_over_other_bags, segment_mean
 
 
-def excess_elsewhere(prediction: Tensor, batch: BagBatch, *, label_mean: float) -> Tensor:
-    """δ (M,): mean prediction h (n,) over all instances of the other bags, less p; 0 where there is no other bag."""
-    return mean_over_other_bags(prediction, batch.segment, batch.size, alone=label_mean) - label_mean
-
-
 def upm(prediction: Tensor, batch: BagBatch, *, excess: Tensor) -> Tensor:
     """mean_B k(α - h̄ + δ)² + δ²: a scalar from predictions h (n,) and δ (M,) or a scalar.
 
@@ -41,5 +36,6 @@ class UPM(LLPMethod):
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         prediction = self.predict(scores)
-        excess = excess_elsewhere(prediction, batch, label_mean=self.label_mean)
+        elsewhere = mean_over_other_bags(prediction, batch.segment, batch.size, alone=self.label_mean)
+        excess = elsewhere - self.label_mean  # 0 where there is no other bag
         return upm(prediction, batch, excess=excess.detach() if self.detach_excess else excess)

@@ -6,7 +6,7 @@ import torch
 
 from llp.methods.debiased import Debiased, class_losses, debiased
 from llp.methods.dsq import DSQ, dsq, moving_mean
-from llp.methods.upm import UPM, excess_elsewhere, upm
+from llp.methods.upm import UPM, upm
 from llp.ops.segment import mean_over_other_bags
 from tests.helpers.minibatches import assert_mean, bags_of, make_batch, make_method, population, random_batch
 
@@ -54,8 +54,8 @@ def test_upm_is_unbiased_for_the_squared_error_but_for_the_variance_of_the_other
         values = []
         for batch, z in bags:
             prediction = torch.sigmoid(z)
-            of_others = excess_elsewhere(prediction, batch, label_mean=p) if excess is None else excess
-            values.append(upm(prediction, batch, excess=of_others))
+            of_others = mean_over_other_bags(prediction, batch.segment, batch.size, alone=p) - p
+            values.append(upm(prediction, batch, excess=of_others if excess is None else excess))
         assert_mean(values, np.mean((label - h) ** 2) + bias)
 
 
