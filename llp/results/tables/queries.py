@@ -7,7 +7,7 @@ from typing import Any, cast
 import polars as pl
 
 from llp.results.formats import heading
-from llp.results.table import MISSING, Cell, Table
+from llp.results.table import Cell, Table
 from llp.runs.record import RunRecord
 
 _NUMBERS = {  # of `llp.reports.account.QueryAccount`, with their columns and forms
@@ -34,7 +34,7 @@ def queries(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
     means = pl.DataFrame(found, infer_schema_length=None).group_by("row", "column", "query", maintain_order=True)
     rows = [
         [Cell(row[name]) for name in ("row", "column", "query")]
-        + [Cell(MISSING) if row[name] is None else Cell.number(row[name], form) for name, (_, form) in _NUMBERS.items()]
+        + [Cell.number(row[name], form) for name, (_, form) in _NUMBERS.items()]
         for row in means.mean().sort("row", "column", maintain_order=True).iter_rows(named=True)
     ]
     notes = [

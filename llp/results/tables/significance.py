@@ -15,10 +15,8 @@ from llp.results.table import MISSING, Cell, Table
 LEVEL = 0.05
 REFERENCE = {"binary": "dllp_bce", "real": "dllp_mse"}
 """The method, by kind of label, that others are compared with: named beforehand, not picked by the numbers."""
-MARGIN, LEFT_OUT = (
-    0.005,
-    0.1,
-)  # of the confidence set: how much worse is as good, and how probably such a one is missing
+MARGIN, LEFT_OUT = 0.005, 0.1
+"""Of the confidence set: how much worse is as good, and how probably such a one is missing."""
 
 
 def reference_of(cells: pl.DataFrame) -> str:
