@@ -51,12 +51,12 @@ def problem_of(
     known = rows[:0] if split.labelled is None else split.labelled.rows
     of_all = np.concatenate([rows, known])
     everything = split.features.categorical[of_all]  # one array, of which others are views
-    exposed = (
-        np.ones(len(of_all)) if exposure is None else split.features.numeric[of_all] @ exposure[:-1] + exposure[-1]
-    )
+    exposed = np.ones(len(of_all))
+    if exposure is not None:
+        exposed = split.features.numeric[of_all] @ exposure[:-1] + exposure[-1]
     ids = cells.of_rows(everything)
     categorical, passes = everything[: len(rows)], Passes(ids[: len(rows)], len(cells), threads)
-    offset, counts = np.log(exposed), split.bags.counts
+    offset, exposed, counts = np.log(exposed), exposed[: len(rows)], split.bags.counts
     n = len(rows) if counts is None else float(total(passes, cells)[1:-1] @ counts)
 
     def variance_of(mean: float) -> float:  # of a label of exposure 1; noise may lead its mean out of 0 to 1
@@ -66,7 +66,7 @@ def problem_of(
 
     if split.bags.cells is cells:
         found = _published(split, passes, cells, categorical)
-        label_variance = variance_of(found[0][0] / (n * exposed[: len(rows)].mean()))
+        label_variance = variance_of(found[0][0] / (n * exposed.mean()))
     else:
         label_variance = variance_of(split.label_mean)
         found = _estimated(split, passes, np.searchsorted(rows, split.bags.rows), label_variance)
@@ -79,24 +79,19 @@ def problem_of(
             weight *= n / len(weight)
             (sums, variance, draw), kept = _scaled(found, of_part, n, counts)
             dropped = np.where(kept, 0.0, DROPPED)
-        design = Design(
-            of_part, family, weight, offset[: len(rows)][part], margins or Margins(cells, categorical[part], weight)
-        )
+        margins = margins or Margins(cells, categorical[part], weight)
+        design = Design(of_part, family, weight, offset[: len(rows)][part], margins)
         if scores is not None:
             variance = variance + of_sampling(design, scores[part])[0]
-        ratio = (
-            variance / np.maximum(of_part.sums(weight * exposed[: len(rows)][part]) * label_variance, 1e-9) + dropped
-        )
+        of_labels = of_part.sums(weight * exposed[part]) * label_variance
+        ratio = variance / np.maximum(of_labels, 1e-9) + dropped
         ratio[[0, -1]] = 0
         return Problem(design, sums, SumNoise(ratio, draw))
 
     whole = on(slice(None), found)
     if counts is not None:
         sums, variance, draw = found
-        spread = np.sqrt(
-            n / len(rows) * label_variance * exposed[: len(rows)]
-        )  # of the labels that each row stands for
-
+        spread = np.sqrt(n / len(rows) * label_variance * exposed)  # of the labels that each row stands for
         drawn: dict[str, Vector] = {}
 
         def scatter(rng: np.random.Generator) -> Vector:
