@@ -30,16 +30,6 @@ def solved_by(solver: TransportSolver) -> ModuleType:
     return transport_pot
 
 
-def entropic_loss(
-    scores: Tensor, batch: BagBatch, *, reg: float, pseudo_labels: PseudoLabels, solver: TransportSolver
-) -> Tensor:
-    """Mean over the bags of the cross-entropy to the entropic transport's labels, soft or cut at 0.5."""
-    label = solved_by(solver).entropic_labels(scores, batch.segment, batch.size, batch.label_sum, reg=reg)
-    if pseudo_labels == "hard":
-        label = (label > 0.5).to(scores.dtype)
-    return mean_instance_bce(scores, label, batch.segment, batch.size).mean()
-
-
 class OTLLP(LLPMethod):
     """Cross-entropy to labels that are 1 for exactly the y_B highest scores of each bag, summed over the bags."""
 
@@ -67,4 +57,8 @@ class EROTLLP(LLPMethod):
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        return entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels, solver=self.solver)
+        solver = solved_by(self.solver)
+        label = solver.entropic_labels(scores, batch.segment, batch.size, batch.label_sum, reg=self.reg)
+        if self.pseudo_labels == "hard":
+            label = (label > 0.5).to(scores.dtype)
+        return mean_instance_bce(scores, label, batch.segment, batch.size).mean()

@@ -8,29 +8,21 @@ solved.
 
 from typing import Any
 
-from pydantic import PositiveFloat
 from torch import Tensor
 
 from llp.config.options import Share
 from llp.data.batch import BagBatch
-from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
-from llp.methods.ot import PseudoLabels, TransportSolver, entropic_loss
+from llp.methods.ot import EROTLLP
 
 
-class ROT(LLPMethod):
-    """Mean of `dllp_bce`, which counts with `weight`, and the entropic transport's pseudo-label loss; see `EROTLLP`."""
+class ROT(EROTLLP):
+    """Mean of `dllp_bce`, which counts with `weight`, and the loss of `EROTLLP`, whose options it has."""
 
-    def __init__(
-        self, *, weight: Share, reg: PositiveFloat, pseudo_labels: PseudoLabels, solver: TransportSolver, **shared: Any
-    ) -> None:
+    def __init__(self, *, weight: Share, **shared: Any) -> None:
         super().__init__(**shared)
         self.weight = weight
-        self.reg = reg
-        self.pseudo_labels: PseudoLabels = pseudo_labels
-        self.solver: TransportSolver = solver
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
-        instance_loss = entropic_loss(scores, batch, reg=self.reg, pseudo_labels=self.pseudo_labels, solver=self.solver)
-        return self.weight * dllp_bce(scores, batch) + (1 - self.weight) * instance_loss
+        return self.weight * dllp_bce(scores, batch) + (1 - self.weight) * super().bag_loss(scores, batch)
