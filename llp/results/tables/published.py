@@ -25,24 +25,15 @@ def comparable(cells: pl.DataFrame, dataset: str) -> pl.DataFrame:
     measure, scale = {CTR: ("auc_200_thresholds", 100.0), SSCL: ("mse", 1.0)}[dataset]
     if f"measures.{measure}" not in cells.columns:
         return cells.clear()
-    chosen = cells.filter(
-        (pl.col("protocol") == "paper")
-        & (pl.col("start") == "authors")
-        & (pl.col("setting") == "")
-        & (pl.col("column") == pl.col("method"))
-    )
-    return chosen.with_columns(
-        (pl.col(f"measures.{measure}") * scale).alias("mean"),
-        (pl.col(f"measures_std.{measure}") * scale).alias("std"),
-    )
+    chosen = cells.filter(pl.col("column") == pl.col("method"), protocol="paper", start="authors", setting="")
+    mean, std = (pl.col(f"{name}.{measure}") * scale for name in ("measures", "measures_std"))
+    return chosen.with_columns(mean=mean, std=std)
 
 
 def random_bags(cells: pl.DataFrame, dataset: str) -> Table:
     """Published and our scores on random bags, and the difference."""
-    ours = {
-        (cell["method"], cell["bag_size"]): cell
-        for cell in comparable(cells, dataset).filter(pl.col("bag_kind") == "random").iter_rows(named=True)
-    }
+    own_cells = comparable(cells, dataset).filter(bag_kind="random").iter_rows(named=True)
+    ours = {(cell["method"], cell["bag_size"]): cell for cell in own_cells}
     rows = []
     for method, size, mean, std in _of(dataset, "llpbench_random_bags.csv").iter_rows():
         own = ours.get((method, size))

@@ -42,12 +42,8 @@ def queries(cells: pl.DataFrame, runs: pl.DataFrame) -> Table | None:
         "predicted one, noise and scatter of labels; far below 0.95, the weights do not hold what the report says. "
         "Carries: loss of an instance, on the train sums, that is gained by the weights of the query."
     ]
-    return Table(
-        f"{heading(cells)}: cells that were learnt from",
-        ["bag dataset", "method", "query", *(c for c, _ in _NUMBERS.values())],
-        rows,
-        notes,
-    )
+    columns = ["bag dataset", "method", "query", *(column for column, _ in _NUMBERS.values())]
+    return Table(f"{heading(cells)}: cells that were learnt from", columns, rows, notes)
 
 
 def dropped(found: Sequence[Mapping[str, Any]], dataset: str) -> Table:

@@ -73,9 +73,7 @@ def _by_size(cells: pl.DataFrame, kind: str) -> Table | None:
     decimals = decimals_of(cells)
     sizes = named["bag_size"].unique().sort().to_list()
     found = {(cell["name"], cell["bag_size"]): cell for cell in named.iter_rows(named=True)}
-    order = named.group_by("name").agg(
-        pl.col("instance_labels").first(), pl.col("rank").mean(), pl.col("column").first()
-    )
+    order = named.group_by("name").agg(pl.col("instance_labels").first(), pl.col("rank").mean())
     if kind != "random bags":
         order = order.sort("name")
     else:
