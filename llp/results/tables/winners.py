@@ -14,15 +14,11 @@ def wins(cells: pl.DataFrame) -> Table | None:
     if not len(won):
         return None
     kinds = [kind for kind in BAG_KINDS if kind in won["bag_kind"].to_list()]
-    counts = won.group_by("column", "bag_kind").len()
-    found = {(row["column"], row["bag_kind"]): row["len"] for row in counts.iter_rows(named=True)}
+    found = {(name, kind): n for name, kind, n in won.group_by("column", "bag_kind").len().iter_rows()}
     contested = {kind: won.filter(pl.col("bag_kind") == kind)["row"].n_unique() for kind in kinds}
     methods = [name for name in columns_of(cells) if name in won["column"].to_list()]
     methods.sort(key=lambda name: -sum(found.get((name, kind), 0) for kind in kinds))
-    rows = []
-    for method in methods:
-        values = [found.get((method, kind), 0) for kind in kinds]
-        rows.append([Cell(method), *(Cell(str(value), value=value) for value in values)])
+    rows = [[Cell(name), *(Cell.number(found.get((name, kind), 0), ".0f") for kind in kinds)] for name in methods]
     columns = ["method", *(f"{kind} (of {contested[kind]})" for kind in kinds)]
     notes = [
         "Best mean on bags among the methods with the most runs of the row, on the same folds and seeds; equal means "
