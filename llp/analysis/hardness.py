@@ -30,6 +30,7 @@ def hardness(
     binary = label_kind == "binary"
     undefined, ordered = float("nan"), np.sort(size)
     chi2 = chi_squared(size, label_sum) if binary else undefined
+    skewed = {e: percent_in_large_skewed(counts, high_thresh, e) if binary else undefined for e in SKEW_EPSILONS}
     return {
         "n_instances": counts.n_instances,
         "n_bags": counts.n_groups,
@@ -42,12 +43,7 @@ def hardness(
         "log_likelihood": mean_log_likelihood(size, label_sum) if binary else undefined,
         "chi2": chi2,
         "cramers_v": cramers_v(chi2, size),
-        **{
-            f"percent_in_large_skewed_{epsilon}": percent_in_large_skewed(counts, high_thresh, epsilon)
-            if binary
-            else undefined
-            for epsilon in SKEW_EPSILONS
-        },
+        **{f"percent_in_large_skewed_{epsilon}": percent for epsilon, percent in skewed.items()},
     }
 
 

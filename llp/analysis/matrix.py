@@ -48,11 +48,9 @@ def evenly_spaced(bags: Bags, most: int) -> NDArray[np.int64]:
     return chosen
 
 
-def write_matrix(folder: Path, key: str, matrix: pl.DataFrame) -> Path:
+def write_matrix(folder: Path, key: str, matrix: pl.DataFrame) -> None:
     """Keep a key's matrix in the folder of its dataset's analysis."""
-    path = folder / _FOLDER / f"{folder_name(key)}.parquet"
-    write_atomically(path, matrix.write_parquet)
-    return path
+    write_atomically(folder / _FOLDER / f"{folder_name(key)}.parquet", matrix.write_parquet)
 
 
 def read_matrices(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
