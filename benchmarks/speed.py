@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from benchmarks import plain_torch
+from benchmarks.gradients import learning_from_bags
 from benchmarks.measuring import (
     Measured,
     anonymous_bytes,
@@ -33,7 +34,6 @@ from benchmarks.projection import Rates, project
 from benchmarks.training import BAG_SIZE, PAPER, full_vocabulary, instances_per_second
 from llp.config.commands import TrainConfig
 from llp.config.composition import register
-from llp.config.grouping_keys import options
 from llp.data.batch import BagBatch
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
@@ -47,7 +47,6 @@ ROWS = 2_000_000
 SHORT_ROWS = 60_000  # 24 steps an epoch: dense Adam needs most of a second for one
 BATCH = 8 * BAG_SIZE  # instances of a minibatch
 OUR_SETTINGS = {"OMP_WAIT_POLICY": "PASSIVE"}  # of `llp.machine.prefer_speed`
-REFERENCE_LINES = ("instance_bce", "instance_mse", "group_prior")
 
 
 def measure_data(config: TrainConfig, table: InstanceTable) -> list[Measured]:
@@ -181,8 +180,7 @@ def _write_minibatches(path: Path, outputs_dir: Path) -> None:
 def measure_methods(outputs_dir: Path) -> tuple[list[Measured], float]:
     """Training steps a second of every method that learns from bags, and the rate of the paper's together."""
     short = full_vocabulary(SHORT_ROWS, outputs_dir, "trainer.max_epochs=3", "trainer.threads=2")
-    names = [name for name in options("method") if name not in REFERENCE_LINES]
-    rates = {name: instances_per_second(*short, f"method={name}") for name in names}
+    rates = {name: instances_per_second(*short, f"method={name}") for name in learning_from_bags()}
     lines = [Measured(f"{name}, full vocabulary", rate / BATCH, "steps/s") for name, rate in rates.items()]
     return lines, float(np.mean([rates[name] for name in PAPER]))
 

@@ -55,6 +55,14 @@ def test_others_are_started_without_our_settings(monkeypatch, tmp_path):
     assert not speed.OUR_SETTINGS.keys() & environments[0].keys()
 
 
+def test_steps_are_timed_of_methods_that_take_some(monkeypatch, tmp_path):
+    monkeypatch.setattr(speed, "instances_per_second", lambda *overrides: len(overrides))
+    monkeypatch.setattr(speed, "full_vocabulary", lambda *_: ())
+    names = {line.what.split(",")[0] for line in speed.measure_methods(tmp_path)[0]}
+    assert names >= {*speed.PAPER} - {"instance_bce"}
+    assert not names & {"cell_glm", "distilled", "group_prior", "instance_bce"}
+
+
 def test_number_of_runs_is_the_benchmarks():
     assert sum(grid.runs for grid in MAIN) == 2800
     assert sum(grid.runs for grid in FIXED_SIZE) == 6240
