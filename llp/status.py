@@ -21,6 +21,7 @@ from llp.errors import InputError
 from llp.results.progress import rate, seconds_left
 from llp.results.table import Cell, Table, show
 from llp.runs.book import PointState, RunState, check_started, folder_states, read_asked
+from llp.runs.point import Point
 
 WATCH_SECONDS = 10
 LONG_TABLE = 40  # rows; of a longer table those that are not done are shown
@@ -57,7 +58,12 @@ def progress(outputs_dir: Path, experiments: Sequence[str] | None = None) -> Gri
     asked = [grid for grid in grids if experiments is None or grid.experiment in experiments]
     each = [folder_states(outputs_dir)] if experiments is None else []
     each += [grid.states(outputs_dir) for grid in asked]
-    once = {state.folder or (state.point, i): state for states in each for i, state in enumerate(states)}
+    once: dict[object, PointState] = {}
+    for states in each:
+        missing = Counter[Point]()  # of unknown folders: a point may be asked for under several settings
+        for state in states:
+            missing[state.point] += state.folder is None
+            once[state.folder or (state.point, missing[state.point])] = state
     return GridProgress([*once.values()], problems)
 
 

@@ -110,7 +110,7 @@ class AskedCell(BaseModel):
 
 
 class AskedGrid(BaseModel):
-    """A grid as it was started last: the experiment that it is of, if any, and its runs."""
+    """A grid: the experiment that it is of, if any, and the runs of all its starts."""
 
     model_config = ConfigDict(frozen=True)  # of earlier versions it has more
 
@@ -154,9 +154,15 @@ class AskedGrid(BaseModel):
 
 
 def write_asked(outputs_dir: Path, grid: AskedGrid) -> Path:
-    """Leave the record of a grid below the folder of its runs, in the place of an earlier start's."""
+    """Leave the record of a grid below the folder of its runs, with the runs of earlier starts under other settings."""
     path = outputs_dir / FOLDER / f"{folder_name(grid.name)}.json"
-    write_atomically(path, lambda temporary: temporary.write_text(grid.model_dump_json(), encoding="utf-8"))
+    try:
+        before = _read(path).cells
+    except (OSError, InputError):
+        before = ()
+    known = [cell for cell in before if all(run.hash for run in cell.runs)]
+    text = grid.model_copy(update={"cells": tuple(dict.fromkeys([*known, *grid.cells]))}).model_dump_json()
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
     return path
 
 

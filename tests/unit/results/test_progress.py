@@ -90,19 +90,22 @@ def asked(*runs, **options):
     return AskedGrid(experiment="demo", cells=(cell,))
 
 
-def test_status_is_of_the_runs_that_grids_asked_for_last_and_of_those_that_there_are(tmp_path):
+def test_status_is_of_the_runs_that_grids_asked_for_at_any_start_and_of_those_that_there_are(tmp_path):
     folder = write_run(tmp_path, 0.7, fold=0)
     write_run(tmp_path, 0.7, fold=4)  # that no grid asked for
-    write_asked(tmp_path, asked((0, 0, "ffffffff"), (1, 0)))
-    write_asked(tmp_path, asked((0, 0, folder.name), (1, 0)))  # the same points under other settings
+    write_asked(tmp_path, asked((0, 0), (1, 0)))  # before its table was there
+    for known in ("ffffffff", folder.name, folder.name):  # the same points under two settings, one of them twice
+        write_asked(tmp_path, asked((0, 0, known), (1, 0, known)))
     (tmp_path / "grids" / "cut.json").write_text('{"experiment": ')
     found, problems = progress(tmp_path, ["demo"])
     assert [(one.point.fold, one.state, one.reason) for one in found] == [
+        (0, RunState.MISSING, None),
+        (1, RunState.MISSING, None),
         (0, RunState.DONE, None),
         (1, RunState.MISSING, None),
     ]
     assert len(problems) == 1
-    assert sorted(one.point.fold for one in progress(tmp_path).points) == [0, 1, 4]
+    assert sorted(one.point.fold for one in progress(tmp_path).points) == [0, 0, 1, 1, 4]
     with pytest.raises(
         InputError, match=r"^Invalid experiment=other: expected demo, whose grids were started; start it"
     ):
@@ -123,6 +126,9 @@ def test_each_run_whose_hash_was_not_known_has_a_run_of_its_point_those_that_are
     found = progress(tmp_path, ["sweep"]).points
     assert [state.state.value for state in found] == ["done"] * 3 + ["missing"] * 3
     assert len({state.folder for state in found[:3]}) == 3
+    for name, runs in (("one", ((8, 0), (9, 0))), ("two", ((9, 0), (8, 0)))):  # the same points, in another order
+        write_asked(tmp_path / "twice", asked(*runs).model_copy(update={"experiment": name}))
+    assert sorted(state.point.fold for state in progress(tmp_path / "twice").points) == [8, 9]
     [*_, without_weights] = asked((0, 0), keeps_weights=True).states(tmp_path)
     assert without_weights.state == RunState.MISSING
 
