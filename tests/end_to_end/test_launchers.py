@@ -10,7 +10,11 @@ import time
 
 import pytest
 
+from llp.config.checks import check_config
+from llp.config.commands import TrainConfig
+from llp.datasets.preparation import prepare_table
 from tests.helpers.commands import TINY, Command
+from tests.helpers.composed import tiny_config
 from tests.helpers.cutting import contents
 from tests.helpers.slurm import MISSING, SlurmNode
 
@@ -82,6 +86,9 @@ def slurm(tmp_path_factory):
 @pytest.fixture(scope="module")
 def launched(data_dir, tmp_path_factory, slurm):
     """A grid under a launcher, and what the basic launcher makes of it."""
+    config = tiny_config(data_dir, tmp_path_factory.mktemp("tiny"))
+    # else the record of a grid's first start knows no hashes
+    prepare_table(check_config(config, TrainConfig).dataset, data_dir)
     expected = {}
 
     def make(launcher, grid):
