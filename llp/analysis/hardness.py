@@ -27,9 +27,15 @@ def hardness(
     """
     keep = (counts.size >= (low_thresh or 0)) & (counts.size <= (high_thresh or np.inf))
     size, label_sum = counts.size[keep], counts.label_sum[keep]
-    binary = label_kind == "binary"
-    undefined, ordered = float("nan"), np.sort(size)
-    chi2 = chi_squared(size, label_sum) if binary else undefined
+    proportion = label_sum / size
+    ordered, ordered_proportion = np.sort(size), np.sort(proportion)
+    binary, undefined = label_kind == "binary", float("nan")
+    p = float(label_sum.sum() / size.sum()) if len(size) else undefined
+    log_likelihood = chi2 = undefined
+    if binary and len(size):  # log C(k, y) + y log p + (k - y) log(1 - p)
+        log_likelihood = float(binom.logpmf(label_sum, size, p).mean())
+    if binary and 0 < p < 1:  # of the table of bags and binary labels, whose Cramér's V is √(χ² / n)
+        chi2 = float(((label_sum - size * p) ** 2 / (size * p * (1 - p))).sum())
     skewed = {e: percent_in_large_skewed(counts, high_thresh, e) if binary else undefined for e in SKEW_EPSILONS}
     return {
         "n_instances": counts.n_instances,
@@ -39,10 +45,12 @@ def hardness(
         "percent_instances_kept": 100 * float(size.sum()) / counts.n_instances,
         **spread(size, "bag_size"),
         **{f"bag_size_{percentile_name(q)}": value_at(ordered, q) for q in SIZE_PERMILLES},
-        **_label_proportions(size, label_sum),
-        "log_likelihood": mean_log_likelihood(size, label_sum) if binary else undefined,
+        "label_bias": p,
+        **spread(proportion, "label_proportion"),
+        **{f"label_proportion_{percentile_name(q)}": value_at(ordered_proportion, q) for q in PROPORTION_PERMILLES},
+        "log_likelihood": log_likelihood,
         "chi2": chi2,
-        "cramers_v": cramers_v(chi2, size),
+        "cramers_v": float(np.sqrt(chi2 / size.sum())) if len(size) > 1 else undefined,
         **{f"percent_in_large_skewed_{epsilon}": percent for epsilon, percent in skewed.items()},
     }
 
@@ -61,36 +69,6 @@ def spread(values: NDArray[np.float64] | NDArray[np.int64], name: str) -> Measur
     """Minimum, maximum, mean and population standard deviation; NaN of no value."""
     kinds = ("min", "max", "mean", "std")
     return {f"{kind}_{name}": float(getattr(values, kind)() if len(values) else "nan") for kind in kinds}
-
-
-def _label_proportions(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> Measures:
-    proportion = label_sum / size
-    ordered = np.sort(proportion)
-    return {
-        "label_bias": float(label_sum.sum() / size.sum()) if len(size) else float("nan"),
-        **spread(proportion, "label_proportion"),
-        **{f"label_proportion_{percentile_name(q)}": value_at(ordered, q) for q in PROPORTION_PERMILLES},
-    }
-
-
-def mean_log_likelihood(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
-    """Mean over bags of log C(k, y) + y log p + (k - y) log(1 - p), p the pooled label mean; NaN without."""
-    if not len(size):
-        return float("nan")
-    return float(binom.logpmf(label_sum, size, label_sum.sum() / size.sum()).mean())
-
-
-def chi_squared(size: NDArray[np.int64], label_sum: NDArray[np.float64]) -> float:
-    """χ² of the table of bags and binary labels, Σ (y - k p)² / (k p (1 - p)); NaN with no bag or constant label."""
-    p = label_sum.sum() / size.sum() if len(size) else 0.0
-    if p in (0.0, 1.0):
-        return float("nan")
-    return float(((label_sum - size * p) ** 2 / (size * p * (1 - p))).sum())
-
-
-def cramers_v(chi2: float, size: NDArray[np.int64]) -> float:
-    """Cramér's V of bag and binary label, `√(χ² / n / min(r - 1, c - 1))`; NaN with one bag or a constant label."""
-    return float(np.sqrt(chi2 / size.sum())) if len(size) > 1 else float("nan")
 
 
 def percent_in_large_skewed(counts: GroupCounts, high_thresh: int | None, epsilon: float) -> float:

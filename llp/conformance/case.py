@@ -41,7 +41,7 @@ def trained(config: TrainConfig, folder: Path, *, cut_in: int | None = None) -> 
     first = parts.first_stage()
     if first is not None:
         run_one(first.config)
-    method, data = parts.start(None if first is None else first.run.folder, refit=False)
+    method, data = parts.start(refit=False)
 
     def on_row(row: Any) -> None:
         if row["epoch"] == cut_in:

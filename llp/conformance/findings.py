@@ -11,8 +11,8 @@ import torch
 from llp.config.checks import check_config
 from llp.config.commands import TrainConfig
 from llp.config.composition import compose, register
-from llp.config.options import find_target
 from llp.config.own_code import placed_errors
+from llp.config.targets import find_target
 from llp.conformance import of_minibatches, of_trainings
 from llp.conformance.case import Case, NotKeptError
 from llp.errors import first_line

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import torch
 from pydantic import Field, PositiveFloat, PositiveInt
+from torch import Tensor
 
 from llp.data.cells import Cells, find_cells, queries_of
 from llp.data.label_unit import LabelUnit
@@ -32,6 +33,8 @@ STEEPNESS = 1e-3
 """Of the final fit."""
 MOSTLY = 0.5
 """Share of the labelled rows' cells that may be left out without a word."""
+ROUNDING = 1e-6
+"""Of exposures, relative to their mean and deviation: standardised numbers are float32."""
 
 
 class CellGLM(LLPMethod):
@@ -101,6 +104,17 @@ class CellGLM(LLPMethod):
         assert isinstance(self.model, CellWeights)
         self.model.take(cells, torch.from_numpy(found.theta[:-1]), None if exposure is None else torch.tensor(exposure))
 
+    def score(self, categorical: Tensor, numeric: Tensor) -> Tensor:
+        """See `LLPMethod.score`; InputError where a row's exposure is below 0."""
+        assert isinstance(self.model, CellWeights)
+        if self.exposure is not None and len(numeric):
+            least = float(self.model.exposed(numeric).min())
+            if least < -ROUNDING * float(self.model.exposure.abs().sum()):
+                raise InputError(
+                    f"a row has the exposure {least:.3g}: expected numbers >= 0 in the column {self.exposure!r}"
+                )
+        return super().score(categorical, numeric)
+
     def _tell_unheard(self, problem: Problem, labelled: int) -> None:
         """Say how much of the last rows, whose labels are known, is in cells that the sample leaves out."""
         ids = problem.design.passes.cells[-labelled:]
@@ -140,7 +154,7 @@ class CellGLM(LLPMethod):
         position, mean, std = features.standardised[self.exposure]
         found[[position, -1]] = std, mean
         rows = bags.instances if split.labelled is None else np.concatenate([bags.instances, split.labelled.rows])
-        rounding = 1e-6 * (abs(mean) + std)  # standardised numbers are float32
+        rounding = ROUNDING * (abs(mean) + std)
         if (least := float((features.numeric[rows, position] * std + mean).min())) <= rounding:
             raise invalid("method.exposure", self.exposure, f"a column of numbers > 0; its least is {least:.3g}", None)
         return found

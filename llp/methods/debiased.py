@@ -4,8 +4,7 @@ Lorne Applebaum et al., "Optimal learning from label proportions with general lo
 eq. 28. Per bag Σ_c (α_c - p_c) Σ_i (ℓ_c(x_i) - Ê[ℓ_c]) + Σ_c p_c Ê[ℓ_c], ℓ_c = -log p_c(x), Ê a mean over instances. By
 default the Ê that centres a bag is that of the other bags, independent of its labels: the estimate is unbiased. LLP-
 MM's code (2026) takes the minibatch's (`centre: minibatch`). For two classes the first sum is linear in the scores, -(α
-- p) Σ_i (z_i - z̄), so the loss has no lower bound: what holds it is that the term averages out over many bags;
-`absolute` bounds it, and is no longer unbiased.
+- p) Σ_i (z_i - z̄): what holds it is that the term averages out over many bags.
 """
 
 from typing import Any, Literal

@@ -25,11 +25,11 @@ class Distilled(InstanceMethod):
 
 
 @torch.inference_mode()
-def with_soft_labels(table: InstanceTable, rows: NDArray[np.int64], teacher: LLPMethod, name: str) -> InstanceTable:
-    """The table with a method's predictions as labels of some rows; `name` says which."""
+def with_soft_labels(table: InstanceTable, rows: NDArray[np.int64], teacher: LLPMethod) -> InstanceTable:
+    """The table with a method's predictions as labels of some rows."""
     label = np.array(table.label)
     for start in range(0, len(rows), _ROWS):
         block = rows[start : start + _ROWS]
         features = (torch.from_numpy(values[block]) for values in (table.categorical, table.numeric))
         label[block] = teacher.predict(teacher.score(*features)).numpy()
-    return table.relabelled(label, name)
+    return table.relabelled(label)

@@ -2,8 +2,7 @@
 
 Gene Li, Lin Chen, Adel Javanmard and Vahab Mirrokni, "Optimistic rates for learning from label proportions", COLT 2024
 (arXiv 2406.00487). The square loss of bags of k exceeds the instances' squared error by (k - 1)(E[h] - p)²; DSQ
-subtracts that. In the authors' code E[h] is a moving average whose past is a constant: with its decay of 0.99 it is
-`dllp_mse` (cosine of the gradients 1.000). By default `decay` is 0: E[h] is the minibatch's mean.
+subtracts that.
 """
 
 from typing import Annotated, Any

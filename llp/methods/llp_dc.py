@@ -22,12 +22,6 @@ from llp.ops.segment import mean_over_instances
 from llp.ops.transport import transport_labels
 
 
-def confident(scores: Tensor, label: Tensor, *, threshold: float) -> Tensor:
-    """1 where the probability of the pseudo-label (n,) is at least `threshold`, else 0: (n,), without gradient."""
-    h = torch.sigmoid(scores.detach())
-    return (torch.where(label > 0.5, h, 1 - h) >= threshold).to(scores.dtype)
-
-
 class LLPDC(LLPMethod):
     """`dllp_bce` + weight × cross-entropy to labels of the y highest scores, of probability `threshold` or more."""
 
@@ -41,9 +35,9 @@ class LLPDC(LLPMethod):
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
         """See `LLPMethod.bag_loss`."""
         label = transport_labels(scores, batch.segment, batch.size, batch.label_sum)
-        counts = confident(scores, label, threshold=self.threshold)
+        h = torch.sigmoid(scores.detach())
+        counts = (torch.where(label > 0.5, h, 1 - h) >= self.threshold).to(scores.dtype)
         losses = F.binary_cross_entropy_with_logits(scores, label, reduction="none") * counts
-        share = mean_over_instances(counts, batch.segment, batch.size)
-        self.epoch_means.add("confident", share, 1)
+        self.epoch_means.add("confident", mean_over_instances(counts, batch.segment, batch.size), 1)
         instance_loss = mean_over_instances(losses, batch.segment, batch.size)
         return dllp_bce(scores, batch) + self.weight * instance_loss

@@ -55,19 +55,6 @@ def subset_laws(scores: Tensor, batch: BagBatch, *, max_order: int) -> list[Tens
     return laws
 
 
-def subset_cross_entropy(scores: Tensor, batch: BagBatch, *, max_order: int, smoothing: float) -> Tensor:
-    """Cross-entropy of the two laws, mean over a bag's orders and the bags; noisy sums as nearest counts."""
-    size = batch.size.double()
-    count = batch.label_sum.double().round().clamp(min=0).minimum(size)
-    total, n_orders = torch.zeros_like(size), torch.zeros_like(size)
-    for order, law in enumerate(subset_laws(scores, batch, max_order=max_order), start=1):
-        coin = law.new_tensor([math.comb(order, j) / 2**order for j in range(order + 1)])
-        smooth = ((1 - smoothing) * law + smoothing * coin).clamp_min(torch.finfo(torch.float64).tiny)
-        total = total - (hypergeometric(size, count, order) * torch.log(smooth)).sum(dim=1)
-        n_orders = n_orders + (size >= order)
-    return (total / n_orders).mean().to(scores.dtype)
-
-
 class SubsetMatching(LLPMethod):
     """Cross-entropy of subset laws up to subsets of `max_order`, R; `smoothing` is a fair coin's share, in [0, 1)."""
 
@@ -77,5 +64,13 @@ class SubsetMatching(LLPMethod):
         self.smoothing = smoothing
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
-        """See `LLPMethod.bag_loss`."""
-        return subset_cross_entropy(scores, batch, max_order=self.max_order, smoothing=self.smoothing)
+        """Cross-entropy of the two laws, mean over a bag's orders and the bags; noisy sums as nearest counts."""
+        size = batch.size.double()
+        count = batch.label_sum.double().round().clamp(min=0).minimum(size)
+        total, n_orders = torch.zeros_like(size), torch.zeros_like(size)
+        for order, law in enumerate(subset_laws(scores, batch, max_order=self.max_order), start=1):
+            coin = law.new_tensor([math.comb(order, j) / 2**order for j in range(order + 1)])
+            smooth = ((1 - self.smoothing) * law + self.smoothing * coin).clamp_min(torch.finfo(torch.float64).tiny)
+            total = total - (hypergeometric(size, count, order) * torch.log(smooth)).sum(dim=1)
+            n_orders = n_orders + (size >= order)
+        return (total / n_orders).mean().to(scores.dtype)

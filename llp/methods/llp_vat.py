@@ -4,15 +4,12 @@ Kuen-Han Tsai and Hsuan-Tien Lin, "Learning from label proportions with consiste
 Loss = dllp_bce + w(t) · mean KL(h ‖ h'), h' the prediction after a perturbation of a given length in the direction
 that changes it most, and w(t) rising as weight · exp(-5 (1 - t)²) to its full value at t = 1.
 
-Taken from the authors' public code (kevinorjohn/LLP-VAT), of the paper only the abstract was at hand. Differences:
-the input is multi-hot, so the perturbation is added to the first hidden layer (before its relu), and its length is
-`radius` times that layer's root mean square length in the minibatch, with a default near the code's 6.0 on
-standardised 32 × 32 × 3 images, whose length is about 55. In the code w(t) rises over 0.4 of the run's steps, which
-are those of 400 epochs without an early stop; here a run ends after 5 to 8 epochs, so `ramp_epochs` is 0.4 of 5 and
-counted in steps. Its full value is 1 in place of 0.05: a wide residual network's logits move far on such a
-perturbation, those of a network of two layers little, so that 0.05 left nothing of the penalty. With one score the
-Hessian of the divergence has rank one, so the code's power iteration from a random start gives ± the score's
-gradient, the sign by a fair coin: that is taken as it is, without the iteration.
+Differences from the authors' code (kevinorjohn/LLP-VAT): the input is multi-hot, so the perturbation is added to the
+first hidden layer (before its relu), and its length is `radius` times that layer's root mean square length in the
+minibatch, with a default near the code's 6.0 on standardised 32 × 32 × 3 images, whose length is about 55. The full
+weight is 1 in place of 0.05, after `ramp_epochs`, 0.4 of 5 as there of 400: logits of two layers move little, so that
+0.05 left nothing of the penalty. With one score the Hessian of the divergence has rank one, so the code's power
+iteration from a random start gives ± the score's gradient, the sign by a fair coin: that is taken as it is.
 """
 
 from typing import Any
@@ -26,7 +23,7 @@ from llp.data.batch import BagBatch
 from llp.data.train_split import TrainSplit
 from llp.methods.base import LLPMethod
 from llp.methods.dllp import dllp_bce
-from llp.models.hidden_layers import Layered, hidden_layers_of
+from llp.models.hidden_layers import hidden_layers_of
 from llp.ops.segment import mean_over_instances
 
 NEED = "llp_vat, which perturbs the first one,"
@@ -83,17 +80,13 @@ class LLPVAT(LLPMethod):
         return dllp_bce(scores, batch)
 
     def scores_and_penalty(self, batch: BagBatch) -> tuple[Tensor, Tensor]:
-        """See `LLPMethod.scores_and_penalty`: w(t) times the mean divergence."""
+        """See `LLPMethod.scores_and_penalty`: w(t) times the mean divergence after the perturbation."""
         model = hidden_layers_of(self.model, needed_by=NEED)
         layer = model.first_layer(batch.categorical, batch.numeric)
         scores = self.started(model.score_from_first_layer(layer))
-        weight = self.weight * ramp(self.steps, ramp_steps=self.ramp_steps)
-        return scores, weight * self.divergence_nearby(model, layer, scores, batch)
-
-    def divergence_nearby(self, model: Layered, layer: Tensor, scores: Tensor, batch: BagBatch) -> Tensor:
-        """Mean divergence after the perturbation: a scalar from the first layer (n, D) and the scores (n,)."""
         squared = layer.detach().square().sum(dim=1)
         length = self.radius * mean_over_instances(squared, batch.segment, batch.size).sqrt()
         direction = adversarial_direction(scores, layer, self.generator("adversarial direction"))
         perturbed = self.started(model.score_from_first_layer(layer + length * direction))
-        return mean_over_instances(divergence(scores.detach(), perturbed), batch.segment, batch.size)
+        moved = mean_over_instances(divergence(scores.detach(), perturbed), batch.segment, batch.size)
+        return scores, self.weight * ramp(self.steps, ramp_steps=self.ramp_steps) * moved

@@ -6,13 +6,10 @@ from. With the share λ_m of the noisy labels and the bags' label proportions, B
 T[c, m] = P(noisy label m | label c) = λ_m γ_m[c] / Σ_l λ_l γ_l[c], where γ_m = (1 - α_m, α_m). The model's
 probabilities, sent through T, are compared with the noisy labels.
 
-Taken from the authors' public code (Z-Jianxin/LLPFC), of the paper only the abstract was at hand. Differences: the
-groups are the minibatch's first and second bag, third and fourth, and so on, drawn again in every epoch with the
-order of the bags (the code: every 20 epochs); T is stored with one row per label; a bag counts by the mean over its
-instances, as bags here differ in size; and `approx` finds the λ in [0, 1] whose mixture of the two bags is nearest
-to p, where the code's least squares hold γ transposed. The code's default is `approx`, here it is `uniform`: with two
-classes a group has two bags, and where both lie on the same side of p, `approx` gives all weight to one of them,
-whose noisy label is then certain and teaches nothing. As in the code, a bag left without a partner is not used.
+Differences from the authors' code (Z-Jianxin/LLPFC): the groups are the minibatch's first and second bag, third and
+fourth, and so on, drawn again in every epoch with the order of the bags (the code: every 20 epochs); T is stored with
+one row per label; a bag counts by the mean over its instances, as bags here differ in size; and `approx` finds the λ
+in [0, 1] whose mixture of the two bags is nearest to p, where the code's least squares hold γ transposed.
 """
 
 from typing import Any, ClassVar, Literal
@@ -47,19 +44,6 @@ def transition_matrices(proportion: Tensor, prior: Tensor) -> Tensor:
     return torch.where(total > 0, joint / torch.where(total > 0, total, 1), prior[:, None])
 
 
-def forward_corrected(scores: Tensor, batch: BagBatch, *, label_mean: float, choice: NoisyPrior) -> Tensor:
-    """Weighted mean over the grouped bags of -log P(noisy label | x): a scalar; 0 where no two bags form a group."""
-    n_grouped = len(batch.size) // 2 * 2
-    proportion = batch.label_proportion[:n_grouped].to(scores.dtype).clamp(0, 1).view(-1, 2)  # noise may exceed [0, 1]
-    prior = noisy_priors(proportion, label_mean=label_mean, choice=choice)
-    of_bag = transition_matrices(proportion, prior).transpose(1, 2).reshape(-1, 2)  # (bag = noisy label, label)
-    segment = batch.segment.clamp(max=n_grouped)  # the instances of a bag without a partner belong to no bag
-    log_noise = to_instances(torch.log(of_bag), segment)
-    log_noisy = torch.logaddexp(log_noise[:, 0] + F.logsigmoid(-scores), log_noise[:, 1] + F.logsigmoid(scores))
-    losses = segment_mean(-log_noisy, segment, batch.size[:n_grouped])
-    return (prior.flatten() * losses).sum() / max(n_grouped // 2, 1)
-
-
 class LLPFC(LLPMethod):
     """Forward-corrected cross-entropy with the bags of a group as noisy labels, whose shares are `noisy_prior`."""
 
@@ -70,5 +54,14 @@ class LLPFC(LLPMethod):
         self.noisy_prior: NoisyPrior = noisy_prior
 
     def bag_loss(self, scores: Tensor, batch: BagBatch) -> Tensor:
-        """See `LLPMethod.bag_loss`."""
-        return forward_corrected(scores, batch, label_mean=self.label_mean, choice=self.noisy_prior)
+        """Weighted mean over the grouped bags of -log P(noisy label | x); 0 where no two bags form a group."""
+        n_grouped = len(batch.size) // 2 * 2
+        noisy = batch.label_proportion[:n_grouped].to(scores.dtype)
+        proportion = noisy.clamp(0, 1).view(-1, 2)  # of noisy sums it may lie outside
+        prior = noisy_priors(proportion, label_mean=self.label_mean, choice=self.noisy_prior)
+        of_bag = transition_matrices(proportion, prior).transpose(1, 2).reshape(-1, 2)  # (bag = noisy label, label)
+        segment = batch.segment.clamp(max=n_grouped)  # the instances of a bag without a partner belong to no bag
+        log_noise = to_instances(torch.log(of_bag), segment)
+        log_noisy = torch.logaddexp(log_noise[:, 0] + F.logsigmoid(-scores), log_noise[:, 1] + F.logsigmoid(scores))
+        losses = segment_mean(-log_noisy, segment, batch.size[:n_grouped])
+        return (prior.flatten() * losses).sum() / max(n_grouped // 2, 1)

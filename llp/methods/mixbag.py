@@ -5,15 +5,12 @@ from label proportions", ICCV 2023. Each bag is, with probability 1/2, replaced 
 random part of another bag. The mixed bag's label proportion is known only in expectation, so its loss counts only
 where the mean prediction lies outside a confidence band around that expectation.
 
-Taken from the authors' public code (asanomitakanori/Mixbag), of the paper only the abstract was at hand. Differences:
-the other bag is of the same minibatch, which the order of the bags, drawn again in every epoch, makes a uniform draw
-from the whole train split, as the code's is (what it is not: independent of the step's other mixed bags); the parts
-are a uniform share γ of the one bag and 1 - γ of the other, since bags here differ in size (for equal sizes this is
-the code's draw); and the half-width of the band weights both bags' deviations by their shares, a·e₁ + b·e₂, where
-the code multiplies the first by the normal quantile once more in place of a (option `band: authors_code`).
-
-The band is part of the source, and wide: for bags of 256 it spans ±0.1 and more, so that nine mixed bags of ten lie
-inside it and teach nothing (`inside_band` in a run's curve says how many). `band: none` counts every mixed bag.
+Differences from the authors' code (asanomitakanori/Mixbag): the other bag is of the same minibatch, which the order of
+the bags, drawn again in every epoch, makes a uniform draw from the whole train split, as the code's is (what it is
+not: independent of the step's other mixed bags); the parts are a uniform share γ of the one bag and 1 - γ of the
+other, since bags here differ in size (for equal sizes this is the code's draw); and the half-width of the band weights
+both bags' deviations by their shares, a·e₁ + b·e₂, where the code multiplies the first by the normal quantile once
+more in place of a (option `band: authors_code`).
 """
 
 from statistics import NormalDist

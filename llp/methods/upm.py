@@ -2,8 +2,7 @@
 
 Róbert Busa-Fekete et al., "Nearly optimal sample complexity for learning with label proportions", ICML 2025 (arXiv
 2505.05355). Per bag k(α - h̄ + δ)² + δ², δ an estimate of E[h] - p from the minibatch's other bags, so independent of
-the bag; 0 for a bag alone. Its gradient is half of the method: without it (`detach: true`) the estimate's is no longer
-unbiased.
+the bag; 0 for a bag alone.
 """
 
 from typing import Any

@@ -74,11 +74,12 @@ CALIBRATION_BINS = 15
 LOG_LOSS_CLIP = 1e-7
 
 
-def main_metric(label_kind: LabelKind, *, of_bags: bool = False) -> tuple[str, Literal["max", "min"]]:
-    """The metric that a run reports, and whether 'max' or 'min' is better; `of_bags`: no test row has a label."""
-    if of_bags:
-        return "bag_log_loss" if label_kind == "binary" else "bag_mse", "min"
-    return ("auc", "max") if label_kind == "binary" else ("mse", "min")
+Metric = tuple[str, Literal["max", "min"]]
+"""A metric's name, and which end of it is better."""
+MAIN: dict[LabelKind, Metric] = {"binary": ("auc", "max"), "real": ("mse", "min")}
+"""The metric that a run reports."""
+MAIN_OF_BAGS: dict[LabelKind, Metric] = {"binary": ("bag_log_loss", "min"), "real": ("bag_mse", "min")}
+"""The one where no test row has a label."""
 
 
 def epoch_measures(

@@ -75,9 +75,7 @@ class AutoInt(Layered):
         scaled = numbers.unsqueeze(2) * self.number_vector
         return torch.cat([scaled, F.embedding(codes + self.offset, self.embedding)], dim=1).flatten(1)
 
-    def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:
-        """All columns' vectors (n, (Fn + Fc) · D), see `embed`."""
-        return self.embed(categorical, numeric)
+    first_layer = embed
 
     def last_hidden(self, first: Tensor) -> Tensor:
         """Output (n, hidden[-1]) of the last hidden layer from the columns' vectors."""

@@ -41,11 +41,13 @@ class CellWeights(nn.Module):
     def forward(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Raw scores (n,) of categorical (n, Fc) int32 and numeric (n, Fn)."""
         code = self.base + (categorical.long()[:, None, :] * self.radix).sum(-1)
-        place = torch.searchsorted(self.code, code)
-        found = self.code[place.clamp(max=len(self.code) - 1)] == code
-        scores: Tensor = self.weight[0] + (self.weight[1:][place.clamp(max=len(self.code) - 1)] * found).sum(1)
-        exposed = numeric.double() @ self.exposure[:-1] + self.exposure[-1]
-        return torch.where(self.counts, (scores.exp() * exposed).float(), scores)
+        place = torch.searchsorted(self.code, code).clamp(max=len(self.code) - 1)
+        scores: Tensor = self.weight[0] + (self.weight[1:][place] * (self.code[place] == code)).sum(1)
+        return torch.where(self.counts, (scores.exp() * self.exposed(numeric)).float(), scores)
+
+    def exposed(self, numeric: Tensor) -> Tensor:
+        """Exposures (n,) float64, of counts, of numeric columns (n, Fn)."""
+        return numeric.double() @ self.exposure[:-1] + self.exposure[-1]
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         for name in ("radix", "base", "code", "weight"):

@@ -30,9 +30,8 @@ class EmbeddingMLP(Layered):
 
     def embed(self, categorical: Tensor, numeric: Tensor) -> Tensor:
         """Numeric columns and embeddings side by side: (n, Fn + Fc · D)."""
-        embedded = sum_rows(self.embedding, (categorical + self.offset).reshape(-1, 1)).reshape(
-            categorical.shape[0], -1
-        )
+        rows = (categorical + self.offset).reshape(-1, 1)
+        embedded = sum_rows(self.embedding, rows).reshape(categorical.shape[0], -1)
         return torch.cat([numeric, embedded], dim=1)
 
     def first_layer(self, categorical: Tensor, numeric: Tensor) -> Tensor:

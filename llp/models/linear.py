@@ -24,8 +24,7 @@ class Linear(nn.Module):
         """Raw score of a mean of instances: a scalar from their mean multi-hot (N,) and numeric (Fn,) vectors."""
         first = self.first
         score = categorical @ first.weight[:, 0]
-        if first.numeric is not None:
-            score = score + numeric @ first.numeric.weight[0]
+        score = score if first.numeric is None else score + numeric @ first.numeric.weight[0]
         return score if first.bias is None else score + first.bias[0]
 
     def squared_norm(self) -> Tensor:

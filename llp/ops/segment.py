@@ -57,13 +57,7 @@ def descending_order(values: Tensor, segment: Tensor) -> Tensor:
 
 
 def rank_in_segment(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
-    """Rank of each instance in its bag by descending value: 0 for the highest, ties broken by position.
-
-    Returns
-    -------
-    Tensor
-        (n,) int64, a permutation of 0..k-1 within each bag of k instances, and among those that belong to no bag.
-    """
+    """Rank (n,) int64 of each instance in its bag, and of those in none, by descending value, ties by position."""
     order = descending_order(values, segment)
     start = F.pad(torch.cumsum(size, 0), (1, 0))  # M + 1: where the bags end, the other instances begin
     rank = torch.empty_like(segment)

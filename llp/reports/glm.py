@@ -85,13 +85,9 @@ class Hessian:
         found: Vector = solution * scale
         return found
 
-    def norm(self, b: Vector) -> float:
-        """‖b‖ in D⁻¹."""
-        return float(np.linalg.norm(b * self._scale))
-
-    def steepness(self, gradient: Vector) -> float:
-        """The largest |gⱼ|/√dⱼ: by how many standard deviations of its sum a cell is off."""
-        return float(np.abs(gradient * self._scale).max())
+    def standardised(self, gradient: Vector) -> Vector:
+        """gⱼ/√dⱼ: by how many standard deviations of its sum each cell is off."""
+        return gradient * self._scale
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class CellFit:
     hessian: Hessian  # there
     partition: float  # A(θ)
     steps: int  # of Newton's method
-    steepness: float  # see `Hessian.steepness`: above the tolerance only where no step leads further down
+    steepness: float  # the largest |gⱼ|/√dⱼ: above the tolerance only where no step leads further down
 
 
 def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: Vector | None = None) -> CellFit:
@@ -128,10 +124,11 @@ def fit(design: Design, sums: Vector, penalty: Vector, tolerance: float, start: 
         mean = design.family.mean(scores)
         hessian = design.hessian(mean, penalty)
         gradient = design.passes.sums(design.weight * mean) - sums + penalty * theta
-        steepness = hessian.steepness(gradient)
+        off = hessian.standardised(gradient)
+        steepness = float(np.abs(off).max())
         if steepness < tolerance or step == MOST_STEPS:
             break
-        inner = 0.1 if step == 0 else 0.5 * np.sqrt(hessian.norm(gradient) / np.sqrt(design.total))
+        inner = 0.1 if step == 0 else 0.5 * np.sqrt(np.linalg.norm(off) / np.sqrt(design.total))
         inner = min(0.3, max(inner, 0.3 * tolerance / steepness))  # no closer than the tolerance asks
         direction = hessian.solve(-gradient, inner)
         length, slope = 1.0, gradient @ direction

@@ -76,13 +76,10 @@ def _in_order(cells: pl.DataFrame) -> pl.DataFrame:
     def order(cell: dict[str, Any]) -> tuple[Any, ...]:
         kind = kinds.index(cell["bag_kind"]) if cell["bag_kind"] in kinds else len(kinds)
         rank = math.inf if cell["rank"] is None else cell["rank"]
-        row = (cell["dataset"], cell["protocol"], cell["metric"], kind, _natural(cell["row"]))
+        # random_64 before random_256
+        natural = [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", cell["row"])]
+        row = (cell["dataset"], cell["protocol"], cell["metric"], kind, natural)
         return (*row, not cell["instance_labels"], rank, cell["column"])
 
     keys = [order(cell) for cell in cells.iter_rows(named=True)]
     return cells[sorted(range(len(keys)), key=keys.__getitem__)].with_row_index("cell")
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort key that puts random_64 before random_256."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

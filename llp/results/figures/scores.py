@@ -45,23 +45,17 @@ def _panels(cells: pl.DataFrame) -> "Figure":
     known, decimals = cells.filter(pl.col("mean").is_not_null()), decimals_of(cells)
     limits = limits_of(known["mean"].to_numpy(), known["std"].fill_null(0).to_numpy(), cells["mode"][0])
     for axes, panel in zip(places, panels, strict=True):
-        _draw_panel(axes, panel, methods, limits, decimals)
+        axes.set(xlim=limits, ylim=(len(methods) - 0.3, -0.7))
+        axes.set_yticks(range(len(methods)), methods)
+        axes.set_title(panel["row"][0], loc="left", fontsize=9.5, fontweight="bold")
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.locator_params(axis="x", nbins=5)
+        found = {cell["column"]: cell for cell in panel.iter_rows(named=True)}
+        for y, method in enumerate(methods):
+            _draw_cell(axes, y, found.get(method), limits[1], decimals)
     name_lines(figure, "outside lower center", ncols=3)
     return figure
-
-
-def _draw_panel(
-    axes: "Axes", panel: pl.DataFrame, methods: list[str], limits: tuple[float, float], decimals: int
-) -> None:
-    axes.set(xlim=limits, ylim=(len(methods) - 0.3, -0.7))
-    axes.set_yticks(range(len(methods)), methods)
-    axes.set_title(panel["row"][0], loc="left", fontsize=9.5, fontweight="bold")
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.locator_params(axis="x", nbins=5)
-    found = {cell["column"]: cell for cell in panel.iter_rows(named=True)}
-    for y, method in enumerate(methods):
-        _draw_cell(axes, y, found.get(method), limits[1], decimals)
 
 
 def _draw_cell(axes: "Axes", y: int, cell: dict[str, Any] | None, end: float, decimals: int) -> None:

@@ -70,7 +70,9 @@ def near_best(cells: pl.DataFrame, runs: pl.DataFrame) -> list[str]:
     if len(compared) < 2 or cells["metric"][0] not in ("auc", "log_loss"):
         return []
     sizes = ("n_train_instances", "n_test_instances")
-    scores = _scores(_by_draw(runs.filter(pl.col("column").is_in(compared))), compared)
+    own = runs.filter(pl.col("column").is_in(compared))
+    draw = ("column", *_of_draw(own))  # of seeds that train and test on the same rows, the mean
+    scores = _scores(own.group_by(draw).agg(pl.col("best").mean()).sort(draw), compared)
     n_train, n_test = (float(runs[name].mean()) for name in sizes)  # type: ignore[arg-type]
     upwards = scores if cells["mode"][0] == "max" else -scores
     kept = statistics.confidence_set(upwards, n_train, n_test, margin=MARGIN, alpha=LEFT_OUT)
@@ -80,11 +82,6 @@ def near_best(cells: pl.DataFrame, runs: pl.DataFrame) -> list[str]:
 def _of_draw(runs: pl.DataFrame) -> tuple[str, ...]:
     """Whose differences are of other rows: each fold, and where each seed has folds of its own, of each seed."""
     return ("fold", "seed") if (runs["folds"] == "by_seed").all() else ("fold",)
-
-
-def _by_draw(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs' scores by column and draw: of seeds that train and test on the same rows, the mean."""
-    return runs.group_by("column", *_of_draw(runs)).agg(pl.col("best").mean()).sort("column", *_of_draw(runs))
 
 
 def _scores(runs: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.float64]:

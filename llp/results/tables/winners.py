@@ -33,7 +33,10 @@ def ranges(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
     chosen = chosen.filter(pl.col("grouping_key").n_unique().over("column") > 1)  # a setting makes no bag dataset
     if not len(chosen):
         return None
-    clusters = _clusters(analysis)
+    clusters: dict[str, str] = {}
+    if analysis is not None:
+        named = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *CLUSTERS)
+        clusters = {key: "; ".join(name or MISSING for name in names) for key, *names in named.iter_rows()}
     form = f".{decimals_of(chosen)}f"
     rows = []
     for method in columns_of(chosen):
@@ -46,13 +49,6 @@ def ranges(cells: pl.DataFrame, analysis: pl.DataFrame | None) -> Table | None:
     columns = ["method", "bag datasets", "best on", "mean", "clusters", "worst on", "mean", "clusters"]
     notes = ["Clusters: tail of the bag sizes; label variation; bag separation.", *notes_on(chosen)[2:]]
     return Table(f"{heading(cells)}: range over the feature bag datasets", columns, rows, notes)
-
-
-def _clusters(analysis: pl.DataFrame | None) -> dict[str, str]:
-    if analysis is None:
-        return {}
-    named = analysis.filter(pl.col("kind") == "feature").select("grouping_key", *CLUSTERS)
-    return {key: "; ".join(name or MISSING for name in names) for key, *names in named.iter_rows()}
 
 
 def trend_outliers(cells: pl.DataFrame, analysis: pl.DataFrame) -> Table | None:

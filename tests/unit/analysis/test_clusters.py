@@ -41,10 +41,9 @@ def test_undefined_datasets_have_no_cluster():
     assert names == ["less-separated", "medium-separated", None, "well-separated", "far-separated"]
 
 
-def test_too_few_datasets_have_no_clusters():
-    rows = [{"inter_intra_ratio": ratio} for ratio in (1.0, 1.2, 1.2, 1.2, 1.9)]  # three distinct ones
-    assert assign(clustering("separation"), rows) == [None] * 5
-    assert assign(clustering("separation"), []) == []
+@pytest.mark.parametrize("ratios", [(1.0, 1.2, 1.2, 1.2, 1.9), ()])  # three distinct ones, none
+def test_too_few_datasets_have_no_clusters(ratios):
+    assert assign(clustering("separation"), [{"inter_intra_ratio": one} for one in ratios]) == [None] * len(ratios)
 
 
 def partition(names):

@@ -12,9 +12,8 @@ from scipy import stats
 
 from llp.analysis import counting
 from llp.analysis.counting import CodeColumn, GroupCounts, count_groups
-from llp.analysis.hardness import hardness, percentile_name, value_at
+from llp.analysis.hardness import hardness, value_at
 from llp.analyze import is_kept
-from llp.errors import InputError
 
 VOCAB = 5
 
@@ -65,12 +64,6 @@ def test_large_vocabularies_do_not_overflow():
     assert sorted(zip(found.size.tolist(), found.label_sum.tolist(), strict=True)) == [(1, 1), (1, 1), (2, 1)]
 
 
-def test_too_many_combinations_are_refused():
-    column = CodeColumn("C1", np.zeros(2, np.int32), 2**31)
-    with pytest.raises(InputError, match="the key C1_C1_C1 has more value combinations"):
-        count_groups([column] * 3, np.zeros(2, np.float32), "binary", smallest=1)
-
-
 def test_size_filter_counts_the_thresholds_in():
     measures = measures_of([49, 50, 2500, 2501], [1, 1, 1, 1], low=50, high=2500, n_instances=5200)
     assert (measures["n_bags"], measures["n_bags_kept"], measures["n_instances_kept"]) == (4, 2, 2550)
@@ -84,7 +77,10 @@ def test_size_filter_counts_the_thresholds_in():
 def test_association_and_likelihood_are_scipys(bags):
     size = np.array([k for k, _ in bags])
     label_sum = np.array([min(k, y) for k, y in bags])
-    measures = measures_of(size, label_sum)
+    measures, real = measures_of(size, label_sum), measures_of(size, label_sum, label_kind="real")
+    of_counts = ("log_likelihood", "chi2", "cramers_v", "percent_in_large_skewed_0.1")
+    assert np.isnan([real[name] for name in of_counts]).all()
+    assert real["label_bias"] == measures["label_bias"]
     p = label_sum.sum() / size.sum()
     assert measures["log_likelihood"] == pytest.approx(stats.binom.logpmf(label_sum, size, p).mean(), rel=1e-9)
     if p in (0, 1):
@@ -95,15 +91,6 @@ def test_association_and_likelihood_are_scipys(bags):
     assert measures["chi2"] == pytest.approx(stats.chi2_contingency(table, correction=False).statistic, abs=1e-9)
     expected = stats.contingency.association(table, method="cramer")
     assert measures["cramers_v"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_proportions():
-    measures = measures_of([10, 20, 70], [5, 5, 7])
-    proportion = np.array([0.5, 0.25, 0.1])
-    assert measures["label_bias"] == pytest.approx(0.17)  # by instances
-    assert measures["mean_label_proportion"] == pytest.approx(proportion.mean())  # by bags
-    assert measures["std_label_proportion"] == pytest.approx(proportion.std())
-    assert measures["label_proportion_p50"] == 0.25
 
 
 def test_large_skewed_bags_lie_strictly_beyond_the_limits_and_are_a_share_of_all_instances():
@@ -125,19 +112,12 @@ def test_one_bag_and_no_bag_are_undefined_not_errors():
     assert {"mean_bag_size", "bag_size_p50", "label_bias", "std_label_proportion", "log_likelihood"} <= undefined
 
 
-def test_real_labels_have_no_counts():
-    measures = measures_of([10, 10], [-30.0, 50.0], label_kind="real")
-    assert measures["std_label_proportion"] == 4
-    assert measures["label_bias"] == 1
-    for name in ("log_likelihood", "chi2", "cramers_v", "percent_in_large_skewed_0.1"):
-        assert np.isnan(measures[name]), name
-
-
 def test_percentiles_are_the_values_at_the_floor_of_their_share_of_n():
     ordered = np.arange(100, 190)  # 0.7 · 90 is below 63 in floating point
     assert [value_at(ordered, q) - 100 for q in (0, 11, 12, 500, 700, 999)] == [0, 0, 1, 45, 63, 89]
-    assert [percentile_name(q) for q in (500, 999)] == ["p50", "p99_9"]
     assert measures_of(ordered[::-1], np.zeros(90))["bag_size_p70"] == 163
+    of_twenty = measures_of([20] * 20, range(19, -1, -1))
+    assert [of_twenty[f"label_proportion_p{q}"] for q in (5, 25, 50, 75, 95)] == [0.05, 0.25, 0.5, 0.75, 0.95]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 
 from llp.analysis.counting import GroupCounts
 from llp.analysis.drawing import save_figures
@@ -17,13 +16,11 @@ from llp.analysis.space import multi_hot_space
 from llp.analysis.vector_blocks import Scaled, moments
 from llp.analyze import add_clusters, check_metric, make_space
 from llp.errors import InputError
-from llp.results.table import show
-from llp.results.tables.bag_datasets import overview
 from tests.helpers.composed import open_table, run_of, run_one
 from tests.helpers.tables import write_table
 
-N = 900
-VOCAB = {"A": 6, "B": 40, "C": 300}
+N, C = 900, "../../C"
+VOCAB = {"A": 6, "B": 40, C: 300}  # a name that would leave the folder of the stored keys
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +36,12 @@ def by(space, metric="sqeuclidean", limit=0):
     return Distances(space, metric, limit)
 
 
-def keys_of(size, low=10, high=400):
-    return feature_keys(list(VOCAB), size, low, high)
+def keys_of(size, low=10):
+    return feature_keys(list(VOCAB), size, low, 400)
 
 
-def test_number_of_keys_is_the_benchmarks():
-    columns = [f"C{j}" for j in range(1, 27)]
-    assert len(feature_keys(columns, 2, 50, 2500)) == 351
-    assert len(feature_keys(columns[:17], 2, 50, 2500)) == 153
-    triples = feature_keys(columns, 3, 50, 2500)
-    assert len(triples) == 351 + 2600
-    assert triples[0].name == "C1"
-    assert triples[-1].name == "C24_C25_C26"
-
-
-def test_run_keys():
+def test_keys_are_the_subsets_of_columns_by_size_and_runs_of_each_size():
+    assert [key.columns for key in keys_of(2)] == [("A",), ("B",), (C,), ("A", "B"), ("A", C), ("B", C)]
     names = [key.name for key in run_keys(("A", "B"), (64, 128), seed=0)]
     assert names == ["random_64", "random_128", "fixed_A_B_64", "fixed_A_B_128"]
     assert [key.name for key in run_keys((), (64,), seed=0)] == ["random_64"]
@@ -61,7 +49,8 @@ def test_run_keys():
 
 def test_counts_are_those_of_the_bags(table, tmp_path):
     keys = keys_of(3)
-    found = list(Measurer(table, tmp_path, threads=2).count_all(keys))
+    found = list(Measurer(table, tmp_path / "a" / "store", threads=2).count_all(keys))
+    assert len([*(tmp_path / "a" / "store" / "counting").iterdir()]) == len(keys)
     for key, measures in zip(keys, found, strict=True):
         kept = pl.DataFrame({name: table.codes(name) for name in key.columns}).group_by(key.columns).len()
         assert measures["n_bags"] == len(kept), key.name
@@ -88,13 +77,11 @@ def test_separations_are_those_of_the_dense_vectors(table, tmp_path):
     assert found["inter_intra_ratio"] == pytest.approx(expected.inter.mean() / expected.intra.mean(), rel=1e-9)
 
 
-def test_another_metric_takes_all_pairs_up_to_a_limit(table, tmp_path):
+def test_another_metric_takes_all_pairs(table, tmp_path):
     key, space, measurer = keys_of(1)[1], multi_hot_space(table), Measurer(table, tmp_path, threads=1)
     (squared,) = measurer.bag_all([key], by(space))
     (euclidean,) = measurer.bag_all([key], by(space, "euclidean", N))
     assert 0 < euclidean["mean_intra_separation"] < squared["mean_intra_separation"] ** 0.5  # the root is concave
-    with pytest.raises(InputError, match=r"metric=cityblock: it measures all pairs.*more than metric_limit=100"):
-        list(measurer.bag_all([key], by(space, "cityblock", 100)))
 
 
 def test_without_a_space_only_runs_are_measured(table, tmp_path):
@@ -120,9 +107,7 @@ def test_a_finished_key_is_not_measured_again(table, tmp_path, monkeypatch):
     assert len(counted) == 1
 
 
-@pytest.mark.parametrize(
-    "damage", [b"", b"3", b"[]", b"{}", b'{"measures": {"n_bags": 1}, "sha256": 0}', b"[" * 100_000, "cut", "digit"]
-)
+@pytest.mark.parametrize("damage", [b"", b"3", b"{}", b"[" * 100_000, "cut", "digit"])
 def test_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage):
     keys = keys_of(1)
     measurer = Measurer(table, tmp_path, threads=1)
@@ -139,26 +124,6 @@ def test_a_damaged_stored_key_is_measured_again(table, tmp_path, caplog, damage)
     assert said.endswith("): the key is measured again")
     np.testing.assert_equal(list(measurer.count_all(keys)), first)
     assert len(caplog.messages) == 1
-
-
-def test_names_of_columns_stay_in_the_folder_of_the_stored_keys(tmp_path):
-    name = "../../c"
-    codes = np.column_stack([np.arange(60) % 3, np.arange(60) % 2]).astype(np.int32)
-    opened = write_table(tmp_path / "table", {name: 3, "/x": 2}, codes, np.arange(60) % 2)
-    store = tmp_path / "a" / "b" / "keys"
-    measurer = Measurer(opened, store, threads=1)
-    before = set(tmp_path.rglob("*"))
-    list(measurer.count_all(feature_keys([name, "/x"], 2, 1, 100)))
-    written = {path for path in set(tmp_path.rglob("*")) - before if path.is_file()}
-    assert len(written) == 3
-    assert {path.parent for path in written} == {store / "counting"}
-
-
-def test_a_failed_key_leaves_nothing(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("llp.analysis.measurer.count_groups", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        list(Measurer(table, tmp_path, threads=1).count_all(keys_of(1)[:1]))
-    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_spaces_that_do_not_fit(table, tmp_path):
@@ -223,15 +188,6 @@ def test_keys_outside_the_benchmark_are_shown_where_none_is_inside(rows):
     half = rows.with_columns(in_benchmark=pl.col("grouping_key") == "B")
     assert shown_keys(half)["grouping_key"].to_list() == ["B"]
     assert len(shown_keys(rows.with_columns(in_benchmark=False))) == len(rows)
-
-
-def test_terminal_table_can_be_read_in_a_pipe(rows, capsys):
-    show(overview(rows, "small"), Console())
-    text = capsys.readouterr().out
-    first = rows.row(0, named=True)
-    assert "…" not in text
-    assert f"{first['inter_intra_ratio']:.4f}" in text
-    assert "Cramér's V" in text
 
 
 @pytest.mark.run

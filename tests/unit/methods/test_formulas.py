@@ -14,7 +14,9 @@ from llp.methods.mixbag import draw_mix, mixed_bag_losses
 from tests.helpers import formulas
 from tests.helpers.every_method import batch_of, prepare
 
-SIZES, COUNTS = [3, 5, 2, 6, 4, 1, 3], [1.0, 2.0, 0.0, 6.0, 2.0, 1.0, 2.0]
+# of pairs of bags one lies on both sides of p, one on one side, and one holds no positive
+SIZES, COUNTS = [3, 5, 2, 6, 4, 1, 2, 3, 3], [1.0, 2.0, 0.0, 6.0, 2.0, 1.0, 0.0, 0.0, 2.0]
+SUMS = {"binary": COUNTS, "real": [3.0, -2.5, 0.0, 14.0, 2.0, 7.0, 1.0, 4.5, -3.0]}
 P = sum(TRAIN["binary"][1]) / sum(TRAIN["binary"][0])
 BCE, SQUARED, ABSOLUTE = ({"loss": loss} for loss in ("bce", "mse", "mae"))
 
@@ -49,8 +51,8 @@ FORMULAS = [
     ("rot", "", formulas.rot, {}),
     ("rot", "weight=0.1", formulas.rot, {"weight": 0.1}),
     ("rot", "pseudo_labels=soft", formulas.rot, {"pseudo_labels": "soft"}),
-    ("rot", "pseudo_labels=soft method.solver=pot", formulas.rot, {"pseudo_labels": "soft"}),
-    ("rot", "pseudo_labels=soft method.reg=0.3", formulas.rot, {"pseudo_labels": "soft", "reg": 0.3}),
+    ("rot", "pseudo_labels=soft solver=pot", formulas.rot, {"pseudo_labels": "soft"}),
+    ("rot", "pseudo_labels=soft reg=0.3", formulas.rot, {"pseudo_labels": "soft", "reg": 0.3}),
     ("upm", "", formulas.upm, {}),
     ("upm", "detach=true", formulas.upm, {}),
     ("llp_dc", "", formulas.llp_dc, {}),
@@ -62,11 +64,19 @@ FORMULAS = [
     ("llpfc", "", formulas.llpfc, {}),
     ("llpfc", "noisy_prior=approx", formulas.llpfc, {"noisy_prior": "approx"}),
 ]
+OF_REAL = [
+    ("dllp_mse", "", formulas.dllp, SQUARED),
+    ("dllp_mae", "", formulas.dllp, ABSOLUTE),
+    ("dllp_mse", "target=sum", formulas.dllp, SQUARED | {"target": "sum"}),
+    ("event_level", "", formulas.event_level, {}),
+    ("event_level", "rho=0", formulas.dllp, SQUARED),
+    ("event_level", "rho=0.3", formulas.event_level, {"rho": 0.3}),
+]
+CASES = [("binary", *case) for case in FORMULAS] + [("real", *case) for case in OF_REAL]
 
 
 def built(name, options, tables, kind="binary"):
-    overrides = [f"method.{options}"] if options and not options.startswith("method.") else [options] * bool(options)
-    return prepare(name, kind, tables, torch.float64, " ".join(overrides).split())
+    return prepare(name, kind, tables, torch.float64, [f"method.{option}" for option in options.split()])
 
 
 def minibatch(tables, kind="binary", sizes=SIZES, counts=COUNTS, seed=0, level=0.2):
@@ -79,33 +89,15 @@ def split(values, sizes=SIZES):
     return np.split(np.asarray(values), np.cumsum(sizes)[:-1])
 
 
-@pytest.mark.parametrize(("name", "options", "formula", "told"), FORMULAS, ids=[f"{c[0]} {c[1]}" for c in FORMULAS])
-def test_loss_of_the_yaml_file_is_its_formula(name, options, formula, told, tables):
-    method = built(name, options, tables)
+@pytest.mark.parametrize(("kind", "name", "options", "formula", "told"), CASES, ids=[" ".join(c[:3]) for c in CASES])
+def test_loss_of_the_yaml_file_is_its_formula(kind, name, options, formula, told, tables):
+    method, sums = built(name, options, tables, kind), SUMS[kind]
     # scores by chance, and scores that say what the bags say: there estimates from bags fall below 0
-    fitting = np.repeat([4.0 if 2 * y > k else -4.0 for k, y in zip(SIZES, COUNTS, strict=True)], SIZES)
+    fitting = np.repeat([4.0 if 2 * y > k else -4.0 for k, y in zip(SIZES, sums, strict=True)], SIZES)
     for level in (0.2, fitting):
-        batch, scores = minibatch(tables, level=level)
-        expected = formula(split(scores), COUNTS, P, **told)
+        batch, scores = minibatch(tables, kind, counts=sums, level=level)
+        expected = formula(split(scores), sums, P, **told, **({"real": True} if kind == "real" else {}))
         assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "formula", "told"),
-    [
-        ("dllp_mse", "", formulas.dllp, SQUARED),
-        ("dllp_mae", "", formulas.dllp, ABSOLUTE),
-        ("dllp_mse", "target=sum", formulas.dllp, SQUARED | {"target": "sum"}),
-        ("event_level", "", formulas.event_level, {}),
-        ("event_level", "rho=0", formulas.dllp, SQUARED),
-        ("event_level", "rho=0.3", formulas.event_level, {"rho": 0.3}),
-    ],
-)
-def test_loss_of_real_labels_is_its_formula(name, options, formula, told, tables):
-    counts = [3.0, -2.5, 0.0, 14.0, 2.0, 7.0, 1.0]
-    batch, scores = minibatch(tables, "real", counts=counts)
-    expected = formula(split(scores), counts, None, real=True, **told)
-    assert float(built(name, options, tables, "real").bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(("name", "options", "reg"), [("soft_erot_llp", "", 0.2), ("rot", "pseudo_labels=soft", 1.0)])
@@ -121,29 +113,14 @@ def test_soft_labels_carry_no_gradient(name, options, reg, tables):
     np.testing.assert_allclose(scores.grad, np.concatenate(expected), atol=1e-7)
 
 
-@pytest.mark.parametrize("detach", ["false", "true"])
-def test_upms_excess_has_a_gradient_unless_it_is_detached(detach, tables):
+def test_a_detached_excess_of_upm_has_no_gradient(tables):
     batch, scores = minibatch(tables)
-    scores.requires_grad_()
-    built("upm", f"detach={detach}", tables).bag_loss(scores, batch).backward()
-    values, step, numeric = scores.detach().numpy(), 1e-6, []
-    bags, h = split(values), formulas.sigmoid(values)
-
-    def with_fixed_excess(z):  # δ as it is at the scores
-        total = 0.0
-        for b, own in enumerate(split(z)):
-            others = np.concatenate([formulas.sigmoid(bags[o]) for o in range(len(bags)) if o != b])
-            excess, alpha = others.mean() - P, COUNTS[b] / len(own)
-            total += len(own) * (alpha - formulas.sigmoid(own).mean() + excess) ** 2 + excess**2
-        return total / len(bags)
-
-    loss = with_fixed_excess if detach == "true" else lambda z: formulas.upm(split(z), COUNTS, P)
-    for i in range(len(h)):
-        up, down = values.copy(), values.copy()
-        up[i] += step
-        down[i] -= step
-        numeric.append((loss(up) - loss(down)) / (2 * step))
-    np.testing.assert_allclose(scores.grad, numeric, atol=1e-7)
+    built("upm", "detach=true", tables).bag_loss(scores.requires_grad_(), batch).backward()
+    h, expected = [formulas.sigmoid(z) for z in split(scores.detach())], []
+    for b, (own, y) in enumerate(zip(h, COUNTS, strict=True)):
+        excess = np.concatenate(h[:b] + h[b + 1 :]).mean() - P
+        expected.append(-2 * (y / len(own) - own.mean() + excess) * own * (1 - own) / len(h))
+    np.testing.assert_allclose(scores.grad, np.concatenate(expected), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["binary", "real"])
@@ -154,7 +131,7 @@ def test_upms_excess_has_a_gradient_unless_it_is_detached(detach, tables):
 def test_genbags_combines_the_bags_of_its_blocks(options, kind, tables):
     method = built("genbags", options, tables, kind)
     batch, scores = minibatch(tables, kind)
-    given = dict([options.split("=")]) if options else {}
+    given = dict(option.split("=") for option in options.split())
     residual = given.get("residual", "sum" if kind == "binary" else "mean")
     covariance = given.get("covariance", "tetrahedron" if kind == "binary" else "reference")
     h = formulas.sigmoid(scores.numpy()) if kind == "binary" else scores.numpy()
@@ -181,7 +158,7 @@ def test_sim_llp_is_the_similarity_of_pairs_and_the_weighted_bag_loss(options, k
     method = built("sim_llp", options, tables, kind)
     method._metric[0].double()
     batch, scores = minibatch(tables, kind)
-    given = dict([options.split("=")]) if options else {}
+    given = dict(option.split("=") for option in options.split())
     h = formulas.sigmoid(scores.numpy()) if kind == "binary" else scores.numpy()
     bag_loss = np.mean([(own.mean() - y / len(own)) ** 2 for own, y in zip(split(h), COUNTS, strict=True)])
     compared = formulas.sigmoid(h) if "squash" in given else h
@@ -195,24 +172,25 @@ def test_sim_llp_is_the_similarity_of_pairs_and_the_weighted_bag_loss(options, k
 def test_mixbag_replaces_the_drawn_bags_by_mixed_ones(options, tables):
     method = built("mixbag", options, tables)
     batch, scores = minibatch(tables, sizes=[30, 50, 20, 60], counts=[3.0, 20.0, 19.0, 22.0])
-    given = dict([options.split("=")]) if options else {}
+    given = dict(option.split("=") for option in options.split())
     generator = method.generator("mixbag")
     replaced = torch.rand(4, generator=generator).numpy() < float(given.get("probability", 0.5))
     mix = draw_mix(batch, generator)
     how = {"tail": float(given.get("tail", 0.005)), "band": given.get("band", "weighted")}
-    mixed = mixed_bag_losses(scores, batch, mix, **how)[0].numpy()
+    mixed, inside = (one.numpy() for one in mixed_bag_losses(scores, batch, mix, **how))
     bags = zip(split(scores, [30, 50, 20, 60]), [3, 20, 19, 22], strict=True)
     own = [formulas.cross_entropy(y / len(z), formulas.sigmoid(z).mean()) for z, y in bags]
     assert replaced.any()
     expected = np.where(replaced, mixed, own).mean()
     assert float(method.bag_loss(scores, batch)) == pytest.approx(expected, rel=1e-6)
+    assert method.epoch_means.values()["inside_band"] == pytest.approx(inside[replaced].mean())
 
 
 @pytest.mark.parametrize("options", ["", "radius=0.5", "weight=3", "ramp_epochs=0", "ramp_epochs=4"])
 def test_llp_vat_adds_the_risen_weight_of_the_divergence(options, tables):
     method = built("llp_vat", options, tables)
     batch, _ = minibatch(tables)
-    given = dict([options.split("=")]) if options else {}
+    given = dict(option.split("=") for option in options.split())
     method.after_step()
     model = method.model
     layer = model.first_layer(batch.categorical, batch.numeric)

@@ -5,25 +5,12 @@ from scipy import stats
 
 from llp.methods.dllp import dllp_bce
 from llp.methods.mixbag import MixBag, draw_mix, draw_of_each_bag, expectation_and_band, mixed_bag_losses
+from tests.helpers.formulas import cross_entropy
 from tests.helpers.minibatches import make_batch, make_method, random_batch
-
-OPTIONS = {"probability": 0.5, "tail": 0.005, "band": "weighted"}
 
 
 def mix_of(batch, seed):
     return draw_mix(batch, torch.Generator().manual_seed(seed))
-
-
-@pytest.mark.parametrize("band", ["weighted", "authors_code"])
-def test_the_band_is_its_formula(band):
-    alpha, other, n, m = 0.3, 0.05, 12, 30
-    expected, width = expectation_and_band(
-        *(torch.tensor([x], dtype=torch.float64) for x in (alpha, other, n, m)), tail=0.005, band=band
-    )
-    t, a, b = stats.norm.isf(0.005), n / (n + m), m / (n + m)
-    e1, e2 = t * np.sqrt(alpha * (1 - alpha) / n), t * np.sqrt(other * (1 - other) / m)
-    assert expected.item() == pytest.approx(a * alpha + b * other)
-    assert width.item() == pytest.approx((a if band == "weighted" else t) * e1 + b * e2)
 
 
 def test_parts_are_of_the_two_bags_without_repetition_and_of_the_sizes_drawn():
@@ -49,44 +36,31 @@ def test_share_of_the_own_bag_is_uniform_and_the_rest_is_of_the_partner():
     assert stats.kstest(share.numpy(), stats.uniform.cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("band", ["weighted", "none"])
-def test_mixed_losses_are_their_formula_bag_by_bag(band):
+@pytest.mark.parametrize("band", ["weighted", "authors_code", "none"])
+def test_bands_and_mixed_losses_are_their_formulas(band):
     batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
     mix = mix_of(batch, 3)
-    alpha = (batch.label_sum / batch.size).numpy()
+    alpha, n, m = (one.double().numpy() for one in (batch.label_proportion, mix.n_own, mix.n_partner))
+    other, t, a = alpha[mix.partner], stats.norm.isf(0.005), n / (n + m)
+    gamma = a * alpha + (1 - a) * other
+    e1, e2 = t * np.sqrt(alpha * (1 - alpha) / n), t * np.sqrt(other * (1 - other) / m)
+    width = {"weighted": a * e1 + (1 - a) * e2, "authors_code": t * e1 + (1 - a) * e2, "none": 0 * a}[band]
+    found = expectation_and_band(*map(torch.from_numpy, (alpha, other, n, m)), tail=0.005, band=band)
+    np.testing.assert_allclose(torch.stack(found), [gamma, width])
+    h = np.array([torch.sigmoid(scores[mix.taken[mix.segment == b]]).mean().item() for b in range(8)])
+    inside = np.abs(h - gamma) <= width
     losses, is_inside = mixed_bag_losses(scores, batch, mix, tail=0.005, band=band)
-    n_inside = 0
-    for b in range(8):
-        h = torch.sigmoid(scores[mix.taken[mix.segment == b]]).mean().item()
-        expected, width = expectation_and_band(
-            torch.tensor(alpha[b]), torch.tensor(alpha[mix.partner[b]]), mix.n_own[b], mix.n_partner[b],
-            tail=0.005, band=band,
-        )  # fmt: skip
-        gamma = expected.item()
-        inside = abs(h - gamma) <= width.item()
-        n_inside += inside
-        assert is_inside[b] == inside
-        q = gamma if inside else h
-        assert losses[b].item() == pytest.approx(-gamma * np.log(q) - (1 - gamma) * np.log(1 - q), rel=1e-5)
-    assert 0 < n_inside < 8 if band == "weighted" else n_inside == 0
+    np.testing.assert_allclose(losses, cross_entropy(gamma, np.where(inside, gamma, h)), rtol=1e-5)
+    assert is_inside.tolist() == inside.tolist()
+    assert not inside.all()
+    assert inside.any() == (band != "none")
 
 
 def test_a_lone_bag_is_not_mixed():
     scores = torch.linspace(-1, 2, 5)
     lone = make_batch([5], [2])
-    method = make_method(MixBag, **{**OPTIONS, "probability": 1.0})
+    method = make_method(MixBag, probability=1.0, tail=0.005, band="weighted")
     assert method.bag_loss(scores, lone).item() == dllp_bce(scores, lone).item()
-
-
-def test_the_share_of_mixed_bags_inside_the_band_is_in_the_epochs_means():
-    batch, scores = random_batch(np.random.default_rng(1), low=20, high=60)
-    method = make_method(MixBag, **{**OPTIONS, "probability": 1.0})
-    method.bag_loss(scores, batch)
-    draws = method.generator("mixbag")
-    torch.rand(8, generator=draws)
-    _, inside = mixed_bag_losses(scores, batch, draw_mix(batch, draws), tail=0.005, band="weighted")
-    assert method.epoch_means.values()["inside_band"] == pytest.approx(inside.double().mean().item())
-    assert np.isnan(make_method(MixBag, **OPTIONS).epoch_means.values()["inside_band"])
 
 
 def test_each_bag_gives_as_many_as_are_asked_for():

@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import expit
 from sklearn import metrics
 
-from llp.metrics.evaluation import all_measures, constant_measures, epoch_measures, main_metric, weighted_measures
+from llp.metrics.evaluation import all_measures, constant_measures, weighted_measures
 
 RNG = np.random.default_rng(3)
 SCORES = RNG.normal(size=400).astype(np.float32)
@@ -22,6 +22,7 @@ def calibration_error(prediction, labels):
 def test_binary_measures():
     measures = all_measures(SCORES, LABELS, "binary")
     prediction = expit(SCORES.astype(np.float64))
+    assert measures["auc_200_thresholds"] == pytest.approx(measures["auc"], abs=0.01)
     expected = {
         "auc": metrics.roc_auc_score(LABELS, SCORES),
         "average_precision": metrics.average_precision_score(LABELS, SCORES),
@@ -30,20 +31,19 @@ def test_binary_measures():
         "calibration_error": calibration_error(prediction, LABELS),
         "mean_prediction_over_mean_label": prediction.mean() / LABELS.mean(),
     }
-    for name, value in expected.items():
-        assert measures[name] == pytest.approx(value, rel=1e-6), name
-    assert measures["auc_200_thresholds"] == pytest.approx(measures["auc"], abs=0.01)
+    assert {name: measures[name] for name in expected} == pytest.approx(expected, rel=1e-6)
 
 
-def test_real_measures():
-    labels = RNG.normal(size=400).astype(np.float32)
-    measures = all_measures(SCORES, labels, "real")
+@pytest.mark.parametrize("scores", [SCORES, np.round(SCORES * 3)], ids=["distinct", "ties"])
+def test_real_measures(scores):
+    labels = np.round(RNG.normal(size=400) * 2 + SCORES).astype(np.float32)
+    measures = all_measures(scores, labels, "real")
     expected = {
-        "mse": pytest.approx(metrics.mean_squared_error(labels, SCORES), rel=1e-6),
-        "mae": pytest.approx(metrics.mean_absolute_error(labels, SCORES), rel=1e-6),
-        "r2": pytest.approx(metrics.r2_score(labels, SCORES), rel=1e-6),
-        "spearman": pytest.approx(stats.spearmanr(labels, SCORES).statistic, rel=1e-5),
-        "mean_prediction_over_mean_label": pytest.approx(SCORES.mean() / labels.mean(), rel=1e-4),
+        "mse": pytest.approx(metrics.mean_squared_error(labels, scores), rel=1e-6),
+        "mae": pytest.approx(metrics.mean_absolute_error(labels, scores), rel=1e-6),
+        "r2": pytest.approx(metrics.r2_score(labels, scores), rel=1e-6),
+        "spearman": pytest.approx(stats.spearmanr(labels, scores).statistic, rel=1e-5),
+        "mean_prediction_over_mean_label": pytest.approx(scores.mean() / labels.mean(), rel=1e-4),
     }
     assert {name: measures[name] for name in expected} == expected
 
@@ -59,17 +59,11 @@ def test_measures_of_a_constant_are_their_closed_forms():
         "calibration_error": abs(p - mean),
         "mean_prediction_over_mean_label": p / mean,
     }
-    for name, value in expected.items():
-        assert found[f"constant_{name}"] == pytest.approx(value, rel=1e-6), name
+    assert {name: found[f"constant_{name}"] for name in expected} == pytest.approx(expected, rel=1e-6)
     assert np.isfinite(constant_measures(-0.2, LABELS, "binary")["constant_log_loss"])  # of noisy sums
     real = constant_measures(1.5, SCORES, "real")
     assert real["constant_mse"] == pytest.approx(np.mean((SCORES - 1.5) ** 2), rel=1e-6)
-
-
-def test_ties_share_their_rank():
-    scores, labels = np.round(SCORES * 3), np.round(RNG.normal(size=400) * 2 + SCORES)
-    expected = stats.spearmanr(labels, scores).statistic
-    assert all_measures(scores, labels, "real")["spearman"] == pytest.approx(expected, rel=1e-5)
+    assert "constant_spearman" not in real
 
 
 def test_constant_labels_and_predictions_have_no_correlation():
@@ -80,15 +74,8 @@ def test_constant_labels_and_predictions_have_no_correlation():
     assert np.isnan(same_for_all["spearman"])
 
 
-def test_epoch_measures_are_those_of_the_end():
-    for kind in ("binary", "real"):
-        full = all_measures(SCORES, LABELS, kind)
-        assert epoch_measures(SCORES, LABELS, kind).items() <= full.items()
-        assert main_metric(kind)[0] in full
-
-
-@pytest.mark.parametrize("n", [5, 1000, 65_470])
-@pytest.mark.parametrize("level", [-1.17, 0.0, 40.0])
+@pytest.mark.parametrize("n", [5, 65_470])
+@pytest.mark.parametrize("level", [-1.17, 40.0])
 def test_average_precision_goes_by_the_order_of_scores(n, level):
     """Equal scores are a tie in any number, and scores beyond the sigmoid's resolution none."""
     labels = (RNG.random(n) < 0.24).astype(np.float32)

@@ -15,18 +15,12 @@ VOCAB = [9, 5, 7]
 N = 6
 
 
+LAYERS = {"embedding_dim": 4, "attention_layers": 3, "heads": 2, "head_width": 8, "hidden": [16, 12]}
+
+
 def autoint(number_columns=1, n_numeric=2):
     torch.manual_seed(0)
-    return AutoInt(
-        vocab_sizes=VOCAB,
-        n_numeric=n_numeric,
-        number_columns=number_columns,
-        embedding_dim=4,
-        attention_layers=3,
-        heads=2,
-        head_width=8,
-        hidden=[16, 12],
-    )
+    return AutoInt(vocab_sizes=VOCAB, n_numeric=n_numeric, number_columns=number_columns, **LAYERS)
 
 
 def instances(n=N, n_numeric=2):

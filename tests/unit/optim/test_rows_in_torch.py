@@ -27,6 +27,7 @@ def in_torch(monkeypatch):
     """Train rows in torch's operations wherever they lie."""
     exact_adam._steps_as_dense.cache_clear()
     monkeypatch.setattr(exact_adam, "_rows_on", lambda device: RowsInTorch)
+    monkeypatch.setattr(exact_adam, "FIRST_CAPACITY", 10)  # of the sums, which a long training outgrows
     yield
     exact_adam._steps_as_dense.cache_clear()
 
@@ -115,20 +116,6 @@ def test_rows_that_lag_far_behind_move_as_by_dense_adam_also_from_a_saved_state(
     then.catch_up_all()
     error = (exact.detach().double() - dense.detach()).norm(dim=1) / (dense.detach() - start).norm(dim=1)
     assert error.max() <= most
-
-
-@pytest.mark.usefixtures("in_torch")
-def test_gradients_of_several_passes_and_of_weights_that_are_read_directly_add_up():
-    start = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(6, 2)
-    dense, exact = torch.nn.Parameter(start.clone()), RowParameter(start.clone())
-    for weight, optimizer in ((dense, torch.optim.Adam([dense], **SETTINGS)), (exact, ExactAdam([exact], **SETTINGS))):
-        for step in range(5):
-            optimizer.zero_grad()
-            (weight.square().sum() if step % 2 else 0 * weight.sum()).backward()  # every step reads all weights
-            for rows in ([[0, 1], [1, 1]], [[5, 1]]):
-                torch.tanh(sum_rows(weight, torch.tensor(rows))).sum().backward()
-            optimizer.step()
-    torch.testing.assert_close(exact.detach(), dense.detach(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.usefixtures("in_torch")

@@ -28,12 +28,8 @@ def test_reads_what_a_run_writes(tmp_path: Path) -> None:
     assert len(collected.runs) == 1
     measures = [f"measures.{name}" for name in written.measures]
     assert list(row) == [*RUN_COLUMNS, *sorted(measures), "config", "folder"]
-    assert (row["dataset"], row["grouping_key"], row["method"], row["fold"]) == (
-        "synthetic",
-        "random_64",
-        "group_prior",
-        0,
-    )
+    point = [row[name] for name in ("dataset", "grouping_key", "method", "fold")]
+    assert point == ["synthetic", "random_64", "group_prior", 0]
     assert (row["metric"], row["best"], row["epochs"]) == ("auc", written.metric.best, 0)
     assert (row["bag_kind"], row["bag_size"]) == ("random", 64)
     assert [row[name] for name in measures] == list(written.measures.values())
@@ -59,17 +55,13 @@ def changed(**changes: Any) -> str:
     [
         ('{"schema_version": 2, "data', "is damaged: Invalid JSON"),
         ("\udcff", "is damaged: Invalid JSON"),
-        ("[1, 2]", "is damaged: Input should be an object"),
-        ("3", "is damaged: Input should be an object"),
         ("null", "is damaged: Input should be an object"),
-        ("\x00", "is damaged: Invalid JSON"),
         ('{"epochs": 3}', "is damaged: dataset: Field required"),
         ("[" * 100_000, "is damaged: Invalid JSON"),
         (changed(schema_version=99), f"has schema 99: this version of llp-bench reads schema {SCHEMA}"),
         ('{"schema": 1, "metric": {}}', f"has schema 1: this version of llp-bench reads schema {SCHEMA}"),
         (changed(metric=None), "is damaged: metric: "),
         (changed(fold="0"), "is damaged: fold: "),
-        (changed(seed=2**63), "is damaged: seed: "),
         (changed(bag_size=2**63), "is damaged: bag_size: "),
         (changed(stages=[]), "is damaged: stages: "),
         (changed(measures={"auc": "high"}), "is damaged: measures.auc: "),
@@ -97,18 +89,6 @@ def test_a_copied_run_counts_once(tmp_path: Path) -> None:
     assert str(copied) in collected.problems[0]
 
 
-def test_a_run_that_succeeded_later_is_not_failed(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, 0.6)
-    (folder / "error.json").write_text("{}")
-    collected = collect(tmp_path)
-    assert (len(collected.runs), collected.failed) == (1, [])
-
-
-def test_a_missing_folder_holds_nothing(tmp_path: Path) -> None:
-    collected = collect(tmp_path / "none")
-    assert (len(collected.runs), collected.failed, collected.problems) == (0, [], [])
-
-
 def fifo(path: Path) -> None:
     path.unlink(missing_ok=True)
     os.mkfifo(path)
@@ -126,6 +106,7 @@ HARMLESS = {
     "recursive alias": ("config.yaml", lambda path: path.write_text("a: &a [*a]")),
     "deeply nested configuration": ("config.yaml", lambda path: path.write_text("[" * 1_000_000)),
     "pipe for a configuration": ("config.yaml", fifo),
+    "error of an earlier attempt": ("error.json", lambda path: path.write_text("{}")),
     "pipe for an error": ("error.json", fifo),
     "pipe for an attempt": ("attempt", fifo),
 }
@@ -140,6 +121,7 @@ def test_one_bad_file_never_hides_the_others(tmp_path: Path, case: str) -> None:
     damage(bad / name)
     collected = collect(tmp_path)
     if case in HARMLESS:
+        assert (collected.left, collected.problems) == ([], [])
         assert sorted(collected.runs["folder"]) == sorted([str(good), str(bad)])
     else:
         assert collected.runs["folder"].to_list() == [str(good)]

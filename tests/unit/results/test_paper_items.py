@@ -63,11 +63,3 @@ def test_every_item_is_a_file_of_a_finished_benchmark(tmp_path, monkeypatch):
         for kind, of, name in files:
             there = {PARTS[dataset] if of == "PART" else dataset for dataset in PARTS}
             assert made[kind] & {f"{start}_{name}" for start in there}, (item, kind, name)
-
-
-def test_the_published_numbers_make_their_items_alone(tmp_path):
-    made = {path.stem for path in report(tmp_path).tables}
-    published = [name for _, _, files in items() for _, _, name in files if name.startswith(("published", "column"))]
-    assert len(published) == 7
-    for dataset in PARTS:
-        assert {f"{dataset}_{name}" for name in published} <= made

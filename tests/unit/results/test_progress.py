@@ -106,10 +106,11 @@ def test_status_is_of_the_runs_that_grids_asked_for_at_any_start_and_of_those_th
     ]
     assert len(problems) == 1
     assert sorted(one.point.fold for one in progress(tmp_path).points) == [0, 0, 1, 1, 4]
-    with pytest.raises(
-        InputError, match=r"^Invalid experiment=other: expected demo, whose grids were started; start it"
-    ):
-        progress(tmp_path, ["demo", "other"])
+    for name, remedy in {"suite": "start it: python", "rats": "llp itself has none .* nearest is rates$"}.items():
+        with pytest.raises(
+            InputError, match=f"^Invalid experiment={name}: expected demo, whose grids were started; {remedy}"
+        ):
+            progress(tmp_path, ["demo", name])
     with pytest.raises(InputError, match=r"no such folder; start a grid: python -m llp.train -m$"):
         progress(tmp_path / "nothing", ["demo"])
 

@@ -1,5 +1,6 @@
 """Statistics against scipy and closed forms."""
 
+import itertools
 import math
 
 import numpy as np
@@ -92,10 +93,12 @@ def test_the_confidence_set_of_one_run_leaves_none_out():
     assert confidence_set(sure, 80, 20, margin=0.9, alpha=0.1) == [True, True]
 
 
-@pytest.mark.parametrize("n", [4, 8, 12])
-def test_no_signed_ranks_have_a_smaller_p_than_the_least(n):
-    assert wilcoxon_p(np.arange(1.0, n + 1)) == pytest.approx(least_wilcoxon_p(n, 1))
+def test_no_signed_ranks_have_a_smaller_p_than_the_least():
+    assert wilcoxon_p(np.arange(1.0, 9)) == pytest.approx(least_wilcoxon_p(8, 1))
     assert least_wilcoxon_p(2, 20) == 1.0
+    differences = np.array([0.1, 0.2, -0.05, 0.3, 0.15])
+    assert wilcoxon_p(differences) == stats.wilcoxon(differences).pvalue
+    assert math.isnan(wilcoxon_p(np.zeros(5)))
 
 
 def interval(tables, **options):
@@ -113,36 +116,19 @@ def test_intervals_of_ranks_are_of_tables_not_of_their_bag_datasets():
     np.testing.assert_array_equal(interval({"x": [a_first]}, larger_is_better=False), [[2.0, 1.0]] * 2)
 
 
-def test_intervals_of_ranks_hold_the_true_one_as_often_as_they_say():
-    """Tables differ by a normal effect: 12 of them, one bag dataset each, whose true mean ranks are equal."""
-    rng, held = np.random.default_rng(3), []
-    for _ in range(60):
-        tables = {str(i): [np.tile(rng.normal(size=(1, 2)), (2, 1))] for i in range(12)}
-        low, high = interval(tables, larger_is_better=True, draws=150)
-        held.append(low[0] <= 1.5 <= high[0])
-    assert np.mean(held) == pytest.approx(0.9, abs=0.09)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_the_family_wise_bound_of_its_definition(p_values):
-    corrected = holm(p_values)
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    expected = 0.0
-    for step, i in enumerate(order):
-        expected = max(expected, min(1.0, p_values[i] * (len(p_values) - step)))
-        assert corrected[i] == pytest.approx(expected)
-    assert all(after >= before for before, after in zip(p_values, corrected, strict=True))
-
-
-def test_holm_passes_undefined_values_by():
-    assert holm([0.01, math.nan, 0.03])[::2] == [0.02, 0.03]
-    assert math.isnan(holm([0.01, math.nan])[1])
+@given(st.lists(st.floats(0, 1) | st.just(math.nan), min_size=1, max_size=8))
+def test_holm_is_the_family_wise_bound_of_its_definition_and_passes_undefined_values_by(p_values):
+    known = sorted(p for p in p_values if not math.isnan(p))
+    bounds = np.maximum.accumulate([min(1.0, p * (len(known) - step)) for step, p in enumerate(known)])
+    expected = [math.nan if math.isnan(p) else bounds[np.searchsorted(known, p, "right") - 1] for p in p_values]
+    np.testing.assert_allclose(holm(p_values), expected)
 
 
 @given(arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(3, 6)), elements=st.integers(0, 5).map(float)))
 def test_friedman_is_scipys_with_ties(scores):
     ranked = ranks(scores, larger_is_better=True)
-    assert ranked.sum(axis=1) == pytest.approx(scores.shape[1] * (scores.shape[1] + 1) / 2)
+    np.testing.assert_array_equal(ranked, stats.rankdata(-scores, axis=1))
+    np.testing.assert_array_equal(ranks(scores, larger_is_better=False), stats.rankdata(scores, axis=1))
     assume(np.ptp(ranked, axis=1).any())
     test = friedman(ranked)
     n, k = scores.shape
@@ -152,32 +138,16 @@ def test_friedman_is_scipys_with_ties(scores):
         assert test.p == pytest.approx(stats.f.sf(test.f, k - 1, (k - 1) * (n - 1)))
 
 
-def test_the_direction_of_ranks():
-    scores = np.array([[0.9, 0.5, 0.7]])
-    assert ranks(scores, larger_is_better=True).tolist() == [[1, 3, 2]]
-    assert ranks(scores, larger_is_better=False).tolist() == [[3, 1, 2]]
-
-
-@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (6, 2.850), (10, 3.164)])
+@pytest.mark.parametrize(("k", "q"), [(2, 1.960), (10, 3.164)])
 def test_critical_differences_are_those_of_the_printed_table(k, q):
     assert critical_difference(k, 30) == pytest.approx(q * math.sqrt(k * (k + 1) / 180), rel=1e-3)
 
 
-def test_no_group_is_drawn_inside_another_one():
-    assert cliques([1.0, 1.2, 1.4, 3.0], 1.0) == [(0, 2)]
-    assert cliques([1.0, 1.2, 1.4, 2.1, 3.0], 1.0) == [(0, 2), (1, 3), (3, 4)]
-
-
 @given(st.lists(st.floats(1, 9), min_size=2, max_size=9).map(sorted), st.floats(0.1, 3))
-def test_cliques_hold_every_pair_that_is_not_told_apart(mean_ranks, difference):
+def test_cliques_hold_every_pair_that_is_not_told_apart_and_none_holds_another(mean_ranks, difference):
     found = cliques(mean_ranks, difference)
+    assert all(one[0] < other[0] and one[1] < other[1] for one, other in itertools.pairwise(found))
     for i in range(len(mean_ranks)):
         for j in range(i + 1, len(mean_ranks)):
             alike = mean_ranks[j] - mean_ranks[i] < difference
             assert alike == any(first <= i and j <= last for first, last in found)
-
-
-def test_wilcoxon():
-    differences = np.array([0.1, 0.2, -0.05, 0.3, 0.15])
-    assert wilcoxon_p(differences) == stats.wilcoxon(differences).pvalue
-    assert math.isnan(wilcoxon_p(np.zeros(5)))
