@@ -69,7 +69,6 @@ def prepare(
 
 
 def _select(frame: pl.DataFrame, expressions: list[str]) -> pl.DataFrame:
-    """Columns by their SQL expressions."""
     try:
         return frame.select(pl.sql_expr(expressions))
     except PolarsError as error:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -144,8 +145,11 @@ def write_table(
     }
     task = progress.add_task("code", total=staged.rows, detail="")
     start, label_sum = 0, 0.0
-    with TableWriter(folder, columns, label_kind=raw.label_kind, rows=staged.rows) as writer:
-        for lines, label in ordered_map(coded, staged.groups()):
+    with (
+        closing(ordered_map(coded, staged.groups())) as groups,
+        TableWriter(folder, columns, label_kind=raw.label_kind, rows=staged.rows) as writer,
+    ):
+        for lines, label in groups:
             writer.write(start, lines.codes, lines.numbers, label)
             start += len(label)
             label_sum += float(label.sum(dtype=np.float64))

@@ -10,10 +10,8 @@ import pytest
 
 from llp import BagKFold, LLPClassifier, LLPRegressor
 from llp.errors import InputError
-from tests.helpers.commands import Command, assert_refused
 from tests.helpers.own_files import prepare
 
-PREPARE = ("dataset=files", "name=mine")
 ROWS = "shop,price,bag,bought\n" + "\n".join(f"s{i % 3},{i / 10},b{i % 6},{i % 2}" for i in range(60)) + "\n"
 FILES = {
     "good.csv": ROWS,
@@ -108,16 +106,6 @@ def test_own_files_are_refused_in_one_line(home, monkeypatch, case):
     with pytest.raises(InputError, match=message) as error:
         prepare(home / "data", first, *named, *options)
     assert "\n" not in str(error.value)
-    assert_nothing_is_left(home)
-
-
-def test_command_says_it_without_a_traceback(home):
-    """One of each stage: options, files, records, labels."""
-    command = Command(home / "data", home / "outputs", home)
-    cases = ("an option of the wrong kind", "a file that is cut off", "too many fields", "labels all alike")
-    jobs = ([*PREPARE, *COMMANDS[case][0]] for case in cases)
-    for case, answer in zip(cases, command.many(*jobs, module="llp.prepare"), strict=True):
-        assert_refused(answer, COMMANDS[case][1])
     assert_nothing_is_left(home)
 
 

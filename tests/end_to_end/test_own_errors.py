@@ -55,9 +55,6 @@ METHODS += "".join(
     for name, (function, body) in BROKEN.items()
 )
 DATA = """
-import sys
-
-
 def raises(folder, made_by):
     raise ValueError("two\\nlines")
 
@@ -72,10 +69,6 @@ def no_table(folder, made_by):
 
 def no_file(folder, made_by):
     open("nowhere.csv")
-
-
-def exits(folder, made_by):
-    sys.exit(3)
 """
 SCALAR = "expected a scalar tensor with a gradient, got "
 SAID = {
@@ -107,7 +100,6 @@ PREPARED = {
     "no_place": ("expected a function that writes a table, with the parameters folder and made_by", None),
     "no_table": ("mylab.data.no_table has made no table", None),
     "no_file": ("FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.csv' in no_file", 'open("nowhere'),
-    "exits": ("sys.exit(3) in exits", "sys.exit(3)"),
 }
 DATASET = """
 name: NAME
@@ -144,7 +136,6 @@ def answers(tmp_path_factory, data_dir):
     jobs |= {name: ("llp.prepare", [*own, f"dataset={name}"]) for name in PREPARED}
     jobs["debug"] = ("llp.train", [*own, *TINY, "method=RaisesLate", "debug=true", "seed=1"])
     jobs["debug of prepare"] = ("llp.prepare", [*own, "dataset=raises", "debug=true"])
-    jobs["analyze"] = ("llp.analyze", [*own, "dataset=raises"])
     done = [answer for _, answer in command.each([*jobs.values()])]
     return command, place / "mylab", dict(zip(jobs, done, strict=True))
 
@@ -185,10 +176,6 @@ def test_own_function_of_a_dataset_is_told_in_a_line(answers, name):
     assert said in line
     if where is not None:
         assert f"({folder / 'data.py'}, line {line_of(where, DATA)}); debug=true shows the traceback" in line
-
-
-def test_an_analysis_tells_it_as_a_preparation_does(answers):
-    assert answers[2]["analyze"].stderr == answers[2]["raises"].stderr
 
 
 def test_debug_shows_the_traceback(answers):

@@ -37,22 +37,20 @@ def made(n=1500, seed=0):
 
 @pytest.fixture(scope="module")
 def mine(command, home):
-    """Prepared own files with a given test split; the answer of the command."""
+    """Prepare own files with a given test split; the command shows their kinds."""
     made().write_csv(home / "mine (1).csv", separator=";", decimal_comma=True)
     made(600, seed=1).write_parquet(home / "later.parquet")
-    return command(
+    prepared = command(
         "dataset=files", "name=mine", f"files={home}/mine (1).csv", "label=bought", "positive=>0 euro", "decimal=comma",
         f"test_files={home}/later.parquet", "weight_column=weight", module="llp.prepare",
     )  # fmt: skip
+    assert prepared.returncode == 0, prepared.stderr
+    assert "numeric" in prepared.stdout
+    assert "mine: 2,100 rows" in prepared.stdout
 
 
-def test_prepare_shows_the_kinds(mine):
-    assert mine.returncode == 0, mine.stderr
-    assert "numeric" in mine.stdout
-    assert "mine: 2,100 rows" in mine.stdout
-
-
-def test_every_command_takes_the_name(mine, command):
+@pytest.mark.usefixtures("mine")
+def test_every_command_takes_the_name(command):
     base = ("dataset=mine", "method=dllp_bce", *SHORT)
     trains = (("llp.train", [*base, f"grouping_key={key}", "fold=0"]) for key in ("shop_town", "random_64"))
     answers = command.each(
@@ -66,8 +64,8 @@ def test_every_command_takes_the_name(mine, command):
     assert {record["n_train_instances"] for record in records if record["grouping_key"] == "random_64"} == {1500}
 
 
-def test_data_dir_of_the_command_line_is_where_own_datasets_are(mine, command, home):
-    (answer,) = command.many(
-        ["dataset=mine", f"data_dir={home}/data", "method=group_prior", "fold=0", *SHORT], LLP_DATA_DIR=str(home / "no")
-    )
+@pytest.mark.usefixtures("mine")
+def test_data_dir_of_the_command_line_is_where_own_datasets_are(command, home):
+    place = f"data_dir={home}/data"
+    (answer,) = command.many(["dataset=mine", place, "method=group_prior", "fold=0", *SHORT], LLP_DATA_DIR="no")
     assert answer.returncode == 0, answer.stderr

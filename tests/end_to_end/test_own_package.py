@@ -1,11 +1,9 @@
 """A method and a dataset of a user's own package, without a change to this one."""
 
 import re
-import shutil
 
 import pytest
 
-from llp.config.grouping_keys import CONF_DIR
 from tests.helpers.commands import Command, assert_refused
 
 METHODS = '''
@@ -67,11 +65,18 @@ delta: 0.1
 BASE = ["dataset=toys", "trainer.max_epochs=1", "hardware.accelerator=cpu"]
 
 
+def write_plug_in(folder, name, entry):
+    """Leave what pip leaves of a package whose entry point is named."""
+    about = folder / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[llp.plugins]\n{name} = {entry}\n")
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The package, and the answers of all commands by name; they share one start."""
+    """A folder with the package, and a command that finds it there."""
     place = tmp_path_factory.mktemp("lab")
-    package = place / "mylab"
     files = {
         "__init__.py": "",
         "methods.py": METHODS,
@@ -81,63 +86,35 @@ def lab(tmp_path_factory):
         "conf/method/huber.yaml": METHOD,
     }
     for name, text in files.items():
-        (package / name).parent.mkdir(parents=True, exist_ok=True)
-        (package / name).write_text(text)
+        (place / "mylab" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "mylab" / name).write_text(text)
     command = Command(place / "data", place / "outputs", place)
     command.env["PYTHONPATH"] += f":{place}"
-    pkg, file = "hydra.searchpath=[pkg://mylab.conf]", f"hydra.searchpath=[file://{package}/conf]"
-    jobs = {
-        "own method": [*BASE, pkg, "method=huber"],
-        "from a folder": [*BASE, file, "method=huber", "method.delta=0.2", "grouping_key=random_64"],
-        "underscore": [
-            *BASE, pkg, "method=huber", "grouping_key=feature", "grouping_key.columns=[town,home_town]",
-        ],
-    }  # fmt: skip
-    return command, dict(zip(jobs, command.many(*jobs.values()), strict=True))
-
-
-def test_own_method_on_own_dataset(lab):
-    command, answers = lab
-    for name in ("own method", "from a folder", "underscore"):
-        assert answers[name].returncode == 0, answers[name].stderr
-    points = {(r["dataset"], r["grouping_key"]) for r in command.results().values() if r["method"] == "huber"}
-    assert points == {("toys", "shop_town"), ("toys", "random_64"), ("toys", "town_home_town")}
-
-
-@pytest.fixture(scope="module")
-def installed(lab, tmp_path_factory):
-    """The package as what pip installs names it, in a folder of its own, and a command that finds it there."""
-    site = tmp_path_factory.mktemp("site")
-    shutil.copytree(lab[0].cwd / "mylab", site / "mylab")
-    (site / "mylab-1.0.dist-info").mkdir()
-    (site / "mylab-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mylab\nVersion: 1.0\n")
-    (site / "mylab-1.0.dist-info" / "entry_points.txt").write_text("[llp.plugins]\nmylab = mylab\n")
-    command = Command(site / "data", site / "outputs", site)
-    command.env["PYTHONPATH"] = f"{CONF_DIR.parent}:{site}"
     return command
 
 
-def test_a_plug_in_is_found_without_a_search_path(lab, installed):
-    quick = [*BASE, "fold=0", "hardware.accelerator=cpu"]
-    jobs = {
-        "train": ["method=huber", *quick],
-        "again": ["from=", "seed=1", "hardware.accelerator=cpu"],
-        "help": ["--help"],
-        "unknown": ["method=hubert"],
-    }
-    [done] = installed.many(jobs["train"])
-    assert done.returncode == 0, done.stderr
-    [(path, record)] = installed.results().items()
-    hashes = {one["config_hash"] for one in lab[0].results().values() if one["method"] == "huber"}
-    assert record["config_hash"] in hashes  # the run that hydra.searchpath names
-    jobs["again"][0] = f"from={(installed.outputs_dir / path).parent}"
-    again, shown, unknown = installed.many(*list(jobs.values())[1:])
-    assert again.returncode == 0, again.stderr
-    assert {(one["method"], one["seed"]) for one in installed.results().values()} == {("huber", 0), ("huber", 1)}
+def test_own_method_and_dataset_are_found_by_a_search_path_and_once_installed_without_one(lab):
+    point = [*BASE, "method=huber"]
+    folder, package = "hydra.searchpath=[file://mylab/conf]", "hydra.searchpath=[pkg://mylab.conf]"
+    trained = lab.many(
+        [*point, package],
+        [*point, folder, "method.delta=0.2", "grouping_key=random_64"],
+        [*point, package, "grouping_key=feature", "grouping_key.columns=[town,home_town]"],
+    )
+    assert [done.returncode for done in trained] == [0] * 3, [done.stderr for done in trained]
+    points = {(record["dataset"], record["grouping_key"]) for record in lab.results().values()}
+    assert points == {("toys", "shop_town"), ("toys", "random_64"), ("toys", "town_home_town")}
+    write_plug_in(lab.cwd, "mylab", "mylab")
+    [path] = lab.outputs_dir.rglob("shop_town/huber/**/result.json")
+    installed, again, shown, unknown = lab.many(
+        point, [f"from={path.parent}", "seed=1", BASE[-1]], ["--help"], ["method=hubert"]
+    )
+    assert (installed.returncode, again.returncode) == (0, 0), installed.stderr + again.stderr
+    assert len(lab.results()) == 3 + 1  # the installed one is the run that hydra.searchpath names
     assert re.search(r"^ *method .*\bhuber\b", shown.stdout, re.M)
     assert_refused(unknown, r"^Invalid method='hubert': expected .*\bhuber\b.*, such as method=huber$")
-    [prepared] = installed.many(["dataset=toys", "force=true"], module="llp.prepare")
-    [reported] = installed.many(["dataset=toys", "method=huber"], module="llp.report")  # where toys is a name
+    [prepared] = lab.many(["dataset=toys", "force=true"], module="llp.prepare")
+    [reported] = lab.many(["dataset=toys", "method=huber"], module="llp.report")  # where toys is a name
     assert (prepared.returncode, reported.returncode) == (0, 0), prepared.stderr + reported.stderr
 
 
@@ -149,15 +126,11 @@ def test_a_plug_in_is_found_without_a_search_path(lab, installed):
         ("thief", r"its method/upm.yaml is in /.*/conf too"),
     ],
 )
-def test_a_plug_in_that_cannot_be_used_is_named(installed, tmp_path, entry, message):
-    (tmp_path / "other-1.0.dist-info").mkdir()
-    (tmp_path / "other-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (tmp_path / "other-1.0.dist-info" / "entry_points.txt").write_text(f"[llp.plugins]\nother = {entry}\n")
+def test_a_plug_in_that_cannot_be_used_is_named(lab, tmp_path, entry, message):
+    write_plug_in(tmp_path, "other", entry)
     (tmp_path / "thief" / "conf" / "method").mkdir(parents=True)
     (tmp_path / "thief" / "__init__.py").touch()
     (tmp_path / "thief" / "conf" / "method" / "upm.yaml").write_text(METHOD)
-    path = f"{installed.env['PYTHONPATH']}:{tmp_path}"
-    [refused] = installed.many([], PYTHONPATH=path)
-    assert_refused(
-        refused, rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be imported"
-    )
+    [refused] = lab.many([], PYTHONPATH=f"{lab.env['PYTHONPATH']}:{tmp_path}")
+    problem = rf"^The plug-in {entry} cannot be used \(.*{message}\): expected a package that can be imported"
+    assert_refused(refused, problem)

@@ -33,9 +33,9 @@ def prepare(data_dir, *options):
     return InstanceTable.open(prepare_table(check_config(config, PrepareConfig).dataset, data_dir))
 
 
-def values_of(table, recipe, column):
+def values_of(table, column):
     """A text column's values as they come back from the codes; None for the rare code and for a missing value."""
-    known = [None, *recipe.vocabularies[column].to_list()]
+    known = [None, *Recipe.load(table.folder).vocabularies[column]]
     return [known[code] for code in table.codes(column)]
 
 

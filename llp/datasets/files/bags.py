@@ -122,7 +122,8 @@ def check_bags(bags: pl.DataFrame, kind: LabelKind, stated: str, epsilon: float 
     if kind == "binary" and stated == "label_sum" and epsilon is None and len(fractional):
         log.warning(
             "%d of the %d label sums are no integers, such as %g of bag %r, and labels of 0 and 1 sum to integers: if "
-            "they hold noise, state it by epsilon=..., if labels are others, write label_kind=real",
+            "they are means, call their column label_mean, if they hold noise, state it by epsilon=..., if labels are "
+            "others, write label_kind=real",
             len(fractional), len(bags), fractional[0, "label_sum"], fractional[0, "id"],
         )  # fmt: skip
     if not n_outside:

@@ -109,22 +109,15 @@ def _counts(value: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _text_counts(value: pl.LazyFrame, kind: pl.DataType, reading: Reading) -> tuple[pl.DataFrame, bool]:
-    """Counts of each text, and whether all are numbers, which are counted as such."""
+    """Counts of each text, and whether all are numbers, which are counted as such; 007 and 3.10 beside 3.1 are none."""
     counts = _counts(value)
     if kind != pl.String:
         return counts, kind.is_numeric()
-    numbers = _are_numbers(counts["value"].drop_nulls(), reading)
-    if numbers:
-        counts = counts.group_by(number_text(pl.col("value"), reading)).agg(pl.col("len").sum())
-    return counts, numbers
-
-
-def _are_numbers(values: pl.Series, reading: Reading) -> bool:
-    """Whether distinct texts are numbers, no two of them one; 007 is none, and beside 3.1 neither is 3.10."""
-    one = pl.col(values.name)
-    is_number = number(values.name, pl.String(), reading).is_not_null() & ~one.str.contains(r"^[+-]?0\d")
-    found = values.to_frame().select(all=is_number.all(), distinct=number_text(one, reading).n_unique()).row(0)
-    return found == (True, len(values))
+    known, as_number = counts.drop_nulls("value"), number_text(pl.col("value"), reading)
+    is_number = number("value", pl.String(), reading).is_not_null() & ~pl.col("value").str.contains(r"^[+-]?0\d")
+    if known.select(all=is_number.all(), distinct=as_number.n_unique()).row(0) != (True, known.height):
+        return counts, False
+    return counts.group_by(as_number).agg(pl.col("len").sum()), True
 
 
 def _edges(value: pl.LazyFrame, bins: int) -> tuple[float, ...]:

@@ -96,10 +96,10 @@ def _counts(lazy: pl.LazyFrame, schema: Mapping[str, pl.DataType], options: File
         x, number, when = pl.col(name), pl.col(f"{i}\0number"), pl.col(f"{i}\0date")
         as_number = raw_number(name, kind, options.reading)
         as_date = date(name, kind, date_format=options.coding.date_format)
-        first = head.select(x, number=as_number, date=as_date).drop_nulls(name)
+        first = head.select(x, as_number.alias("\0number"), as_date.alias("\0date")).drop_nulls(name)
         firsts[name] = tuple(first[name].unique(maintain_order=True).cast(pl.String).to_list())
-        dates = name in options.roles.dates or not first["date"].has_nulls()
-        numbers = not first["number"].has_nulls()
+        dates = name in options.roles.dates or not first["\0date"].has_nulls()
+        numbers = not first["\0number"].has_nulls()
         values += [as_number.alias(f"{i}\0number"), (as_date if dates else pl.lit(None)).alias(f"{i}\0date")]
         fits, zeros = number.abs() <= LARGEST_NUMBER, x.str.contains(r"^[+-]?0\d") if kind == pl.String else None
         wanted += [one.alias(f"{i}\0{j}") for j, one in enumerate([
@@ -181,6 +181,8 @@ def _note(kind: ColumnKind, found: _Counts, present: int, reading: Reading) -> s
         return "numbers"
     if kind == "categorical" and found.numbers > present / 2:
         return f"mostly numbers; not {found.no_number!r}"
+    if kind == "categorical" and found.dates > present / 2:
+        return f"mostly dates; not {found.no_date!r}"
     return ""
 
 
@@ -207,7 +209,9 @@ def _all_like(pattern: re.Pattern[str], examples: Sequence[str]) -> bool:
 
 def kinds_table(columns: Sequence[RawColumn], rows: int) -> Table:
     """The kinds for the user to look at."""
-    shown = Table("column", "kind", "values", "missing", "such as", "note", title="Kinds of the columns")
+    shown = Table(title="Kinds of the columns")
+    for name in ("column", "kind", "values", "missing", "such as", "note"):
+        shown.add_column(name, overflow="fold")  # an option is shown whole in a narrow terminal too
     for one in columns:
         kind = one.kind + (" (given)" if one.given else "")
         share = f"{one.missing / rows:.2%}" if one.missing else ""

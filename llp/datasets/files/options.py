@@ -63,7 +63,7 @@ class FilesOptions(Options):
 
 
 def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
-    """Check the options of own files."""
+    """Check the options of own files; refuses one character, or one column, for two things."""
     checked = {}
     for group, model in (("reading", Reading), ("roles", Roles), ("coding", Coding)):
         try:
@@ -71,17 +71,12 @@ def check_files_options(given: Mapping[str, Any]) -> FilesOptions:
         except ValidationError as error:
             raise complaint(error, given[group], model.model_json_schema()) from None
     options = FilesOptions.model_validate(checked)
-    _check_together(options.reading, options.roles)
-    return options
-
-
-def _check_together(reading: Reading, roles: Roles) -> None:
-    """Refuse two options that contradict each other: one character for two things, one column for two."""
+    reading, used = options.reading, dict[str, str]()
     if reading.thousands == reading.decimal:
         raise InputError(f"Invalid thousands={reading.thousands}: decimal={reading.decimal} is the same mark")
     if reading.quote == SEPARATORS.get(reading.separator, reading.separator):
         raise InputError(f"Invalid quote={reading.quote!r}: separator={reading.separator} is the same character")
-    used: dict[str, str] = {}
-    for option, name in roles.named:
+    for option, name in options.roles.named:
         if used.setdefault(name, option) != option:
             raise InputError(f"Invalid {option}={name}: the column stands in {used[name]}= too; name it once")
+    return options

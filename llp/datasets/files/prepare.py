@@ -172,7 +172,6 @@ def _label(staged: Mapping[str, Staged], options: FilesOptions, *, aggregates: s
 
 
 def _tell_rare(vocabularies: Vocabularies, rare_threshold: int) -> None:
-    """Warn of columns that nothing can be learnt of."""
     empty = [name for name, known in vocabularies.items() if known.is_empty()]
     if empty:
         log.warning(

@@ -66,29 +66,27 @@ class RowCoder:
                     _put_numbers(feature, raw, x, out)
                     unknown[i] = np.count_nonzero(np.isnan(x))
             except _WrongValueError as wrong:
-                value, what = wrong.args
-                where = place((raw == value).arg_max() or 0)
-                raise InputError(f"{where}: column {raw.name!r} holds {str(value)!r}, which is {what}") from None
+                values, what = wrong.args
+                row = raw.is_in(values.implode()).arg_max() or 0
+                raise InputError(
+                    f"{place(row)}: column {raw.name!r} holds {str(raw[row])!r}, which is {what}"
+                ) from None
         return CodedRows(codes, numbers, unknown)
 
     def _code(self, feature: Feature, raw: pl.Series, hashes: dict[str, Hashes], out: NDArray[Any]) -> None:
+        known, key = self._vocabularies[feature.name], (feature.name, str(raw.dtype))
         if feature.value == "missing":
             missing = self._normalised(raw).is_null().to_numpy().astype(np.int8)
-            out[:] = encode(pl.Series(["false", "true"]), self._vocabularies[feature.name])[missing]
-        else:
-            self._memory(feature, raw).codes(raw, hashes[raw.name], out)
+            out[:] = encode(pl.Series(["false", "true"]), known)[missing]
+            return
+        if key not in self._remembered:
+            memory = RememberedCodes(partial(self._codes, feature), REMEMBERED + 2 * len(known))
+            self._remembered.setdefault(key, memory)
+        self._remembered[key].codes(raw, hashes[raw.name], out)
 
     def _hashes(self, frame: pl.DataFrame) -> dict[str, Hashes]:
-        """Hashes of the columns whose codes are remembered."""
         names = {feature.column for feature in self._features if feature.has_vocabulary and feature.value != "missing"}
         return {one.name: one.to_numpy() for one in frame.select(pl.col(name).hash() for name in names)}
-
-    def _memory(self, feature: Feature, raw: pl.Series) -> RememberedCodes:
-        key = (feature.name, str(raw.dtype))
-        if key not in self._remembered:
-            most = REMEMBERED + 2 * len(self._vocabularies[feature.name])
-            self._remembered.setdefault(key, RememberedCodes(partial(self._codes, feature), most))
-        return self._remembered[key]
 
     def _codes(self, feature: Feature, raw: pl.Series) -> NDArray[np.int32]:
         values = self._normalised(raw)
@@ -114,12 +112,12 @@ class RowCoder:
 
 
 class _WrongValueError(Exception):
-    """A value, and what it is."""
+    """Values, and what they are."""
 
 
 def _check(raw: pl.Series, wrong: NDArray[np.bool_], what: str) -> None:
     if wrong.any():
-        raise _WrongValueError(raw[int(wrong.argmax())], what)
+        raise _WrongValueError(raw.filter(pl.Series(wrong)), what)
 
 
 def _put_numbers(feature: Feature, raw: pl.Series, x: NDArray[np.float64], out: NDArray[Any]) -> None:

@@ -164,13 +164,8 @@ def _by_feature(one: File, label: str | None) -> QueryTables:
         if (wrong := (frame[name] % 1 != 0) | (frame[name] < 0)).any():
             value = frame[name].filter(wrong)[0]
             raise one.wrong(wrong, f"{name} is {value:g}, expected the number of a column hash_0, hash_1, ...")
-    if len(features) == 2:
-        if (same := frame[FEATURES[0]] == frame[FEATURES[1]]).any():
-            raise one.wrong(same, f"{FEATURES[0]} and {FEATURES[1]} are the same; expected a pair of columns")
-        turned = pl.col(FEATURES[0]) > pl.col(FEATURES[1])
-        frame = frame.with_columns(
-            pl.when(turned).then(b).otherwise(a).alias(a) for pair in (features, values) for a, b in (pair, pair[::-1])
-        )
+    if len(features) == 2 and (same := frame[FEATURES[0]] == frame[FEATURES[1]]).any():
+        raise one.wrong(same, f"{FEATURES[0]} and {FEATURES[1]} are the same; expected a pair of columns")
     for ids, table in frame.group_by(features, maintain_order=True):
         columns = [f"hash_{number:.0f}" for number in ids]
         keys = (pl.col(value).alias(column) for value, column in zip(values, columns, strict=True))

@@ -94,7 +94,6 @@ def publish(
 
 
 def _said(cells: pl.DataFrame, i: int, place: Callable[[int], str] | None) -> str:
-    """A cell, and where it stands."""
     return f"the cell {cells['id'][i]}" + ("" if place is None else f" ({place(cells[PLACE][i])})")
 
 

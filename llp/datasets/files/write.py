@@ -18,7 +18,7 @@ from llp.datasets.files.kinds import RawColumn
 from llp.datasets.files.recipe import FORMAT_VERSION, Recipe, RowCoder
 from llp.datasets.files.report_files import Reports
 from llp.datasets.files.reports import publish
-from llp.datasets.files.values import bags_of, number
+from llp.datasets.files.values import bags_of, number, text
 from llp.datasets.ordered_map import ordered_map
 from llp.datasets.reading.stage import Staged
 from llp.errors import InputError
@@ -130,8 +130,12 @@ def write_table(folder: Path, made_by: Mapping[str, Any], found: Found, progress
         recipe.save(writer)
         id_column = recipe.options.roles.id_column
         if id_column is not None:
-            ids = pl.concat(part.kept(part.staged.lazy).select(id_column) for part in parts.values())
-            ids.sink_parquet(writer.temporary / "ids.parquet")
+            ids = [part.kept(part.staged.lazy).select(id_column) for part in parts.values()]
+            kinds = [one.collect_schema()[id_column] for one in ids]
+            if len({*kinds}) > 1:  # of a text file and of a typed one
+                texts = (text(id_column, kind, recipe.options.reading) for kind in kinds)
+                ids = [one.select(as_text.alias(id_column)) for one, as_text in zip(ids, texts, strict=True)]
+            pl.concat(ids).sink_parquet(writer.temporary / "ids.parquet")
         row: NDArray[np.int64] | None = None
         bag: NDArray[np.int32] | None = bag_of_row
         if found.report is not None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -94,7 +95,8 @@ class Files:
             else:
                 self._left_out.append(f"{file.path} (no data by its name)")
         if not self._read:
-            raise InputError(f"no data among the files: {', '.join(self._left_out) or 'an empty archive'}.")
+            names = ", ".join(str(file.path) for file in self.files)
+            raise InputError(f"no data among the files: {', '.join(self._left_out) or f'nothing in {names}'}.")
         if self._left_out:
             log.warning("%d file(s) left out: %s", len(self._left_out), ", ".join(self._left_out))
 
@@ -112,11 +114,11 @@ class Files:
 
     def read_whole(self, file: DataFile) -> None:
         """Take in a file's bytes, for the checksum and the progress, that something else reads."""
-        first, last, size = b"", b"", 0
+        checksum, size = 0, 0
         for content in contents(file.path, self._take):
             for piece in content.pieces:
-                first, last, size = first or piece, piece, size + len(piece)
-        self._check_new(str(file.path), file, first, last, size)
+                checksum, size = zlib.crc32(piece, checksum), size + len(piece)
+        self._check_new(str(file.path), file, checksum, size)
         self._read.append(file.path)
 
     def tell(self, file: DataFile, n_bytes: int) -> None:
@@ -143,15 +145,15 @@ class Files:
             self._left_out.append(f"{text.name} ({other})")
             return
         dialect = detect(first)
-        size, last = 0, first
+        checksum, size = 0, 0
         for block in chain([first], blocks):
             yield Block(text.name, line, block, dialect)
-            line, size, last = line + block.count(b"\n"), size + len(block), block
-        self._check_new(text.name, file, first, last, size)
+            line, checksum, size = line + block.count(b"\n"), zlib.crc32(block, checksum), size + len(block)
+        self._check_new(text.name, file, checksum, size)
 
-    def _check_new(self, name: str, file: DataFile, first: bytes, last: bytes, size: int) -> None:
+    def _check_new(self, name: str, file: DataFile, checksum: int, size: int) -> None:
         """Refuse a text that came before, in folders of the same partition."""
-        key = (size, hash(first), hash(last), *file.partition.items())
+        key = (size, checksum, *file.partition.items())
         twice = self.known.setdefault(key, name)
         if twice != name:
             raise InputError(f"{name} holds the same lines as {twice}: name one of them alone.")

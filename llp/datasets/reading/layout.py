@@ -79,7 +79,12 @@ def detect(file: str, text: bytes, layout: Layout) -> Dialect:
             fields = (layout.names.get(name, Field(f"(row {i})", "text")) for i, name in enumerate(names))
             return Dialect(separator, tuple(fields), header=tuple(_split(lines[0], separator)))
     for separator in SEPARATORS:
-        _check_no_header(file, lines, separator, layout)
+        for number, line in enumerate(lines[1:], start=2):  # what stands above names would be read by position
+            named = _is_header(line, separator, layout) and {*_columns(line, separator, layout)} & {*layout.names}
+            if named:
+                raise InputError(
+                    f"{file}, line {number} names the columns: only a file's first line may; remove what is above."
+                )
         counts = Counter(line.count(separator) + 1 for line in lines)
         width = max(orders, key=lambda n: counts[n])
         if counts[width]:
@@ -169,17 +174,7 @@ def _counts_columns(file: str, line: bytes, separator: bytes, layout: Layout) ->
     return False
 
 
-def _check_no_header(file: str, lines: Sequence[bytes], separator: bytes, layout: Layout) -> None:
-    """Refuse names of columns below the first line: what stands above them would be read by position."""
-    for number, line in enumerate(lines[1:], start=2):
-        if _is_header(line, separator, layout) and any(n in layout.names for n in _columns(line, separator, layout)):
-            raise InputError(
-                f"{file}, line {number} names the columns: only a file's first line may; remove what is above."
-            )
-
-
 def _check_names(file: str, names: Sequence[str], layout: Layout) -> None:
-    """Refuse a header that does not name each column once."""
     unknown = [name for name in names if name not in layout.names and name != ROW]
     missing = [name for name in layout.names if name not in names and name not in layout.may_lack]
     twice = [name for name, count in Counter(names).items() if count > 1 and name != ROW]

@@ -84,7 +84,6 @@ def _parse_clean(text: bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 
 def _fits(column: Field) -> pl.Expr:
-    """Whether a column's values are of its kind, once they are parsed."""
     x, fit = pl.col(column.name), NUMBERS[column.kind]
     return x.is_null() | fit.column(x) if fit.may_be_empty else x.is_not_null() & fit.column(x)
 

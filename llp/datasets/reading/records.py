@@ -100,7 +100,6 @@ def _no_records(path: str, error: csv.Error) -> InputError:
 
 
 def _header(path: str, first: tuple[str, ...], reading: Reading, *, has_options: bool) -> tuple[str, ...] | None:
-    """The first line's fields, where it is a header."""
     if reading.header is False:
         return None
     if reading.header is True:

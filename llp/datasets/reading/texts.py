@@ -105,7 +105,6 @@ def whole_records(name: str, pieces: Iterator[bytes], quote: str | None = None) 
 
 
 def _cut(name: str, pieces: Iterator[bytes], quote: str | None) -> Iterator[bytes]:
-    """Blocks that end with a record's line feed, but for the last one."""
     held: list[bytes] = []
     size, wanted = 0, BLOCK_BYTES
     for piece in pieces:

@@ -144,7 +144,6 @@ class _Stream:
 
 
 def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Content]:
-    """The files of a tar archive."""
     stream = _Stream(pieces)
     try:
         with tarfile.open(fileobj=stream, mode="r|", bufsize=READ_BYTES) as archive:  # type: ignore[call-overload]
@@ -161,7 +160,6 @@ def _archived(name: str, pieces: Iterator[bytes], layers: int) -> Iterator[Conte
 
 
 def _zipped(path: Path, file: BinaryIO) -> Iterator[Content]:
-    """The files of a zip archive."""
     try:
         with zipfile.ZipFile(file) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]

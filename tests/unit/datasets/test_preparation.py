@@ -62,20 +62,10 @@ def test_an_embedded_dataset_is_prepared_once(tmp_path):
     before = contents(folder)
     assert prepare_table(MADE, tmp_path / "data") == folder
     assert contents(folder) == before
+    with pytest.raises(InputError, match="reads no raw file, expected no raw="):
+        prepare_table(MADE, tmp_path / "data", raw="x.txt", force=True)
     prepare_table(MADE, tmp_path / "data", force=True)
     assert contents(folder) != before
-
-
-def test_raw_files_are_asked_for_with_the_command_and_the_source(tmp_path):
-    with pytest.raises(InputError) as error:
-        prepare_table(RAW, tmp_path)
-    assert "from somewhere, terms: theirs" in str(error.value)
-    assert f"python -m llp.prepare dataset=criteo_ctr raw=PATH data_dir={tmp_path}" in str(error.value)
-
-
-def test_an_embedded_dataset_takes_no_raw_file(tmp_path):
-    with pytest.raises(InputError, match="reads no raw file, expected no raw="):
-        prepare_table(MADE, tmp_path, raw="x.txt")
 
 
 def test_what_was_left_beside_a_table_in_place_is_removed_unless_its_process_is_at_work(tmp_path):
@@ -134,7 +124,7 @@ def test_a_preparation_that_dies_while_writing_leaves_no_table(tmp_path, raw, mo
     assert [path.name for path in (tmp_path / "data").iterdir()] == [".criteo_ctr.lock"]
 
 
-def test_command_that_prepares_finds_the_users_own_yaml_files(tmp_path):
+def test_raw_files_are_asked_for_by_the_command_that_finds_the_users_own_yaml_files_and_their_source(tmp_path):
     (tmp_path / "conf").mkdir()
     word = f"hydra.searchpath=[file://{tmp_path}/conf]"
     HydraConfig.instance().set_config(composition("train", word, return_hydra_config=True))
@@ -145,4 +135,5 @@ def test_command_that_prepares_finds_the_users_own_yaml_files(tmp_path):
     assert shlex.split(told.partition("then run: ")[2]) == [
         "python", "-m", "llp.prepare", "dataset=mine", "raw=PATH", f"data_dir={tmp_path / 'data'}", word,
     ]  # fmt: skip
-    assert "searchpath" not in not_prepared(of(RAW | {"name": "mine", "source": "a shop"}), tmp_path / "data" / "mine")
+    with pytest.raises(InputError, match=rf"\(from somewhere, terms: theirs\).*raw=PATH data_dir={tmp_path}$"):
+        prepare_table(RAW, tmp_path)

@@ -50,16 +50,11 @@ def test_score_is_a_sum_of_weights_of_values(table):
     np.testing.assert_allclose(score, (total - model.center) / model.spread, atol=1e-4)
 
 
-def test_a_chunk_does_not_depend_on_the_rows_that_follow(tmp_path, table):
+def test_a_chunk_does_not_depend_on_the_rows_that_follow_or_on_threads(tmp_path, monkeypatch, table):
+    monkeypatch.setattr("llp.datasets.ordered_map.cores", lambda: 1)
     short = made(tmp_path / "short", 50_001)
     np.testing.assert_array_equal(short.categorical, table.categorical[:50_001])
     np.testing.assert_array_equal(short.label, table.label[:50_001])
-
-
-def test_threads_do_not_change_a_value(tmp_path, monkeypatch, table):
-    monkeypatch.setattr("llp.datasets.ordered_map.cores", lambda: 1)
-    single = made(tmp_path / "single", 70_000)
-    np.testing.assert_array_equal(single.categorical, table.categorical[:70_000])
 
 
 def test_sscl_noise_is_the_best_mse(tmp_path):

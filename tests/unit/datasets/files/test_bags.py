@@ -45,30 +45,44 @@ def sums_by_id(table):
     return dict(zip(ids, bags.label_sum, strict=True)), dict(zip(ids, bags.sizes, strict=True))
 
 
-@pytest.mark.parametrize("mean", [False, True])
-def test_bags_have_the_stated_sums_and_the_rows_of_the_file(write, mean):
-    frame = rows()
-    table = write(bags=stated(frame, mean=mean))
-    assert table.schema.aggregates_only
-    assert table.label_kind == "binary"
-    assert np.isnan(table.label).all()
-    sums, sizes = sums_by_id(table)
-    expected = stated(frame)
-    assert sums == pytest.approx(dict(zip(expected["campaign"], expected["label_sum"], strict=True)))
-    assert sizes == dict(zip(expected["campaign"], expected["size"], strict=True))
-    bags = GivenKey(n_folds=5).all_bags(table)
-    names = frame["campaign"].to_numpy()[bags.rows]
-    for begin, end in zip(bags.offsets, bags.offsets[1:], strict=False):
-        assert len(set(names[begin:end])) == 1
+def overlapping(frame):
+    """Every third row is in a second bag too, of its region."""
+    region = [f"| r{i % 4} " if i % 3 == 0 else "" for i in range(len(frame))]
+    return frame.with_columns(campaign=pl.concat_str(pl.col("campaign"), pl.Series(region)))
 
 
-def test_labels_of_rows_give_the_sums(write, tmp_path):
-    frame = rows()
-    frame.write_csv(tmp_path / "labelled.csv")
-    table = prepare_files(tmp_path / "data", tmp_path / "labelled.csv", label="bought", bag_column="campaign")
-    assert not table.schema.aggregates_only
-    assert sums_by_id(table) == sums_by_id(write(name="aggregates"))
+def members(frame):
+    """By bag, the rows of a frame whose bags stand with | between them, one by one."""
+    found = {}
+    for row, names in enumerate(frame["campaign"]):
+        for name in names.split("|"):
+            found.setdefault(name.strip(), []).append(row)
+    return found
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize("label", ["of rows", "label_sum", "label_mean"])
+def test_bags_have_the_rows_and_the_sums_that_the_files_state(write, overlap, label):
+    frame = overlapping(rows()) if overlap else rows()
+    expected, bought = members(frame), frame["bought"].to_numpy()
+    sums = {bag: int(bought[of_bag].sum()) for bag, of_bag in expected.items()}
+    options = ["overlap=true"] if overlap else []
+    if label == "of rows":
+        table = write(*options, "label=bought", "bags=null", train=frame)
+        np.testing.assert_array_equal(table.label, bought)
+    else:
+        values = [one / len(expected[bag]) if label == "label_mean" else one for bag, one in sums.items()]
+        bags = pl.DataFrame({"campaign": list(sums), label: values, "size": list(map(len, expected.values()))})
+        table = write(*options, train=frame.drop("bought"), bags=bags.sort("size"))
+        assert np.isnan(table.label).all()
+    assert (table.n_rows, table.label_kind) == (N, "binary")
+    assert table.schema.aggregates_only == (label != "of rows")
     assert "campaign" not in [column.name for column in table.schema.columns]
+    bags, ids = GivenKey(n_folds=5).all_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
+    assert ids.to_list() == sorted(expected)
+    for number, bag in enumerate(ids):
+        assert bags.rows[bags.offsets[number] : bags.offsets[number + 1]].tolist() == expected[bag]
+        assert bags.label_sum[number] == pytest.approx(sums[bag])
 
 
 def test_folds_are_of_whole_bags_and_a_test_file_is_the_test_split(write, tmp_path):
@@ -186,42 +200,13 @@ def test_what_is_wrong_with_the_file_of_bags_is_told(write):
     ):
         with pytest.raises(InputError, match=message):
             write(bags=bags)
-    frame = rows().drop("bought").with_columns(campaign=pl.when(pl.int_range(N) > 3).then("campaign"))
-    with pytest.raises(InputError, match=r"^4 of the 600 rows of files name no bag in 'campaign'"):
-        write(train=frame)
-
-
-def overlapping(frame):
-    """Every third row is in a second bag too, of its region."""
-    region = [f"| r{i % 4} " if i % 3 == 0 else "" for i in range(len(frame))]
-    return frame.with_columns(campaign=pl.concat_str(pl.col("campaign"), pl.Series(region)))
-
-
-def members(frame):
-    """By bag, the rows of a frame whose bags stand with | between them, one by one."""
-    found = {}
-    for row, names in enumerate(frame["campaign"]):
-        for name in names.split("|"):
-            found.setdefault(name.strip(), []).append(row)
-    return found
-
-
-@pytest.mark.parametrize("labelled", [False, True])
-def test_row_is_in_each_of_its_bags_where_they_overlap(write, labelled):
-    frame = overlapping(rows())
-    expected, bought = members(frame), frame["bought"].to_numpy()
-    sums = {bag: int(bought[of_bag].sum()) for bag, of_bag in expected.items()}
-    stated_bags = pl.DataFrame({"campaign": list(sums), "label_sum": list(sums.values())})
-    if labelled:
-        table = write("overlap=true", "label=bought", "bags=null", train=frame)
-    else:
-        table = write("overlap=true", train=frame.drop("bought"), bags=stated_bags)
-    bags, ids = GivenKey(n_folds=5).all_bags(table), pl.read_parquet(table.folder / "bags.parquet")["id"]
-    assert table.n_rows == N
-    assert ids.to_list() == sorted(expected)
-    for number, bag in enumerate(ids):
-        assert bags.rows[bags.offsets[number] : bags.offsets[number + 1]].tolist() == expected[bag]
-        assert bags.label_sum[number] == sums[bag]
+    without = rows().drop("bought").with_columns(campaign=pl.when(pl.int_range(N) > 3).then("campaign"))
+    for frame, message in (
+        (without, r"^4 of the 600 rows of files name no bag in 'campaign'"),
+        (overlapping(rows()).drop("bought"), r"^\d+ bag\(s\) are in files= and not.*a\|b, needs overlap=true"),
+    ):
+        with pytest.raises(InputError, match=message):
+            write(train=frame)
 
 
 def test_test_rows_of_overlapping_bags_are_in_no_train_bag(write):
@@ -247,20 +232,15 @@ def test_test_bags_that_overlap_share_no_row_with_a_train_bag(write):
         assert len(found.train) + len(found.test_bags) + found.n_left_out == 30
         left_out += found.n_left_out
     assert left_out > 0
-    everywhere = rows().drop("bought").with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
-    sums = pl.DataFrame({"campaign": [f"c{i}" for i in range(20)], "label_sum": 1})
-    wholly = write("overlap=true", name="wholly", train=everywhere, bags=sums)
-    with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every train bag of wholly shares"):
-        GivenKey(n_folds=5).fold_bags(wholly, 0)
 
 
-def test_bags_that_overlap_wholly_leave_no_test_row(write):
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [([], "every train bag of mine shares"), (["label=bought", "bags=null"], "every row in a test")],
+)
+def test_bags_that_overlap_wholly_leave_nothing_to_measure(write, options, said):
     everywhere = rows().with_columns(campaign=pl.lit("|".join(f"c{i}" for i in range(20))))
-    table = write("overlap=true", "label=bought", "bags=null", train=everywhere)
-    with pytest.raises(InputError, match=r"^Invalid grouping_key.n_folds=5: every row in a test bag of mine is in a t"):
+    sums = pl.DataFrame({"campaign": [f"c{i}" for i in range(20)], "label_sum": 1})
+    table = write("overlap=true", *options, train=everywhere if options else everywhere.drop("bought"), bags=sums)
+    with pytest.raises(InputError, match=rf"^Invalid grouping_key.n_folds=5: {said}"):
         GivenKey(n_folds=5).fold_bags(table, 0)
-
-
-def test_overlapping_bags_are_refused_where_it_is_not_said(write):
-    with pytest.raises(InputError, match=r"^\d+ bag\(s\) are in files= and not in bags=.*a\|b, needs overlap=true"):
-        write(train=overlapping(rows()).drop("bought"))

@@ -32,7 +32,7 @@ def test_table_is_prepared_and_named(words, tmp_path):
 
 def test_what_differs_from_the_table_that_is_there_is_told(words):
     prepare_beforehand(words)
-    with pytest.raises(InputError, match=r"mine holds another table: .*\"coding.bins\": 32.*\"coding.bins\": 8"):
+    with pytest.raises(InputError, match=r'made by \{"coding.bins": 32\}, this run asks for \{"coding.bins": 8\}'):
         prepare_beforehand([*words, "bins=8"])
 
 

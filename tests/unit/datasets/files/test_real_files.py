@@ -26,19 +26,21 @@ def csv(frame):
 
 
 def write(folder, contents):
+    """Write bytes, and frames in the form that their name ends with."""
     for name, content in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, bytes):
-            (folder / name).write_bytes(content)
-        else:
+        if name.endswith(".csv") and isinstance(content, pl.DataFrame):
+            content.write_csv(folder / name)
+        elif isinstance(content, pl.DataFrame):
             content.write_parquet(folder / name)
+        else:
+            (folder / name).write_bytes(content)
     return folder
 
 
 def prepare(tmp_path, files, *options, name="mine", **given):
     given = {"label": "y", "rare_threshold": 0} | given
-    table = prepare_files(tmp_path / "data", files, *options, name=name, **given)
-    return table, Recipe.load(table.folder)
+    return prepare_files(tmp_path / "data", files, *options, name=name, **given)
 
 
 FOLDERS = {
@@ -46,9 +48,9 @@ FOLDERS = {
         "_SUCCESS": b"",
         "._SUCCESS.crc": b"crc",
         ".part-00000.csv.crc": b"crc",
-        "part-00000.csv": csv(HALVES[0]),
-        "part-00001.csv": csv(HALVES[1]),
-        "part-00002.csv": csv(FRAME[:0]),
+        "part-00000.csv": HALVES[0],
+        "part-00001.csv": HALVES[1],
+        "part-00002.csv": FRAME[:0],
     },
     "Spark's Parquet": {
         "_SUCCESS": b"",
@@ -57,61 +59,45 @@ FOLDERS = {
         "part-00001.parquet": HALVES[1],
     },
     "a zip": {"mine.zip": zipped({"a/1.csv": csv(HALVES[0]), "a/2.csv": csv(HALVES[1]), ".DS_Store": b"\0\0"})},
-    "a download": {"readme.md": b"# Shops", "SHA256SUMS": b"ab  mine.csv", "mine.csv": csv(FRAME)},
+    "a download": {"readme.md": b"# Shops", "SHA256SUMS": b"ab  mine.csv", "mine.csv": FRAME},
 }
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_what_lies_beside_the_data_is_left_out(tmp_path, folder):
-    table, recipe = prepare(tmp_path, write(tmp_path / "in", FOLDERS[folder]))
-    assert values_of(table, recipe, "shop") == FRAME["shop"].to_list()
+    table = prepare(tmp_path, write(tmp_path / "in", FOLDERS[folder]))
+    assert values_of(table, "shop") == FRAME["shop"].to_list()
     assert table.label.tolist() == FRAME["y"].to_list()
     assert table.schema.facts["repeated_headers"] == 0
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("given", ["folder", "glob of folders", "glob of files"])
-def test_the_folders_of_hive_are_columns(tmp_path, kind, given):
-    parts = [HALVES[0], HALVES[1][:10], HALVES[1][10:]]
-    folders = ["day=2026-01-01/town=a%2Fb", "day=2026-01-02/town=c", "day=2026-01-02/town=__HIVE_DEFAULT_PARTITION__"]
-    contents = {f"{folder}/part-0.{kind}": csv(part) if kind == "csv" else part
-                for folder, part in zip(folders, parts, strict=True)}  # fmt: skip
-    root = write(tmp_path / "in", contents)
-    files = {"folder": root, "glob of folders": f"{root}/day=*", "glob of files": f"{root}/*/*/*.{kind}"}[given]
-    table, recipe = prepare(tmp_path, files, date_parts="[day]")
-    rows = sorted(zip(values_of(table, recipe, "day.day"), values_of(table, recipe, "town"), strict=True), key=str)
-    expected = [("1", "a/b")] * 30 + [("2", "c")] * 10 + [("2", None)] * 20
-    assert rows == sorted(expected, key=str)
+@pytest.mark.parametrize("given", ["", "/day=*", "/*/*/*.*"])
+def test_the_folders_of_hive_are_columns_of_new_rows_too(tmp_path, kind, given):
+    parts = {
+        "day=2026-01-01/town=a%2Fb": HALVES[0], "day=2026-01-02/town=c": HALVES[1][:10],
+        "day=2026-01-02/town=__HIVE_DEFAULT_PARTITION__": HALVES[1][10:], "day=2026-01-03/town=c": HALVES[1][:10],
+    }  # fmt: skip
+    root = write(tmp_path / "in", {f"{folder}/part-0.{kind}": part for folder, part in parts.items()})
+    table = prepare(tmp_path, f"{root}{given}", date_parts="[day]")
+    rows = zip(values_of(table, "day.day"), values_of(table, "town"), strict=True)
+    expected = [("1", "a/b")] * 30 + [("2", None)] * 20 + [("2", "c")] * 10 + [("3", "c")] * 10
+    assert [*rows] == expected
+    new = FilesRows([str(root / "day=2026-01-03")], Recipe.load(table.folder), lambda n: None)
+    codes = np.concatenate([block().categorical for block in new.blocks()])
+    np.testing.assert_array_equal(codes, table.categorical[-10:])
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_new_rows_have_the_columns_of_their_folders_too(tmp_path, kind):
-    halves = [csv(half) if kind == "csv" else half for half in HALVES]
-    root = write(tmp_path / "in", {f"town={i}/1.{kind}": half for i, half in enumerate(halves)})
-    table, recipe = prepare(tmp_path, root, categorical="[town]")
-    rows = FilesRows([str(root / "town=1")], recipe, lambda n: None)
-    codes = np.concatenate([block().categorical for block in rows.blocks()])
-    np.testing.assert_array_equal(codes, table.categorical[N // 2 :])
-
-
-def test_equal_parts_of_two_days_are_different_rows(tmp_path):
-    root = write(tmp_path / "in", {f"day={day}/1.csv": csv(FRAME) for day in (1, 2)})
-    assert prepare(tmp_path, root)[0].n_rows == 2 * N
-
-
-def test_a_column_that_is_integer_in_one_part_and_float_in_another(tmp_path):
-    whole = FRAME.with_columns(pl.col("price").cast(pl.Int64))
-    for name, parts in {"integer first": [whole[:30], FRAME[30:]], "float first": [FRAME[30:], whole[:30]]}.items():
-        root = write(tmp_path / name, {f"{i}.parquet": part for i, part in enumerate(parts)})
-        table, _ = prepare(tmp_path, root, name=name.replace(" ", "_"), numeric_as="standardised")
-        price = pl.concat([part.cast({"price": pl.Float64}) for part in parts])["price"].to_numpy()
-        np.testing.assert_allclose(table.numeric[:, 0], (price - price.mean()) / price.std(), rtol=1e-5, atol=1e-6)
-
-
-def test_a_column_without_a_value_in_one_part(tmp_path):
-    empty = FRAME[30:].with_columns(pl.lit(None).alias("price"))
-    table, _ = prepare(tmp_path, write(tmp_path / "in", {"0.parquet": empty, "1.parquet": FRAME[:30]}))
-    assert table.codes("price.bins")[:30].tolist() == [0] * 30
+@pytest.mark.parametrize("kinds", [(pl.Int64, pl.Float64), (pl.Float64, pl.Int64), (pl.Null, pl.Float64)])
+def test_a_column_of_other_numbers_or_of_none_in_one_part(tmp_path, kinds):
+    """Integers in one and floats in another, in either order; no value at all."""
+    parts = [FRAME[:30].with_columns(price=None if kinds[0] == pl.Null else "price"), FRAME[30:]]
+    parts = [part.cast({"price": kind}) for part, kind in zip(parts, kinds, strict=True)]
+    root = write(tmp_path / "in", {f"{i}.parquet": part for i, part in enumerate(parts)})
+    table = prepare(tmp_path, root, numeric_as="standardised", missing_as="mean")
+    price = pl.concat([part.cast({"price": pl.Float64}) for part in parts])["price"]
+    expected = ((price - price.mean()) / price.std(ddof=0)).fill_null(0)
+    np.testing.assert_allclose(table.numeric[:, 0], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_column_that_is_text_in_one_part_and_a_number_in_another_is_refused(tmp_path):
@@ -124,12 +110,13 @@ def test_a_column_that_is_text_in_one_part_and_a_number_in_another_is_refused(tm
 @pytest.mark.parametrize("has", ["files", "test_files", "the second of files"])
 def test_an_ignored_column_may_be_in_some_of_the_files_alone(tmp_path, has):
     more = FRAME.with_columns(pl.lit("x").alias("note"))
-    root = write(tmp_path / "in", {
-        "1.csv": csv(more[:20] if has == "files" else FRAME[:20]),
-        "2.csv": csv(more[20:40] if has != "test_files" else FRAME[20:40]),
-        "3.csv": csv(more[40:] if has == "test_files" else FRAME[40:]),
-    })  # fmt: skip
-    table, _ = prepare(tmp_path, f"{root}/[12].csv", "ignore=[note]", test_files=f"'{root}/3.csv'")
+    parts = {
+        "1.csv": more[:20] if has == "files" else FRAME[:20],
+        "2.csv": more[20:40] if has != "test_files" else FRAME[20:40],
+        "3.csv": more[40:] if has == "test_files" else FRAME[40:],
+    }
+    root = write(tmp_path / "in", parts)
+    table = prepare(tmp_path, f"{root}/[12].csv", "ignore=[note]", test_files=f"'{root}/3.csv'")
     assert (table.n_rows, table.schema.test_rows) == (N, 20)
     with pytest.raises(InputError, match=r"^Invalid ignore=nota: the files have no such column; they have shop"):
         prepare(tmp_path, f"{root}/[12].csv", "ignore=[note,nota]", name="typo", test_files=f"'{root}/3.csv'")
@@ -150,12 +137,12 @@ TWICE = {
 
 
 @pytest.mark.parametrize("way", TWICE)
-@pytest.mark.parametrize("kind", [csv, lambda frame: frame])
-def test_the_same_rows_twice_are_refused(tmp_path, way, kind):
-    root = write(tmp_path / "in", {"a.csv": kind(FRAME)})
+@pytest.mark.parametrize("typed", [False, True])
+def test_the_same_rows_twice_are_refused(tmp_path, way, typed):
+    root = write(tmp_path / "in", {"a.csv": FRAME, "a.zip": zipped({"b.csv": csv(FRAME)})})
+    if typed and way != "a packed copy":
+        FRAME.write_parquet(root / "a.csv")
     (root / "copy.txt").write_bytes((root / "a.csv").read_bytes())
-    if way == "a packed copy":
-        write(root, {"a.csv": csv(FRAME), "a.zip": zipped({"b.csv": csv(FRAME)})})
     os.symlink(root / "a.csv", root / "link.csv")
     first, second = TWICE[way](root)
     with pytest.raises(InputError, match=r"twice|holds the same lines as"):
@@ -168,8 +155,8 @@ def test_the_same_rows_twice_are_refused(tmp_path, way, kind):
 @pytest.mark.parametrize("name", ["label of the row", "bags of the row", "row of the sample", "value", "id", "label"])
 def test_a_column_of_any_name_keeps_its_values(tmp_path, name):
     frame = FRAME.rename({"shop": name}).with_columns(bag=pl.int_range(N) // 6)
-    table, recipe = prepare(tmp_path, write(tmp_path / "in", {"a.csv": csv(frame)}), bag_column="bag")
-    assert values_of(table, recipe, name) == FRAME["shop"].to_list()
+    table = prepare(tmp_path, write(tmp_path / "in", {"a.csv": frame}), bag_column="bag")
+    assert values_of(table, name) == FRAME["shop"].to_list()
 
 
 @pytest.mark.parametrize("name", ["*", "^price.*$", "\0"])
@@ -178,12 +165,12 @@ def test_a_name_that_means_other_columns_is_refused_and_may_be_ignored(tmp_path,
     with pytest.raises(InputError, match=r"has a name that means other columns: rename it, or write ignore="):
         prepare(tmp_path, root)
     if name != "\0":
-        assert prepare(tmp_path, root, f"ignore=['{name}']")[0].n_rows == N
+        assert prepare(tmp_path, root, f"ignore=['{name}']").n_rows == N
 
 
 def test_folders_in_a_folder_are_said_to_be_left_out_or_asked_for(tmp_path, caplog):
-    root = write(tmp_path / "in", {"a.csv": csv(FRAME), "old/b.csv": csv(FRAME)})
-    assert prepare(tmp_path, f"{root}/*")[0].n_rows == N
+    root = write(tmp_path / "in", {"a.csv": FRAME, "old/b.csv": FRAME})
+    assert prepare(tmp_path, f"{root}/*").n_rows == N
     assert "the folder old in it is not read" in caplog.text
     with pytest.raises(InputError, match=r"it holds no file, but folders; expected files=.*/old$"):
         prepare(tmp_path, f"{root}/o*", name="folders")

@@ -38,31 +38,31 @@ def single_files(folder, queries=QUERIES):
     return [f"{NAMES[query]}.csv" for query in queries], []
 
 
-def long_file(folder, queries=QUERIES):
-    tables = [cells(query).select(pl.lit(NAMES[query]).alias("query"), pl.all()) for query in queries]
-    pl.concat(tables, how="diagonal").write_csv(folder / "long.csv")
+def challenge(query):
+    """The cells of a query as the challenge's files have them."""
+    sums = {"nb_clicks": pl.col("label_sum"), "nb_sales": pl.lit(-8.8)}
+    named = [
+        expression
+        for place, name in enumerate(query, 1)
+        for expression in (pl.col(name).alias(F(place, "value")), pl.lit(int(name[5:])).alias(F(place, "id")))
+    ]
+    return cells(query).select(*named, pl.col("count").cast(pl.Float64), **sums)
+
+
+F = "feature_{}_{}".format
+TURNED = {F(a, of): F(b, of) for a, b in ((1, 2), (2, 1)) for of in ("id", "value")}
+A, SINGLES, PAIRS = cells(("hash_0",)), challenge(("hash_0",)), challenge(("hash_0", "hash_7"))
+LONG = pl.concat([cells(q).select(pl.lit(NAMES[q]).alias("query"), pl.all()) for q in QUERIES], how="diagonal")
+
+
+def long_file(folder):
+    LONG.write_csv(folder / "long.csv")
     return ["long.csv"], []
 
 
 def adkdd_files(folder):
-    numbers = [pl.col("count").cast(pl.Float64), pl.col("label_sum").alias("nb_clicks"), pl.lit(-8.8).alias("nb_sales")]
-    value, number = "feature_{}_value", "feature_{}_id"
-    singles = [
-        cells((f"hash_{i}",)).select(
-            pl.col(f"hash_{i}").alias(value.format(1)), pl.lit(i).alias(number.format(1)), *numbers
-        )
-        for i in (0, 7)
-    ]
-    pl.concat(singles).write_csv(folder / "singles.csv")
-    pair = cells(("hash_0", "hash_7"))
-    parts = [
-        part.select(
-            pl.col(f"hash_{a}").alias(value.format(1)), pl.col(f"hash_{b}").alias(value.format(2)),
-            pl.lit(a).alias(number.format(1)), pl.lit(b).alias(number.format(2)), *numbers,
-        )
-        for (a, b), part in (((0, 7), pair[::2]), ((7, 0), pair[1::2]))
-    ]  # fmt: skip
-    pl.concat(parts).write_csv(folder / "pairs.csv")
+    pl.concat([SINGLES, challenge(("hash_7",))]).write_csv(folder / "singles.csv")
+    pl.concat([PAIRS[::2], PAIRS[1::2].rename(TURNED)], how="diagonal").write_csv(folder / "pairs.csv")
     return ["singles.csv", "pairs.csv"], []
 
 
@@ -74,9 +74,9 @@ def hash_of(query):
     return f"sha256-16({said})" if query else 'sha256-16("total")'
 
 
-def summary_file(folder, queries=QUERIES, further=()):
+def summary_file(folder, further=()):
     buckets, metrics = [*(one for one, _ in further)], [*(one for _, one in further)]
-    for query in queries:
+    for query in QUERIES:
         for row in cells(query).iter_rows(named=True):
             said = "&".join(f"{name}={row[name]}" for name in query) or "total"
             buckets.append(hashlib.sha256(said.encode()).digest()[:16].lstrip(b"\0"))
@@ -84,10 +84,10 @@ def summary_file(folder, queries=QUERIES, further=()):
     pl.DataFrame({"bucket": buckets, "metric": metrics}).write_avro(folder / "summary.avro")
     pl.DataFrame(
         {
-            "query": [NAMES[query] for query in queries],
-            "columns": ["|".join(query) for query in queries],
-            "hash": [hash_of(query) for query in queries],
-            "l1_share": [SHARES[query] for query in queries],
+            "query": [NAMES[query] for query in QUERIES],
+            "columns": ["|".join(query) for query in QUERIES],
+            "hash": [hash_of(query) for query in QUERIES],
+            "l1_share": [SHARES[query] for query in QUERIES],
         }
     ).write_csv(folder / "queries.csv")
     return ["summary.avro"], [f"queries='{folder / 'queries.csv'}'"]
@@ -154,36 +154,27 @@ def test_noise_is_what_a_file_an_option_or_a_share_says(write, tmp_path):
     assert set(found.round(6)) == {round(2 / (2 * share) ** 2, 6) for share in SHARES.values()}
 
 
-A, PAIR = cells(("hash_0",)), cells(("hash_0", "hash_7"))
-LONG = pl.concat([cells(q).select(pl.lit(NAMES[q]).alias("query"), pl.all()) for q in QUERIES], how="diagonal")
-COUNTED = [pl.col("count").alias("count"), pl.col("label_sum").alias("nb_clicks")]
-SINGLES = A.select(pl.col("hash_0").alias("feature_1_value"), pl.lit(0).alias("feature_1_id"), *COUNTED)
-PAIRS = PAIR.select(
-    pl.col("hash_0").alias("feature_1_value"), pl.col("hash_7").alias("feature_2_value"),
-    pl.lit(0).alias("feature_1_id"), pl.lit(7).alias("feature_2_id"), *COUNTED,
-)  # fmt: skip
+def but(table=A, **values):
+    """A frame whose columns have other first values."""
+    first = pl.int_range(pl.len()) == 0
+    return table.with_columns(
+        pl.when(first).then(pl.lit(one)).otherwise(name).alias(name) for name, one in values.items()
+    )
 
 
-def first(column, value):
-    """A frame's column with another first value."""
-    return pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(value)).otherwise(column).alias(column)
-
-
-def asked(change=lambda listed: listed, summary=None):
-    """A summary and its file of queries, of which one is changed."""
+def changed(name, change):
+    """A summary beside its file of queries, one of which is changed."""
 
     def report(folder):
         files, options = summary_file(folder)
-        change(pl.read_csv(folder / "queries.csv")).write_csv(folder / "queries.csv")
-        if summary is not None:
-            summary(pl.read_avro(folder / "summary.avro")).write_avro(folder / "summary.avro")
+        path = folder / name
+        if name == "queries.csv":
+            change(pl.read_csv(path)).write_csv(path)
+        else:
+            change(pl.read_avro(path)).write_avro(path)
         return files, options
 
     return report
-
-
-def unasked(folder):
-    return summary_file(folder)[0], []
 
 
 def text_queries(text, table=LONG):
@@ -195,43 +186,32 @@ def text_queries(text, table=LONG):
     return report
 
 
-F = "feature_{}_{}".format
-TURNED = {F(a, of): F(b, of) for a, b in ((1, 2), (2, 1)) for of in ("id", "value")}
 WRONG = {  # the report, what is said, and the options
     "two lines of a cell": (pl.concat([A, A[1:2]]), "the cell hash_0=88211 ({f}, record 2) stands twice, again"),
-    "two lines of one value": (
-        A.cast({"hash_0": pl.String}).vstack(A[:1].with_columns(pl.lit("5.0").alias("hash_0"))),
-        "stands twice",
-    ),
+    "two lines of one value": (A.cast({"hash_0": pl.String}).vstack(A[:1].with_columns(hash_0=pl.lit("5.0"))), "twice"),
     "two totals": (cells(()).vstack(cells(())), "the cell total ({f}, record 1) stands twice, again in {f}, rec"),
-    "two lines of a cell no row is in": (
-        pl.concat([A, A[:2].with_columns(hash_0=pl.lit(99, pl.Int64))]),
-        "({f}, record 5) stands twice",
-    ),
-    "a sum beyond its count": (A.with_columns(first("label_sum", 500.0)), "({f}, record 1) of 168 rows has labe"),
-    "a sum below 0": (A.with_columns(first("label_sum", -3.0)), "has label_sum -3", "label_kind=binary"),
-    "a sum beyond its noise": (
-        A.with_columns(first("label_sum", 500.0), noise_sd=2.0),
-        "or more noise than that of a standard deviation of 2",
-    ),
-    "a count that is not the rows'": (A.with_columns(first("count", 100)), "({f}, record 1) has count 100 and 1"),
+    "two lines of a cell no row is in": (A.vstack(A[:2].with_columns(hash_0=pl.lit(99, pl.Int64))), "record 5) stands"),
+    "a sum beyond its count": (but(label_sum=500.0), "({f}, record 1) of 168 rows has label_sum 500"),
+    "a sum below 0": (but(label_sum=-3.0), "has label_sum -3", "label_kind=binary"),
+    "a sum beyond its noise": (but(label_sum=500.0).with_columns(noise_sd=2.0), "more noise than that of a standard d"),
+    "a count that is not the rows'": (but(count=100), "({f}, record 1) has count 100 and 168 rows"),
     "a count beyond its noise": (
-        A.with_columns(first("count", 500), noise_sd=2.0),
-        "has count 500 and 168 rows; expected a report of these rows, or rows=unknown",
+        but(count=500).with_columns(noise_sd=2.0),
+        "count 500 and 168 rows; expected a report",
     ),
-    "a count below 0": (A.with_columns(first("count", -1)), "count of the cell hash_0=5 ({f}, record 1) is -1.0"),
+    "a count below 0": (but(count=-1), "count of the cell hash_0=5 ({f}, record 1) is -1.0"),
     "noise below 0": (A.with_columns(noise_sd=-1.0), "noise_sd of the cell hash_0=5 ({f}, record 1) is -1.0"),
     "two laws of noise": (A.with_columns(noise_sd=1.0, noise_scale=1.0), "it has noise_sd and noise_scale"),
     "noise of some cells": (
         A.with_columns(noise_sd=pl.Series([1.0, None, 1.0, 1.0])),
-        "{f}, record 2: noise_sd is None, expected a number",
+        "{f}, record 2: noise_sd is Non",
     ),
     "a sum that is no number": (
-        A.cast({"label_sum": pl.String}).with_columns(first("label_sum", "many")),
-        "{f}, record 1: label_sum is 'many', expected a number",
+        but(A.cast({"label_sum": pl.String}), label_sum="many"),
+        "record 1: label_sum is 'many'",
     ),
-    "a sum that is missing": (A.with_columns(first("label_sum", None)), "{f}, record 1: label_sum is None"),
-    "an endless sum": (A.with_columns(first("label_sum", float("inf"))), "label_sum of the cell hash_0=5"),
+    "a sum that is missing": (but(label_sum=None), "{f}, record 1: label_sum is None, expected a number"),
+    "an endless sum": (but(label_sum=float("inf")), "label_sum of the cell hash_0=5"),
     "a column that is not there": (A.rename({"hash_0": "hash_1"}), "{f}, record 1: the query is of 'hash_1', wh"),
     "a column that is the label's": (A.rename({"hash_0": "click"}), "the query is of 'click'"),
     "no sums": (A.drop("label_sum"), "{f} has no column 'label_sum'; it has hash_0, count; expected key columns"),
@@ -243,11 +223,7 @@ WRONG = {  # the report, what is said, and the options
     "bags beside": (A, "Invalid bag_column=price: the cells of reports= are the bags", "bag_column=price"),
     "another kind of rows": (A, "rows", "rows=some"),
     "no counts of a sample": (A.drop("count"), "Invalid rows=unknown: the cell hash_0=5", "rows=unknown"),
-    "sums beyond the counts of a sample": (
-        A.with_columns(first("label_sum", 500.0)),
-        "of 168 rows has label_sum 500",
-        "rows=unknown",
-    ),
+    "sums beyond the counts of a sample": (but(label_sum=500.0), "of 168 rows has label_sum 500", "rows=unknown"),
     "an unknown query": (
         LONG.with_columns(pl.col("query").replace("hash_7", "hash_9")),
         "{f}, record 6: the query 'hash_9' is named of no columns of hash_0, hash_7; expected columns side by side",
@@ -263,51 +239,48 @@ WRONG = {  # the report, what is said, and the options
     "queries without columns": (text_queries("query\nhash_0\n"), "queries.csv has no column 'columns'; it has q"),
     "a query that is not listed": (
         text_queries("query,columns\nhash_0,hash_0\n"),
-        "the query 'total' is not in queries=; expected 'hash_0'",
+        "'total' is not in queries=; expected",
     ),
-    "a query that is listed twice": (
-        text_queries("query,columns\ntotal,\ntotal,\n"),
-        "queries.csv, record 1: the query 'total' stands twice",
-    ),
-    "a listed column that is not there": (
-        text_queries("query,columns\ntotal,hash_3\n"),
-        "the query 'total' is of 'hash_3', which is no column of",
-    ),
+    "a query that is listed twice": (text_queries("query,columns\ntotal,\ntotal,\n"), "record 1: the query 'total' st"),
+    "a listed column that is not there": (text_queries("query,columns\ntotal,hash_3\n"), "'hash_3', which is no colum"),
     "no label of the challenge": (SINGLES, "expected label=click", "label=null", "test_files=null"),
-    "another label": (SINGLES.rename({"nb_clicks": "nb_sales"}), "has the sums nb_sales, and label=click; expec"),
+    "another label": (SINGLES.drop("nb_clicks"), "has the sums nb_sales, and label=click; expec"),
     "no value of the challenge": (SINGLES.drop("feature_1_value"), "{f} has no column 'feature_1_value'"),
-    "a feature that is none": (SINGLES.with_columns(first("feature_1_id", 0.5)), "{f}, record 1: feature_1_id i"),
+    "a feature that is none": (but(SINGLES, feature_1_id=0.5), "{f}, record 1: feature_1_id is 0.5, expected the n"),
     "a feature that the rows lack": (SINGLES.with_columns(feature_1_id=pl.lit(3)), "the query is of 'hash_3'"),
     "a pair with itself": (PAIRS.with_columns(feature_2_id=pl.lit(0)), "{f}, record 1: feature_1_id and feature"),
     "a pair in both orders": (
         pl.concat([PAIRS, PAIRS[:1].rename(TURNED)], how="diagonal"),
         "({f}, record 1) stands twice, again in {f}, record 17",
     ),
-    "a summary without queries": (unasked, "summary.avro holds hashes; expected queries=FILE"),
-    "queries without a hash": (asked(lambda listed: listed.drop("hash")), "queries.csv has no column 'hash'"),
+    "a summary without queries": (lambda folder: (summary_file(folder)[0], []), "avro holds hashes; expected queries="),
+    "queries without a hash": (
+        changed("queries.csv", lambda listed: listed.drop("hash")),
+        "queries.csv has no column 'hash'",
+    ),
     "another hash": (
-        asked(lambda listed: listed.with_columns(hash=pl.lit("md5(v1)"))),
-        "queries.csv, record 1: hash is 'md5(v1)', expected the like of",
+        changed("queries.csv", lambda listed: but(listed, hash="md5(v1)")),
+        "queries.csv, record 1: hash is 'md5(v1)', exp",
     ),
     "a hash of fewer values": (
-        asked(lambda listed: listed.with_columns(first("hash", 'sha256-16("a"+v1)'))),
-        "queries.csv, record 1: hash is",
+        changed("queries.csv", lambda listed: but(listed, hash='sha256-16("a"+v1)')),
+        "record 1: hash is 'sha25",
     ),
     "shares above 1": (
-        asked(lambda listed: listed.with_columns(l1_share=0.5)),
-        "l1_share is [0.5, 0.5, 0.5, 0.5]; expected shares",
+        changed("queries.csv", lambda listed: listed.with_columns(l1_share=0.5)),
+        "l1_share is [0.5, 0.5, 0.5, 0.5]; exp",
     ),
     "a bucket twice": (
-        asked(summary=lambda one: pl.concat([one, one[1:2]])),
+        changed("summary.avro", lambda one: pl.concat([one, one[1:2]])),
         "summary.avro, record 2) stands twice, again in",
     ),
     "a bucket too long": (
-        asked(summary=lambda one: one.with_columns(bucket=pl.lit(b"x" * 17))),
-        "summary.avro, record 1: bucket has more than 16 bytes",
+        changed("summary.avro", lambda one: but(one, bucket=b"x" * 17)),
+        "avro, record 1: bucket has more than 16 byt",
     ),
     "a summary of texts": (
-        asked(summary=lambda one: one.with_columns(bucket=pl.lit("x"))),
-        "expected bucket (bytes) and metric (long)",
+        changed("summary.avro", lambda one: one.with_columns(bucket=pl.lit("x"))),
+        "expected bucket (bytes) and met",
     ),
 }
 
@@ -318,7 +291,7 @@ def test_wrong_reports_are_refused_in_one_line_and_leave_nothing(write, tmp_path
     file = tmp_path / "report.csv"
     if isinstance(report, pl.DataFrame):
         report.write_csv(file)
-        report = (["report.csv"], [])
+        report = ["report.csv"], []
     with pytest.raises(InputError) as error:
         write(report, *options)
     assert said.format(f=file) in str(error.value)
@@ -346,7 +319,7 @@ def test_sample_brings_the_counts_of_its_report(write, caplog):
 
 def test_noisy_counts_of_a_sample_are_at_least_its_rows(write, caplog):
     def noisy(folder):
-        A.with_columns(first("count", -7.5), noise_sd=20.0).write_csv(folder / "noisy.csv")
+        but(count=-7.5).with_columns(noise_sd=20.0).write_csv(folder / "noisy.csv")
         return ["noisy.csv"], []
 
     bags = split_of(write(noisy, "rows=unknown")).bags

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from llp.datasets.files import kinds
 from llp.datasets.files.features import fit_features, plan_features
-from llp.datasets.files.kinds import find_kinds
+from llp.datasets.files.kinds import FIRST_ROWS, find_kinds
 from llp.datasets.files.options import check_files_options
-from llp.datasets.files.read import FilesReader
+from llp.datasets.files.read import FilesReader, normalised
 from llp.datasets.files.recipe import Recipe
 from llp.datasets.files.values import date, number_text, text
 from llp.datasets.reading.files import Files
@@ -99,6 +101,41 @@ def test_a_date_needs_no_minutes_day_or_month(pattern):
     series = [pl.Series([written])] + ([pl.Series([int(written)])] if written.isdigit() else [])
     for one in series:
         assert one.to_frame("x").select(date("x", one.dtype, date_format=pattern))["x"].to_list() == [meant]
+        (found,) = find_kinds(one.to_frame("x").lazy(), check_files_options(default_options(date_format=pattern)))
+        assert found.kind == "date"
+
+
+def test_all_rows_are_read_as_dates_only_where_the_first_ones_are(monkeypatch):
+    parsed = Counter()
+
+    def counted(name, *arguments, **options):
+        def note(values):
+            parsed[name] += len(values)
+            return values
+
+        return date(name, *arguments, **options).map_batches(note)
+
+    monkeypatch.setattr(kinds, "date", counted)
+    days = [f"2024-01-{1 + i % 28:02d}" for i in range(2 * FIRST_ROWS)]
+    frame = pl.DataFrame({"day": days, "text": ["none", *days[1:]], "late": [*days[:-1], "none"]})
+    found = find_kinds(frame.lazy(), check_files_options(default_options()))
+    assert [one.kind for one in found] == ["date", "categorical", "categorical"]
+    assert parsed["text"] < 2 * FIRST_ROWS < min(parsed["day"], parsed["late"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "known"), [(["1e3", "2.50"], ["1000", "2.5"]), (["3.1", "3.10"], None), (["007", "7"], None)]
+)
+def test_texts_are_compared_as_numbers_where_all_are_and_no_two_are_one(texts, known):
+    options = check_files_options(default_options(categorical=["x"]))
+    lazy = pl.LazyFrame({"x": texts * 20})
+    (feature,), found = fit_features(lazy, plan_features(find_kinds(lazy, options), options.coding), options)
+    assert (feature.numbers, found["x"].to_list()) == (known is not None, known or texts)
+
+
+def test_durations_are_numbers_of_seconds():
+    frame = pl.DataFrame({"x": [datetime.timedelta(minutes=1.5), None]})
+    assert normalised(frame, READING)["x"].to_list() == [90.0, None]
 
 
 N = 60
