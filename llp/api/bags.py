@@ -85,7 +85,7 @@ def bag_labels(n: int, y: NDArray[Any] | None, bags: Any, proportions: Any, bag_
 
 def bag_ids(bags: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
     """The ids of the bags and, where an instance may be in several, the instance of each id."""
-    several = list(bags) if hasattr(bags, "__iter__") and not getattr(bags, "ndim", 1) > 1 else []
+    several = list(bags) if hasattr(bags, "__iter__") and not len(getattr(bags, "shape", ())) > 1 else []
     if several and isinstance(several[0], _SEVERAL):
         return _ids_of_several(several, n)
     try:

@@ -129,8 +129,16 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
         InputError
             An argument is wrong; it is a ValueError.
         """
+        from llp.api.training import Sample
+
         name = type(self).__name__
-        _refuse(unknown, name)
+        if "sample_weight" in unknown:
+            raise TypeError(
+                f"{name}.fit takes no sample_weight: labels are sums over bags, of instances that count alike"
+            )
+        if unknown:
+            options = ", ".join(sorted(unknown))
+            raise TypeError(f"{name}.fit takes X, y, bags, proportions and bag_sizes, not {options}")
         if reports is not None:
             self._train_on_reports(X, reports, [y, bags, proportions, bag_sizes], rows, [X_labelled, y_labelled])
             return self
@@ -141,20 +149,15 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
                 f"This {name} estimator requires y to be passed, but the target y is None; or give bags= and "
                 "proportions="
             )
-        self._train(X, self._labels(y), bags, proportions, bag_sizes)
+        label, frame = self._labels(y), as_frame(X)
+        validate_data(self, X, skip_check_array=True)
+        labels = bag_labels(frame.height, label, bags, proportions, bag_sizes)
+        self._train_on(Sample(frame, labels, label, self._label_kind, self._facts(labels)), self.categorical)
         return self
 
     @abstractmethod
     def _labels(self, y: Any) -> NDArray[np.float64] | None:
         """The labels of instances as numbers (n,), checked; None where there are none."""
-
-    def _train(self, X: Any, y: NDArray[np.float64] | None, bags: Any, proportions: Any, bag_sizes: Any) -> None:
-        from llp.api.training import Sample
-
-        frame = as_frame(X)
-        validate_data(self, X, skip_check_array=True)
-        labels = bag_labels(frame.height, y, bags, proportions, bag_sizes)
-        self._train_on(Sample(frame, labels, y, self._label_kind, self._facts(labels)), self.categorical)
 
     def _train_on_reports(self, X: Any, reports: Any, others: list[Any], rows: Any, beside: list[Any]) -> None:
         from llp.api.training import Sample
@@ -194,7 +197,10 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             options = files_options(coding, categorical)
             trained = train(sample, options, self._overrides(), verbose=self.verbose)
         except InputError as error:
-            raise InputError(_by_parameter(str(error))) from None
+            message = str(error)
+            for name, option in OPTIONS.items():
+                message = message.replace(f"{option}=", f"{name}=")
+            raise InputError(message) from None
         self._columns = sample.frame.columns
         self._recipe, self._trained = trained.recipe, trained.method
         self.record_ = trained.record
@@ -240,16 +246,3 @@ class LLPEstimator(BaseEstimator):  # type: ignore[misc]
             raw = self._trained.score(torch.from_numpy(np.ascontiguousarray(codes.T)), torch.from_numpy(numbers))
             found.append(self._trained.log_odds(raw).double().numpy())
         return np.concatenate(found)
-
-
-def _by_parameter(message: str) -> str:
-    for name, option in OPTIONS.items():
-        message = message.replace(f"{option}=", f"{name}=")
-    return message
-
-
-def _refuse(unknown: Mapping[str, Any], name: str) -> None:
-    if "sample_weight" in unknown:
-        raise TypeError(f"{name}.fit takes no sample_weight: labels are sums over bags, of instances that count alike")
-    if unknown:
-        raise TypeError(f"{name}.fit takes X, y, bags, proportions and bag_sizes, not {', '.join(sorted(unknown))}")

@@ -14,7 +14,7 @@ from llp.data.keys import GroupingKey
 from llp.data.keys.feature import check_thresholds
 from llp.data.noise import LARGEST_SCALE, LEAST_EPSILON, LEAST_SHARE, Noise
 from llp.data.table import LabelKind
-from llp.errors import InputError, choice, invalid, missing, plain
+from llp.errors import InputError, choice, invalid, missing, nearest, plain
 
 
 def check_config(config: DictConfig, model: type[AnyConfig]) -> AnyConfig:
@@ -136,8 +136,9 @@ def check_columns(option: str, key: GroupingKey, dataset: DatasetConfig) -> None
     known, columns = dataset.key_columns, key.options.get("columns", ())
     if unknown := [column for column in columns if column not in known]:
         named = ", ".join(column or "''" for column in unknown)
-        example = _written(option, key_of({"kind": "feature", "columns": known[:2]}))
-        if option == "grouping_key":
+        meant = {column if column in known else nearest(column, known) for column in columns}
+        example = _written(option, key_of({"kind": "feature", "columns": [one for one in known if one in meant]}))
+        if option == "grouping_key" and "columns=" not in example:
             chosen = f"grouping_key=feature grouping_key.columns={plain(known[:2])}"
             example = f"{example}, or for names with an underscore {chosen}"
         expected = f"key columns of dataset {dataset.name}, which has no {named} but {', '.join(known)}"

@@ -10,7 +10,7 @@ from typing import Any
 import hydra._internal.hydra
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import ConfigCompositionException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -22,7 +22,7 @@ from llp.config.grouping_keys import CONF_DIR, GroupingKeySource, options, read_
 from llp.config.launchers import forget_namesakes
 from llp.config.sources import Sources, plugins, rules_of_hydra_1_3, search_path, with_names
 from llp.config.targets import check_origin, packages_of, targets_in
-from llp.errors import InputError, choice, invalid
+from llp.errors import InputError, choice, invalid, shortened
 
 
 class CompositionError(InputError, ConfigCompositionException):
@@ -99,6 +99,17 @@ class CheckedLoader(ConfigLoaderImpl):
                 sys.exit(explained)
             raise CompositionError(explained) from None
 
+    @staticmethod
+    def validate_sweep_overrides_legal(overrides: list[Override], run_mode: RunMode, from_shell: bool) -> None:
+        """See `ConfigLoaderImpl`."""
+        for one in overrides:
+            if one.is_sweep_override() and run_mode == RunMode.RUN:
+                given = shortened(str(one.input_line))
+                raise InputError(
+                    f"Invalid {given}: expected one value, a [list], or a grid with -m, such as -m {given}"
+                )
+        ConfigLoaderImpl.validate_sweep_overrides_legal(overrides, run_mode, from_shell)
+
     def _run_again(self, overrides: list[str]) -> str | None:
         """The folder of the run that is done again, where one is."""
         given = [one for one in parse_words(overrides) if one.key_or_group == rerun.OPTION]
@@ -170,6 +181,11 @@ class CheckedLoader(ConfigLoaderImpl):
         """Whether a name is a config group's."""
         return self.repository.group_exists(name)
 
+    def forced(self, one: Override) -> str:
+        """An option's override as one that makes it where it is not there: the models say what they do not know."""
+        plain = one.type == OverrideType.CHANGE and not (one.is_hydra_override() or one.is_sweep_override())
+        return f"{'++' if plain and not self.is_group(one.key_or_group) else ''}{one.input_line}"
+
     def _check_choices(self, overrides: list[str]) -> None:
         """Refuse null, lists and what no file can be called where a group's name belongs."""
         for one in parse_words(overrides):
@@ -206,9 +222,11 @@ def compose(name: str, overrides: Sequence[str]) -> DictConfig:
     CompositionError
         An override is wrong.
     """
-    given = [*overrides, f"hydra.job.name={name}", "~hydra/launcher", "~hydra/sweeper"]  # which nothing launches
+    loader = CheckedLoader(search_path())
     with rules_of_hydra_1_3():
-        config = CheckedLoader(search_path()).load_configuration(name, given, RunMode.RUN, from_shell=False)
+        given = [loader.forced(one) for one in parse_words(overrides)]
+        given += [f"hydra.job.name={name}", "~hydra/launcher", "~hydra/sweeper"]  # which nothing launches
+        config = loader.load_configuration(name, given, RunMode.RUN, from_shell=False)
     with open_dict(config):
         del config["hydra"]
     return config

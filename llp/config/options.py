@@ -55,21 +55,6 @@ def check_size(name: str, value: Any) -> None:
             raise invalid(option, one, "an integer of at most 63 bits")
 
 
-def find_target(group: str, path: str) -> Callable[..., Any]:
-    """The class or function that a `_target_` names; InputError where it cannot be imported."""
-    from hydra._internal.utils import _locate  # hydra.utils' own logs what fails, in lines beside ours
-
-    try:
-        target: Any = _locate(path)
-    except Exception as error:  # own modules raise anything
-        reason = " ".join(str(error).split())
-        raise invalid(f"{group}._target_", path, f"what can be imported ({reason})") from error
-    if not callable(target):
-        raise invalid(f"{group}._target_", path, f"a class or a function, not a {type(target).__name__}")
-    function: Callable[..., Any] = target
-    return function
-
-
 def check_options(
     group: str, target: Callable[..., Any], options: Mapping[str, Any], given: Collection[str] = ()
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from llp.config.commands import TrainConfig
-from llp.config.options import HYDRAS, check_options, find_target, places
+from llp.config.options import HYDRAS, check_options, places
 from llp.config.own_datasets import MADE_BY
 from llp.config.schema import DatasetConfig, MethodConfig
 from llp.errors import InputError, invalid
@@ -28,6 +28,21 @@ KINDS = {  # what each group builds
     "method": "llp.methods.base.LLPMethod",
 }
 _OURS = re.compile(r"llp\.|torch\.optim\.")
+
+
+def find_target(group: str, path: str) -> Callable[..., Any]:
+    """The class or function that a `_target_` names; InputError where it cannot be imported."""
+    from hydra._internal.utils import _locate  # hydra.utils' own logs what fails, in lines beside ours
+
+    try:
+        target: Any = _locate(path)
+    except Exception as error:  # own modules raise anything
+        reason = " ".join(str(error).split())
+        raise invalid(f"{group}._target_", path, f"what can be imported ({reason})") from error
+    if not callable(target):
+        raise invalid(f"{group}._target_", path, f"a class or a function, not a {type(target).__name__}")
+    function: Callable[..., Any] = target
+    return function
 
 
 def check_target(group: str, node: Mapping[str, Any], given: tuple[str, ...]) -> Callable[..., Any]:

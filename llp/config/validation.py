@@ -11,11 +11,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ValidationError
 
-from llp.config.commands import COMMANDS, TrainConfig, name_of
+from llp.config.commands import COMMANDS, PrepareConfig, TrainConfig, name_of
 from llp.config.complaints import complaint, place, unknown_option
-from llp.config.grouping_keys import options
+from llp.config.grouping_keys import options, read_option
 from llp.config.options import check_size
-from llp.config.rerun import IDENTITY, OPTION, identity_of
+from llp.config.rerun import CHOSEN, IDENTITY, OPTION, identity_of
 from llp.config.schema import AnyConfig, ConfigGroup, DatasetConfig
 from llp.data.keys import KINDS, RandomKey
 from llp.errors import InputError, choice, invalid, nearest, plain
@@ -57,9 +57,13 @@ def _content(config: DictConfig, *, resolve: bool) -> Plain:
 
 
 def _wrong_group(error: ValidationError, given: Plain) -> InputError | None:
-    """The error for null, a value or nothing at all in the place of a group."""
-    group, *inside = error.errors()[0]["loc"]
+    """The error for null, a value, nothing at all or options alone in the place of a group."""
+    first = error.errors()[0]
+    group, *inside = first["loc"]
     names = ["COLUMN_COLUMN", "random_256"] if group == "grouping_key" else options(str(group))
+    if group in CHOSEN and inside and first["type"] == "missing":  # no file of the group is chosen
+        expected = f"{group}={choice(names)} beside the group's options, such as {group}={names[0]}"
+        return InputError(f"Missing {group}.{inside[0]}: expected {expected}")
     if not names or isinstance(given.get(str(group)), dict) or inside:
         return None
     return invalid(str(group), given.get(str(group)), choice(names), names[-1])
@@ -130,13 +134,16 @@ def _unknown(model: type[ConfigGroup], given: Plain, own: dict[str, set[str]]) -
     near = next((path for path in others if path[-1] == name), None) or [*groups, nearest(name, there) or name]
     option, value = ".".join([*groups, name]), group[name]
     commands = [f"llp.{other}" for other, one in COMMANDS.items() if not groups and name in one.model_fields]
+    of_files = name in [*read_option("dataset/files")] and (name == "name" or ["dataset", name] not in others)
+    if not groups and issubclass(model, TrainConfig | PrepareConfig) and of_files:
+        return unknown_option(option, value, there, f"dataset=files {name}={plain(value)}", f"llp.{name_of(model)}")
     if commands:
         example = f"python -m {commands[0]} {name}={plain(value)}"
         return unknown_option(option, value, there, example, f"llp.{name_of(model)}, not of {choice(commands)}")
     right: Any = functools.reduce(lambda node, part: node.get(part, {}) if isinstance(node, dict) else {}, near, given)
     if isinstance(right, dict):
         right = right.get("name", "VALUE")
-    example = f"{'.'.join(near)}={plain('VALUE' if right == '???' else right)}"
+    example = f"{'.'.join(near)}={plain('VALUE' if right in ('???', None) else right)}"
     return unknown_option(option, value, there, example, "" if groups else f"llp.{name_of(model)}")
 
 

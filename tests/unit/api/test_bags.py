@@ -161,6 +161,14 @@ def test_wrong_proportions_are_refused(proportions, message):
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
+def test_a_frame_of_bags_is_refused_by_its_shape(kind):
+    with pytest.raises(
+        InputError, match=r"^bags has the shape \(3, 1\), expected \(3,\): the bag of each instance of X$"
+    ):
+        bag_labels(3, None, kind({"bag": [1, 2, 1]}), {1: 0.5, 2: 0.5}, None)
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
 def test_a_missing_bag_is_refused(missing):
     with pytest.raises(InputError, match="name the bag of each instance"):

@@ -14,11 +14,8 @@ from tests.helpers.composed import composition, grouping_key
     ("name", "kind", "columns", "bag_size"),
     [
         ("C3", "feature", ["C3"], None),
-        ("C3_C11", "feature", ["C3", "C11"], None),
         ("C1_C2_C3", "feature", ["C1", "C2", "C3"], None),
-        ("random_64", "random", [], 64),
         ("random_1000", "random", [], 1000),
-        ("fixed_C3_128", "fixed", ["C3"], 128),
         ("fixed_C3_C11_512", "fixed", ["C3", "C11"], 512),
         ("prior_64", "prior", [], 64),
     ],

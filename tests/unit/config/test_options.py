@@ -7,8 +7,8 @@ from omegaconf import OmegaConf
 from pydantic import PositiveInt
 
 from llp.config.grouping_keys import CONF_DIR, options
-from llp.config.options import Share, Widths, check_options, check_value, find_target
-from llp.config.targets import METADATA
+from llp.config.options import Share, Widths, check_options, check_value
+from llp.config.targets import METADATA, find_target
 from llp.errors import InputError, plain
 from tests.helpers.composed import check_build, open_table, run_one
 from tests.helpers.tables import make_table
@@ -28,18 +28,13 @@ def nodes():
     """Every node of the shipped YAML files that names a target: group, name, plain options."""
     for group in GIVEN:
         folder = group.split(".")[0]
-        for name in sorted(
-            set(options(folder)) - {"files"}
-        ):  # whose options stand beside the group, and are checked there
+        for name in sorted({*options(folder)} - {"files"}):  # whose options are checked beside the group
             node = OmegaConf.to_container(OmegaConf.load(CONF_DIR / folder / f"{name}.yaml"))
             node = node["prepare"] if group == "dataset.prepare" else node
             own = {key: value for key, value in node.items() if key not in (*METADATA, "defaults")}
             kinds = {"label_kind": "binary"} | node.get("by_label_kind", {}).get("binary", {})
-            yield (
-                group,
-                name,
-                {key: kinds.get(key, 1) if str(value)[:2] == "${" else value for key, value in own.items()},
-            )
+            filled = {key: kinds.get(key, 1) if str(value)[:2] == "${" else value for key, value in own.items()}
+            yield group, name, filled
 
 
 NODES = list(nodes())
@@ -91,29 +86,18 @@ def test_own_class():
     check_options("method", Mine, fits, ["seed"])
     check_options("method", Mine, fits | {"seed": 1})
     for changes, message in (
-        ({"kind": "x"}, "Invalid method.kind='x': expected soft or hard, such as method.kind=soft"),
-        ({"share": 1.5}, "Invalid method.share=1.5: expected a number >= 0 and <= 1, such as method.share=0"),
-        ({"size": 0}, "Invalid method.size=0: expected an integer > 0, such as method.size=1"),
-        ({"size": True}, "Invalid method.size=true: expected an integer > 0, such as method.size=1"),
-        ({"seed": "1"}, "Invalid method.seed='1': expected an integer, such as method.seed=1"),
-        (
-            {"shared": 1},
-            "Invalid method.shared=1: expected an option of Mine (anything, kind, share, size), such as method.share=1",
-        ),
-        (
-            {"anything": [{"a": {"_target_": "os.system"}}]},
-            "Invalid method.anything={_target_: 'os.system'}: expected plain values, as an option has no _target_ of "
-            "its own",
-        ),
-        (
-            {"_args_": [1]},
-            "Invalid method._args_=[1]: expected an option of Mine (anything, kind, share, size), such as "
-            "method.share=1",
-        ),
+        ({"kind": "x"}, "kind='x': expected soft or hard, such as method.kind=soft"),
+        ({"share": 1.5}, "share=1.5: expected a number >= 0 and <= 1, such as method.share=0"),
+        ({"size": 0}, "size=0: expected an integer > 0, such as method.size=1"),
+        ({"size": True}, "size=true: expected an integer > 0, such as method.size=1"),
+        ({"seed": "1"}, "seed='1': expected an integer, such as method.seed=1"),
+        ({"shared": 1}, "shared=1: expected an option of Mine (anything, kind, share, size), such as method.share=1"),
+        ({"anything": [{"a": {"_target_": "os.system"}}]}, "anything={_target_: 'os.system'}: expected plain values, "),
+        ({"_args_": [1]}, "_args_=[1]: expected an option of Mine (anything, kind, share, size), such as "),
     ):
         with pytest.raises(InputError) as error:
             check_options("method", Mine, fits | changes, ["seed"])
-        assert str(error.value) == message
+        assert str(error.value).startswith(f"Invalid method.{message}")
     with pytest.raises(InputError, match=r"Missing method\.seed: expected what Mine needs"):
         check_options("method", Mine, fits)
 
