@@ -47,31 +47,23 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock among processes and threads; one that has to wait for it says that it is `busy`."""
     lock = lock_of(path)
     try:
-        with _told_without_locks(path):
-            lock.acquire(timeout=0)
+        lock.acquire(timeout=0)
     except Timeout:
         log.warning("%s (lock %s): waiting for it", busy, path)
         while not lock.is_locked:
             signals.exit_if_received()
             with suppress(Timeout):
                 lock.acquire(timeout=1)
+    except (OSError, NotImplementedError) as error:  # a file system without locks, or whose server has lost them
+        number = getattr(error, "errno", None) or errno.ENOSYS
+        if number not in (errno.ENOLCK, errno.ESTALE, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        remedy = "; write LLP_LOCKS=lease before the command, for all that share the folder"
+        raise OSError(number, os.strerror(number) + remedy, str(path)) from None
     try:
         yield
     finally:
         lock.release()
-
-
-@contextmanager
-def _told_without_locks(path: Path) -> Iterator[None]:
-    """Say in the OSError what to do on a file system that has no locks, or whose server has lost them."""
-    try:
-        yield
-    except (OSError, NotImplementedError) as error:
-        number = getattr(error, "errno", None) or errno.ENOSYS
-        if isinstance(error, Timeout) or number not in (errno.ENOLCK, errno.ESTALE, errno.ENOSYS, errno.EOPNOTSUPP):
-            raise
-        remedy = "; write LLP_LOCKS=lease before the command, for all that share the folder"
-        raise OSError(number, os.strerror(number) + remedy, str(path)) from None
 
 
 def is_locked(path: Path) -> bool:
@@ -131,6 +123,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         except Exception:  # torch's and polars' own errors on a full disk do not say so
             _write_more(temporary, path)
             raise
+    except BaseException:
+        if held is not None:
+            os.ftruncate(held, 0)  # what was raised may hold the file open, and the disk's room with it
+        raise
     finally:
         temporary.unlink(missing_ok=True)
         if held is not None:

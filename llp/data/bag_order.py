@@ -58,23 +58,14 @@ class BagOrder:
                     _write(table, order, place)
                     opened = _opened(table, place, len(order))
         assert opened is not None, "it was written just now"
-        return cls(opened[0], _renumbered(fold_bags, len(parts[0]), len(parts[1])), opened[1])
+        train, test, *behind = np.split(np.arange(len(order)), np.cumsum([len(part) for part in parts])[:-1])
+        test_bags = None if fold_bags.test_bags is None else fold_bags.test_bags.at(behind[0])
+        return cls(opened[0], FoldBags(fold_bags.train.at(train), test, test_bags, fold_bags.n_left_out), opened[1])
 
 
 def copies_of(table: InstanceTable) -> Path:
     """The folder of a table's copies."""
     return table.folder.with_name(f".{table.folder.name}.rows")
-
-
-def _renumbered(fold_bags: FoldBags, n_train: int, n_test: int) -> FoldBags:
-    train, test_bags = fold_bags.train, fold_bags.test_bags
-    behind = n_train + n_test
-    return FoldBags(
-        train.at(np.arange(n_train)),
-        np.arange(n_train, behind),
-        None if test_bags is None else test_bags.at(np.arange(behind, behind + len(test_bags.rows))),
-        fold_bags.n_left_out,
-    )
 
 
 def in_table(bags: Bags, order: Rows) -> Bags:

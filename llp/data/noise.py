@@ -202,8 +202,9 @@ def with_flips(table: InstanceTable, bags: Bags, noise: Noise, fold: int) -> tup
     label[bags.rows] = noise.flipped(label, fold)[bags.rows]
     flipped = make_bags(bags.rows, bags.offsets, label).label_sum
     sums = (flipped - bags.sizes * noise.flip_rate) / (1 - 2 * noise.flip_rate)
-    table = table.relabelled(label, f"{noise} fold={fold}")
-    return table, replace(bags, label_sum=sums, noise_variance=noise.variance * bags.sizes.astype(np.float64))
+    return table.relabelled(label), replace(
+        bags, label_sum=sums, noise_variance=noise.variance * bags.sizes.astype(np.float64)
+    )
 
 
 def check_sensitivity(table: InstanceTable, noise: Noise) -> None:

@@ -5,6 +5,7 @@ A folder with `schema.json`, `categorical.npy` (rows × Fc, int32), `numeric.npy
 whole.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -38,7 +39,7 @@ class InstanceTable:
     def __init__(self, folder: Path, schema: Schema) -> None:
         self.folder = folder
         self.schema = schema
-        self.labels = "own"  # which, where others are put in their place
+        self.labels = "own"  # or a digest of those that are put in their place
 
     @classmethod
     def open(cls, folder: Path, made_by: Mapping[str, Any] | None = None) -> Self:
@@ -66,7 +67,7 @@ class InstanceTable:
         schema = read_schema(folder)
         if made_by is not None and _given(schema.made_by) != _given(made_by):
             there, asked = _flat(schema.made_by), _flat(made_by)
-            differ = [name for name in asked | there if there.get(name, ...) != asked.get(name, ...)]
+            differ = [name for name in asked | there if there.get(name) != asked.get(name)]
             made, wanted = (json.dumps({name: by[name] for name in differ if name in by}) for by in (there, asked))
             raise InputError(
                 f"{folder} holds another table: it was made by {made}, this run asks for {wanted}. Make it again "
@@ -116,10 +117,10 @@ class InstanceTable:
         """(N,) float32 memory map."""
         return self._map("label.npy")
 
-    def relabelled(self, label: NDArray[np.float32], labels: str) -> "InstanceTable":
-        """The same table with other labels (N,), which `labels` names."""
+    def relabelled(self, label: NDArray[np.float32]) -> "InstanceTable":
+        """The same table with other labels (N,)."""
         table = InstanceTable(self.folder, self.schema)
-        table.label, table.labels = label, labels
+        table.label, table.labels = label, hashlib.sha256(np.ascontiguousarray(label).data).hexdigest()
         return table
 
     @cached_property

@@ -66,7 +66,6 @@ def check_replaceable(folder: Path) -> None:
 
 
 def _is_schema(path: Path) -> bool:
-    """Whether this is the schema of a table, of whatever version."""
     try:
         content = from_json(path.read_bytes())
     except (OSError, ValueError):

@@ -219,7 +219,6 @@ class TableWriter:
 
 
 def _transposed(block: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Copy (rows, Fc) to (Fc, rows)."""
     columns = np.empty(block.shape[::-1], np.int32)
     for start in range(0, len(block), TRANSPOSE_ROWS):
         stop = start + TRANSPOSE_ROWS

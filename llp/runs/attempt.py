@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
 
 from filelock import Timeout
+from omegaconf import OmegaConf
 
 from llp.errors import InputError
 from llp.files import lock_of, read_small, remove_unwritten, write_atomically
+from llp.runs.identity import Run
 from llp.runs.record import FailureRecord, RunRecord
 from llp.signals import Stopped
 
@@ -40,7 +41,7 @@ class _LogFile(logging.FileHandler):
 
 
 @contextmanager
-def log_file(path: Path) -> Iterator[None]:
+def _log_file(path: Path) -> Iterator[None]:
     """Write what is logged to a file too."""
     handler = _LogFile(path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
@@ -53,7 +54,7 @@ def log_file(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def error_file(path: Path) -> Iterator[None]:
+def _error_file(path: Path) -> Iterator[None]:
     """Record why the attempt failed; an attempt that a signal stops has not failed."""
     path.unlink(missing_ok=True)
     try:
@@ -74,47 +75,53 @@ def error_file(path: Path) -> Iterator[None]:
 class Attempt:
     """One attempt at a run."""
 
-    folder: Path  # the run's
+    run: Run
     work: Path  # where it puts its files: beside those of an earlier result, which stay until there is a successor
     number: int  # of the attempts so far
     started: str  # ISO 8601
     begin: float  # the same by `time.perf_counter`
 
-    @classmethod
-    def at(cls, folder: Path, result: Path, *, again: bool) -> Self:
-        """Begin an attempt at the run in a folder; `again`: from scratch, also where another one was cut off."""
-        started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
-        number = _next_number(folder)
-        if again:
-            remove_checkpoints(folder)
-            shutil.rmtree(folder / "successor", ignore_errors=True)
-        return cls(folder, folder / "successor" if result.is_file() else folder, number, started, begin)
-
     @property
     def lost(self) -> bool:
         """Whether an earlier attempt was cut off before it wrote a checkpoint."""
-        return self.number > 1 and self.work == self.folder and not _checkpoints(self.folder)
+        return self.number > 1 and self.work == self.run.folder and not _checkpoints(self.work)
 
     @property
     def seconds(self) -> float:
         """Seconds so far."""
         return time.perf_counter() - self.begin
 
-    def finish(self, record: RunRecord, result: Path) -> None:
+    def finish(self, record: RunRecord) -> None:
         """Put its files in the place of an earlier result's, and the record last: then the run is finished."""
+        folder = self.run.folder
         if not (self.work / "config.yaml").is_file():
             raise FileNotFoundError(
                 errno.ENOENT, "The run's folder was moved or removed while it trained", str(self.work)
             )
-        if self.work != self.folder:
+        if self.work != folder:
             for name in _FILES:
                 if (self.work / name).is_file():
-                    (self.folder / name).parent.mkdir(exist_ok=True)
-                    (self.work / name).replace(self.folder / name)
-        record.write(result)
-        remove_checkpoints(self.folder)
-        if self.work != self.folder:
+                    (folder / name).parent.mkdir(exist_ok=True)
+                    (self.work / name).replace(folder / name)
+        record.write(self.run.result_path)
+        _remove_checkpoints(folder)
+        if self.work != folder:
             shutil.rmtree(self.work)
+
+
+@contextmanager
+def attempt_at(run: Run, *, again: bool) -> Iterator[Attempt]:
+    """Attempt a run, whose lock is held; `again`: from scratch, also where another attempt was cut off."""
+    folder = run.folder
+    with _log_file(folder / "run.log"), _error_file(folder / "error.json"):
+        started, begin = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+        if again:
+            _remove_checkpoints(folder)
+            shutil.rmtree(folder / "successor", ignore_errors=True)
+        work = folder / "successor" if run.result_path.is_file() else folder
+        number = _next_number(folder)
+        write_atomically(work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
+        yield Attempt(run, work, number, started, begin)
 
 
 def _next_number(folder: Path) -> int:
@@ -136,7 +143,7 @@ def _checkpoints(folder: Path) -> list[Path]:
     return list((folder / "checkpoints").glob("*.ckpt"))
 
 
-def remove_checkpoints(folder: Path) -> None:
+def _remove_checkpoints(folder: Path) -> None:
     """Remove what only an attempt that is resumed needs."""
     for path in _checkpoints(folder):
         path.unlink(missing_ok=True)
@@ -144,8 +151,9 @@ def remove_checkpoints(folder: Path) -> None:
 
 def tidy(folder: Path) -> None:
     """Remove what a killed attempt left beside a finished run's record, unless another attempt is at work."""
-    successor = folder / "successor"
-    if _checkpoints(folder) or successor.exists():
+    left, successor = _checkpoints(folder), folder / "successor"
+    if left or successor.exists():
         with suppress(Timeout, OSError), lock_of(folder / ".lock").acquire(timeout=0):
-            remove_checkpoints(folder)
+            for path in left:
+                path.unlink(missing_ok=True)
             shutil.rmtree(successor, ignore_errors=True)

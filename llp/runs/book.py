@@ -11,7 +11,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from llp.errors import InputError, choice
+from llp.config.grouping_keys import options
+from llp.errors import InputError, choice, nearest
 from llp.files import folder_name, is_locked, is_whole, write_atomically
 from llp.runs.point import Point
 from llp.runs.record import FailureRecord, RecordError, RunRecord
@@ -171,8 +172,10 @@ def check_started(experiment: str, started: Iterable[str | None]) -> None:
     there = sorted({name for name in started if name})
     if experiment not in there:
         expected = f"{choice(there)}, whose grids were started" if there else "one whose grid was started"
-        again = f"python -m llp.train -m experiment={experiment}"
-        raise InputError(f"Invalid experiment={experiment}: expected {expected}; start it: {again}")
+        remedy = f"start it: python -m llp.train -m experiment={experiment}"
+        if experiment not in (known := options("experiment")):
+            remedy = f"llp itself has none of this name, the nearest is {nearest(experiment, known)}"
+        raise InputError(f"Invalid experiment={experiment}: expected {expected}; {remedy}")
 
 
 def read_asked(outputs_dir: Path) -> tuple[list[AskedGrid], list[str]]:

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from llp.config.commands import TrainConfig
-from llp.config.own_code import check_constructed
+from llp.config.own_code import check_constructed, placed_errors
 from llp.config.schema import DatasetConfig
 from llp.config.targets import check_preparation, check_targets, instantiate
-from llp.data.given_bags import read_report
 from llp.data.keys import FoldBags
 from llp.data.noise import check_sensitivity, noise_of, with_flips, with_noise
 from llp.data.table import InstanceTable
 from llp.datasets.preparation import prepare_table
 from llp.errors import InputError, invalid, out_of_memory
 from llp.runs.identity import Run
-from llp.runs.load import CHOSEN, FINAL, load_method, load_weights
+from llp.runs.load import CHOSEN, FINAL, load_weights
 from llp.runs.tracking import check_installed
 
 if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run is skipped without them
@@ -62,10 +61,11 @@ class Parts:
     @classmethod
     def of(cls, config: TrainConfig) -> Self:
         """The parts of a config's run; see `open_table`. The options are checked first where preparing takes time."""
-        if not (config.data_dir / config.dataset.table).exists():
-            check_preparation(config.dataset)
-            check_targets(config)
-        return cls(config, open_table(config.dataset, config.data_dir))
+        with placed_errors(config.targets, debug=config.debug):
+            if not (config.data_dir / config.dataset.table).exists():
+                check_preparation(config.dataset)
+                check_targets(config)
+            return cls(config, open_table(config.dataset, config.data_dir))
 
     @property
     def run(self) -> Run:
@@ -111,6 +111,7 @@ class Parts:
         instance_labels: bool,
         labels_as_given: bool = False,
         all_bags: bool = False,
+        solves: bool = False,
         teacher: "LLPMethod | None" = None,
     ) -> "LLPDataModule":
         """The data of its key, fold and protocol; with `all_bags` nothing held out; a `teacher` labels train rows."""
@@ -132,13 +133,15 @@ class Parts:
             fold_bags = replace(fold_bags, train=train)
         if teacher is not None:  # which has learnt from these sums; the scores' start is of them too
             rows = np.unique(fold_bags.train.rows)
-            table = with_soft_labels(table, rows, teacher, f"of the first stage of {self.run.folder}")
+            table = with_soft_labels(table, rows, teacher)
         standardises = table.label_kind == "real" and config.protocol.start == "labels" and not labels_as_given
         most = math.inf if config.noise is None else config.noise.sensitivity / 2  # what labels of that range can have
         unit_of = partial(LabelUnit.of, most=most) if standardises else None
         bag_order = self._bag_order(fold_bags, instance_labels=instance_labels)
         protocol, trainer = config.protocol, config.trainer
-        share = 0.0 if all_bags else protocol.held_out
+        # who solves has nothing to choose, but held-out bags may measure it: never those of a report, which share rows
+        measured = key.measured_by_bags(table) and fold_bags.train.cells is None
+        share = 0.0 if all_bags or (solves and not measured) else protocol.held_out
         held_out = HeldOut(protocol.name, share, trainer.evaluate_every, bool(protocol.test_in_curve))
         batching = Batching(
             trainer.bags_per_batch, trainer.instances_per_batch, instance_labels, config.draw_seed, config.num_workers
@@ -162,25 +165,27 @@ class Parts:
             log.warning("the table exceeds the free memory and is read slowly: %s", error)
             return None
 
-    def start(self, first: Path | None, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
-        """The method, from the first stage in `first`, and its data; with `refit` nothing is held out."""
+    def start(self, *, refit: bool) -> tuple["LLPMethod", "LLPDataModule"]:
+        """The method, from its first stage's finished run, and its data; with `refit` nothing is held out."""
         from llp.training.place import put_data
-        from llp.training.selection import check_estimated
 
         method = self.method()
+        earlier = self.first_stage()
         teacher = None
-        if first is not None and self.config.method.first_model is not None:
-            teacher = load_method(first, self.table)
-        elif first is not None:
-            first_model = self.model()  # where nothing is held out its final weights count: the others saw less
-            load_weights(first_model, first, CHOSEN if self.config.refits and not refit else FINAL)
-            method.start_from(first_model)
-        by_bags = self.config.grouping_key.measured_by_bags(self.table)
-        nothing_to_choose = method.solves and not (by_bags and read_report(self.table.folder) is None)
+        if earlier is not None:
+            trained = earlier.method()
+            # its final weights have seen the bags that are held out here, where it was trained again
+            of_chosen = not refit and earlier.run.weights_path.with_name(CHOSEN).is_file()
+            load_weights(trained.model, earlier.run.folder, CHOSEN if of_chosen else FINAL)
+            if self.config.method.first_model is not None:
+                teacher = trained.eval()
+            else:
+                method.start_from(trained.model)
         data = self.data(
             instance_labels=method.sees_instance_labels,
             labels_as_given=method.labels_as_given,
-            all_bags=refit or nothing_to_choose,
+            all_bags=refit,
+            solves=method.solves,
             teacher=teacher,
         )
         if data.train_bags.counts is not None and not method.solves:
@@ -188,8 +193,6 @@ class Parts:
                 f"Invalid method={self.config.method.name}: the sums are of more rows than the sample that is here "
                 "(rows=unknown); expected method=cell_glm, or method=distilled, which learns from it"
             )
-        if not refit:
-            check_estimated(self.config.protocol, method, data)
         put_data(data, self.config.hardware, method)
         method.take_train_split(data.train_split)
         method.take_start(data.train_split)
@@ -258,5 +261,11 @@ class Parts:
         except ValueError as error:  # how torch's optimizers refuse a value
             raise error if isinstance(error, InputError) else InputError(f"optimizer: {error}") from error
         check_constructed(optimizer, "param_groups")
-        if self.config.method.first_stage is not None:
-            method.start_from(self.model())
+        earlier = self.first_stage()
+        if earlier is None:
+            return
+        if self.config.method.first_model is None:
+            method.start_from(earlier.model())
+        elif not ((first := earlier.method()).trains or first.solves):
+            expected = f"a method with a model that can label rows, as {type(first).__name__} trains none"
+            raise invalid("method.first_stage", earlier.config.method.name, expected)

@@ -76,6 +76,8 @@ def _of_sums(identity: dict[str, Any], key: GroupingKey, table: InstanceTable) -
         found["sums_outside"] = "nearest"
     if identity["method"].get("recalibrate"):
         found["recalibrated"] = "offset"
+    if "Distilled" in method and key.measured_by_bags(table):
+        found["teacher"] = "of the bags that are not held out"
     if "CellGLM" in method and key.kind == "given" and table.schema.made_by.get("rows"):
         found["sampling"] = "in the noise, of a rough fit"
         if table.schema.rows > MANY_SAMPLED:

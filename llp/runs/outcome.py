@@ -1,22 +1,47 @@
-"""Fills the record of a run that has just been trained."""
+"""What a run that has just been trained leaves: its bags' sums, its weights and its record."""
 
 import importlib.metadata
 import platform
 import subprocess
+from functools import partial
 from pathlib import Path
 
+import polars as pl
 import torch
+from torch import Tensor
 
 from llp.data.datamodule import LLPDataModule
+from llp.data.given_bags import read_bag_ids
 from llp.data.noise import Promise
-from llp.metrics.evaluation import main_metric
+from llp.files import write_atomically
+from llp.metrics.evaluation import MAIN, MAIN_OF_BAGS
 from llp.runs.attempt import Attempt
 from llp.runs.build import Parts
+from llp.runs.load import CHOSEN, FINAL
 from llp.runs.record import MetricRecord, RefitRecord, RunRecord, StageRecord
 from llp.training.selection import Monitor
 from llp.training.stage import StageResult
 
 VERSIONS = ("llp-bench", "torch", "lightning", "hydra-core", "numpy", "polars", "scikit-learn")
+
+
+def write_bags(path: Path, sums: Tensor, data: LLPDataModule) -> None:
+    """Write ids and sums (4, K) of the bags that measure the run: see `llp.training.evaluation.predict_bags`."""
+    assert data.test_bags is not None
+    assert data.test_bags.number is not None  # given bags alone measure a run
+    names = ("label_sum", "predicted_sum", "variance", "size")
+    ids = read_bag_ids(data.table.folder)[data.test_bags.number]
+    bags = pl.DataFrame({"id": ids, **dict(zip(names, sums.numpy(), strict=True))})
+    write_atomically(path, bags.write_csv)
+
+
+def keep_weights(folder: Path, stage: StageResult) -> None:
+    """Keep the final model's weights; where it was trained again, those of the chosen epoch beside them."""
+    kept = {FINAL: stage.method.model.state_dict()}
+    if stage.refitted is not None and (stage.method.trains or stage.method.solves):
+        kept[CHOSEN] = stage.chosen.weights
+    for name, weights in kept.items():
+        write_atomically(folder / name, partial(torch.save, weights))
 
 
 def run_record(
@@ -33,7 +58,15 @@ def run_record(
     key, chosen = config.grouping_key, stage.chosen
     flipped = data.noise is not None and data.noise.flips
     on_gpu = stage.device.type == "cuda"
-    name, mode = main_metric(method.label_kind, of_bags=data.test_bags is not None)
+    name, mode = (MAIN if stage.sums is None else MAIN_OF_BAGS)[method.label_kind]
+    rates = [row["instances_per_second"] for row in chosen.rows]
+    trained = StageRecord(
+        method=config.method.name,
+        epochs=len(chosen.rows),
+        early_stopped=chosen.early_stopped,
+        seconds=stage.seconds,
+        instances_per_second=sum(rates) / len(rates) if rates else None,
+    )
     return RunRecord(
         dataset=config.dataset.name,
         label_kind=method.label_kind,
@@ -60,7 +93,7 @@ def run_record(
         ),
         refit=None if stage.refitted is None else RefitRecord(**stage.refitted._asdict()),
         measures=stage.measures,
-        stages=[*first_stages, _stage_record(config.method.name, stage)],
+        stages=[*first_stages, trained],
         n_train_bags=len(data.train_bags),
         n_held_out_bags=len(data.held_out_bags),
         n_left_out_bags=data.n_left_out_bags,
@@ -75,18 +108,6 @@ def run_record(
         attempt=attempt.number,
         started=attempt.started,
         seconds=attempt.seconds,
-    )
-
-
-def _stage_record(method: str, stage: StageResult) -> StageRecord:
-    chosen = stage.chosen
-    rates = [row["instances_per_second"] for row in chosen.rows]
-    return StageRecord(
-        method=method,
-        epochs=len(chosen.rows),
-        early_stopped=chosen.early_stopped,
-        seconds=stage.seconds,
-        instances_per_second=sum(rates) / len(rates) if rates else None,
     )
 
 

@@ -7,16 +7,13 @@ Its folder `<outputs_dir>/<dataset>/<key>/<method>/fold=<k>/seed=<s>/<hash>/` ha
 
 import logging
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from omegaconf import OmegaConf
 
 from llp.config.commands import TrainConfig
 from llp.config.own_code import placed_errors
 from llp.data.noise import CAVEAT
-from llp.files import locked, write_atomically
-from llp.runs.attempt import Attempt, error_file, log_file, tidy
+from llp.files import locked
+from llp.runs.attempt import Attempt, attempt_at, tidy
 from llp.runs.build import Parts
 from llp.runs.identity import Run
 from llp.runs.load import CHOSEN, FINAL, serves
@@ -28,7 +25,6 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import; a finished run 
     from llp.methods.base import LLPMethod
     from llp.training.curve import Row
     from llp.training.selection import Monitor
-    from llp.training.stage import StageResult
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +48,7 @@ def run_one(config: TrainConfig) -> RunRecord:
 def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
     """The point's record, and whether another call made it: earlier, or while this one waited."""
     # the checks go from cheap to dear: the table, then what is built; none makes the run's folder
-    with placed_errors(config.targets, debug=config.debug):
-        parts = Parts.of(config)
+    parts = Parts.of(config)
     run = parts.run
     record = None if config.force else run.finished(config.keeps_weights, warn=False)  # under the lock it will
     if record is not None:
@@ -68,46 +63,39 @@ def _run(config: TrainConfig) -> tuple[RunRecord, bool]:
         if record is not None:
             log.info("%s: finished meanwhile", run.point)
             return record, True
-        with (
-            log_file(run.folder / "run.log"),
-            error_file(run.folder / "error.json"),
-            placed_errors(config.targets, debug=config.debug),
-        ):
-            return _train(parts, run), False
+        with attempt_at(run, again=config.force) as attempt, placed_errors(config.targets, debug=config.debug):
+            return _train(parts, attempt), False
 
 
-def _train(parts: Parts, run: Run) -> RunRecord:
+def _train(parts: Parts, attempt: Attempt) -> RunRecord:
     """Train, measure and record a run, in its folder."""
     import torch
 
-    from llp.metrics.evaluation import main_metric
-    from llp.runs.outcome import run_record
+    from llp.metrics.evaluation import MAIN
+    from llp.runs.outcome import keep_weights, run_record, write_bags
     from llp.training.fitting import Plan
     from llp.training.selection import monitor_of
     from llp.training.stage import train_stage
 
-    config = parts.config
-    attempt = Attempt.at(run.folder, run.result_path, again=config.force)
+    config, run = parts.config, attempt.run
     if attempt.lost:
         begins = "begins again, no checkpoint was written before it was cut off"
         log.info("%s: %s (checkpoint_minutes=%g)", run.point, begins, config.checkpoint_minutes)
-    keep = config.keeps_weights or run.weights_path.is_file()  # as the result that this one replaces
-    write_atomically(attempt.work / "config.yaml", lambda path: OmegaConf.save(OmegaConf.create(run.config), path))
-    earlier, first = _first_stage(parts)
+    earlier = _first_stage(parts)
     torch.set_num_threads(config.trainer.threads)
-    method, data = parts.start(first, refit=False)
+    method, data = parts.start(refit=False)
     monitor = monitor_of(config.protocol, method, data)
     _tell(run, method, data, monitor)
     if config.noise is not None:
         log.info("%s: %s", run.point, CAVEAT)
-    with track(config.logger, run, attempt.number, main_metric(method.label_kind)) as tracked:
+    with track(config.logger, run, attempt.number, MAIN[method.label_kind]) as tracked:
 
         def on_row(row: "Row") -> None:
             log.info("%s: %s", run.point, _row_line(row))
             if tracked is not None:
                 tracked.log(row, step=int(row["epoch"]))
 
-        again = partial(parts.start, first, refit=True) if data.holds_out and config.refits else None
+        again = partial(parts.start, refit=True) if data.holds_out and config.refits else None
         plan = Plan(
             name=str(run.point),
             trainer=config.trainer,
@@ -120,17 +108,17 @@ def _train(parts: Parts, run: Run) -> RunRecord:
             recalibrate=bool(config.method.recalibrate),
         )
         stage = train_stage(method, data, plan, again)
-        if data.test_bags is not None:
-            _write_bags(attempt.work / "bags.csv", method, stage, data)
-        if keep:
-            _keep(attempt.work / "checkpoints", stage)
+        if stage.sums is not None:
+            write_bags(attempt.work / "bags.csv", stage.sums, data)
+        if config.keeps_weights or run.weights_path.is_file():  # as the result that this one replaces
+            keep_weights(attempt.work / "checkpoints", stage)
         record = run_record(parts, data, stage, monitor, earlier, attempt)
         if tracked is not None:
             tracked.summary.update({"measures": record.measures, "metric": record.metric.model_dump()})
-    attempt.finish(record, run.result_path)
+    attempt.finish(record)
     metric, value = record.metric, "undefined" if record.metric.best is None else f"{record.metric.best:.4f}"
     picked = f" (epoch {metric.best_epoch})" if metric.best_epoch >= 0 else ""
-    log.info("%s: %s %s%s", run.point, metric.name, value, picked)
+    log.info("%s: %s %s%s, in %s", run.point, metric.name, value, picked, run.folder)
     return record
 
 
@@ -159,38 +147,6 @@ def _tell(run: Run, method: "LLPMethod", data: "LLPDataModule", monitor: "Monito
         log.info("%s: an evaluation every %d of an epoch's %d minibatches", name, *looks)
 
 
-def _write_bags(path: Path, method: "LLPMethod", stage: "StageResult", data: "LLPDataModule") -> None:
-    """Write ids and sums of the bags that measure the run: stated, predicted, and the variance of labels drawn so."""
-    import polars as pl
-
-    from llp.data.given_bags import read_bag_ids
-    from llp.training.evaluation import predict_bags
-
-    measured = stage.method
-    if data.held_out_bags_measure:  # the final model has seen them
-        measured = method
-        if method.trains:
-            method.model.load_state_dict(stage.chosen.weights)
-    assert data.test_bags is not None
-    assert data.test_bags.number is not None  # given bags alone measure a run
-    names = ("label_sum", "predicted_sum", "variance", "size")
-    ids = read_bag_ids(data.table.folder)[data.test_bags.number]
-    sums = dict(zip(names, predict_bags(measured, data, data.test_bags), strict=True))
-    bags = pl.DataFrame({"id": ids, **sums})
-    write_atomically(path, lambda temporary: bags.write_csv(temporary))
-
-
-def _keep(folder: Path, stage: "StageResult") -> None:
-    """Keep the final model's weights; where it was trained again, those of the chosen epoch beside them."""
-    import torch
-
-    kept = {FINAL: stage.method.model.state_dict()}
-    if stage.refitted is not None and stage.method.trains:
-        kept[CHOSEN] = stage.chosen.weights
-    for name, weights in kept.items():
-        write_atomically(folder / name, partial(torch.save, weights))
-
-
 def _row_line(row: "Row") -> str:
     shown = {name: value for name, value in row.items() if name.startswith(("train_loss", "test_", "held_out"))}
     values = "  ".join(f"{name} {value:.4f}" for name, value in shown.items() if "thresholds" not in name)
@@ -198,17 +154,17 @@ def _row_line(row: "Row") -> str:
     return f"epoch {int(row['epoch']):2d}  {values}  {row['epoch_seconds']:.1f} s  {rate:,.0f} instances/s"
 
 
-def _first_stage(parts: Parts) -> tuple[list[StageRecord], Path | None]:
-    """Run the method's first stage, or reuse the finished run that it is: its stage records and its folder."""
+def _first_stage(parts: Parts) -> list[StageRecord]:
+    """Run the method's first stage, or reuse the finished run that it is: its stage records."""
     earlier = parts.first_stage()
     if earlier is None:
-        return [], None
+        return []
     run = earlier.run
-    if run.weights_path.is_file():
-        both = parts.config.refits and parts.config.method.first_model is None
-        names = (FINAL, CHOSEN) if both else (FINAL,)
+    record = run.finished(need_weights=True, warn=False)
+    if record is not None:
+        names = (FINAL,) if record.refit is None else (FINAL, CHOSEN)
         model = earlier.model()
         if not all(serves(model, run.weights_path.with_name(name)) for name in names):
             run.weights_path.unlink()
     record, reused = _run(earlier.config)
-    return [stage.model_copy(update={"run": str(run.folder), "reused": reused}) for stage in record.stages], run.folder
+    return [stage.model_copy(update={"run": str(run.folder), "reused": reused}) for stage in record.stages]

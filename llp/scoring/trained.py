@@ -36,7 +36,10 @@ class TrainedRuns:
         """Open the finished runs that folders and globs name: their weights were kept, and they share a table."""
         folders = find_runs(names)
         records = [RunRecord.read(folder / "result.json") for folder in folders]
-        name = _table_name(folders[0], records[0])
+        dataset = records[0].config.get("dataset")
+        name = dataset.get("table") if isinstance(dataset, dict) else None
+        if not isinstance(name, str):
+            raise InputError(f"{folders[0]}/result.json names no table")
         table = InstanceTable.open(data_dir / name)
         for folder, record in zip(folders, records, strict=True):
             if record.table != records[0].table:
@@ -79,13 +82,6 @@ def find_runs(names: Sequence[str]) -> list[Path]:
             raise InputError(f"Invalid run={name}: expected the folder of a finished run, or a glob of such folders")
         found += finished
     return list({folder.resolve(): folder for folder in found}.values())
-
-
-def _table_name(folder: Path, record: RunRecord) -> str:
-    dataset = record.config.get("dataset")
-    if not isinstance(dataset, dict) or not isinstance(dataset.get("table"), str):
-        raise InputError(f"{folder}/result.json names no table")
-    return str(dataset["table"])
 
 
 def mean_scores(raw: Sequence[NDArray[np.float64]], label_kind: LabelKind) -> ScoresByName:

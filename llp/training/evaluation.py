@@ -16,11 +16,11 @@ from llp.data.bags import Bags
 from llp.data.datamodule import LLPDataModule
 from llp.methods.base import LLPMethod
 from llp.metrics.evaluation import (
+    MAIN,
     all_measures,
     bag_measures,
     constant_measures,
     epoch_measures,
-    main_metric,
     weighted_measures,
 )
 from llp.metrics.held_out import HeldOutBags, criteria
@@ -80,32 +80,32 @@ def _log_measures(method: LLPMethod, scores: NDArray[np.float32], labels: NDArra
 def main_measure(method: LLPMethod, data: LLPDataModule) -> float:
     """The metric of the method's current weights on the fold's test rows."""
     scores, labels = score_test_rows(method, data)
-    name, _ = main_metric(method.label_kind)
+    name, _ = MAIN[method.label_kind]
     return epoch_measures(scores, labels, method.label_kind)[name]
 
 
-def evaluate(method: LLPMethod, data: LLPDataModule) -> dict[str, float]:
-    """Every measure of the method's current weights on the fold's test rows, or on bags where no row has a label."""
+def evaluate(method: LLPMethod, data: LLPDataModule) -> tuple[dict[str, float], Tensor | None]:
+    """Every measure of the method's current weights on the fold's test rows; or on bags, whose sums come beside it."""
     if data.test_bags is not None:
-        epsilon = data.table.schema.facts.get("epsilon")
-        return bag_measures(method.label_kind, *predict_bags(method, data, data.test_bags), epsilon=epsilon)
+        epsilon, sums = data.table.schema.facts.get("epsilon"), predict_bags(method, data, data.test_bags)
+        return bag_measures(method.label_kind, *sums.numpy(), epsilon=epsilon), sums
     scores, labels = score_test_rows(method, data)
     measures = all_measures(scores, labels, method.label_kind)
     measures |= constant_measures(data.train_bags.label_mean, labels, method.label_kind)
-    if data.source.weight is None:
-        return measures
-    return measures | weighted_measures(scores, labels, data.source.weight[data.test_rows], method.label_kind)
+    if data.source.weight is not None:
+        measures |= weighted_measures(scores, labels, data.source.weight[data.test_rows], method.label_kind)
+    return measures, None
 
 
 @torch.inference_mode()
-def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> tuple[NDArray[np.float64], ...]:
-    """Label sum, predicted sum, its variance if labels are drawn from the predictions, and size of bags: (K,) each."""
+def predict_bags(method: LLPMethod, data: LLPDataModule, bags: Bags) -> Tensor:
+    """Label sum, predicted sum, its variance if labels are drawn from the predictions, and size of bags: (4, K)."""
     found = []
     for batch, raw in _scored(method, data.bag_dataloader(bags)):
         h, segment = method.predict(raw).double(), batch.segment.to(method.device)
         sums = [segment_sum(values, segment, len(batch.size)).cpu() for values in (h, h * (1 - h))]
         found.append(torch.stack([batch.label_sum.double().cpu(), *sums, batch.size.double().cpu()]))
-    return tuple(torch.cat(found, dim=1).numpy())
+    return torch.cat(found, dim=1)
 
 
 @torch.inference_mode()

@@ -14,7 +14,7 @@ from llp.data.datamodule import LLPDataModule
 from llp.errors import InputError, invalid
 from llp.files import write_atomically
 from llp.methods.base import LLPMethod
-from llp.metrics.evaluation import main_metric
+from llp.metrics.evaluation import MAIN
 from llp.metrics.held_out import LEAST_BAGS
 from llp.training.curve import Row
 from llp.training.resume import VERSIONS, read_checkpoint
@@ -34,21 +34,6 @@ def selects_by(protocol: ProtocolConfig, data: LLPDataModule) -> SelectBy:
     apart = not data.key.cut_from_sorted and not data.bags_overlap
     drawn = len(data.held_out_bags) >= ENOUGH_BAGS and apart
     return "upm" if data.table.label_kind == "binary" and drawn else "bag_loss"
-
-
-def check_estimated(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataModule) -> None:
-    """Refuse to select by an estimate that the held-out bags do not define, as they are too few."""
-    found = len(data.held_out_bags)
-    if protocol.name == "holdout" and not found and method.trains:
-        paper = ", or protocol=paper, as test rows have labels" if len(data.test_rows) else ""
-        raise InputError(
-            "Invalid protocol=holdout: the cells of a report share rows, so none can be held out; expected "
-            f"method=cell_glm, which needs none{paper}"
-        )
-    estimated = protocol.select_by not in ("test", "auto", "bag_loss") and not method.sees_instance_labels
-    if estimated and found < LEAST_BAGS:
-        expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {found}"
-        raise invalid("protocol.select_by", protocol.select_by, expected, "bag_loss")
 
 
 @dataclass(frozen=True)
@@ -71,13 +56,29 @@ class Monitor:
 
 
 def monitor_of(protocol: ProtocolConfig, method: LLPMethod, data: LLPDataModule) -> Monitor:
-    """The test metric, or an estimate on what is held out; of methods that see instance labels their loss there."""
-    select_by = selects_by(protocol, data)
-    if select_by != "test":
-        of_rows = select_by == "bag_loss" or method.sees_instance_labels
-        return Monitor("held_out_loss" if of_rows else f"held_out_{select_by}", "min")
-    name, mode = main_metric(method.label_kind)
-    return Monitor(f"test_{name}", mode)
+    """The test metric, or an estimate on what is held out; of methods that see instance labels their loss there.
+
+    Raises
+    ------
+    InputError
+        Too few bags are held out.
+    """
+    found, select_by = len(data.held_out_bags), selects_by(protocol, data)
+    if protocol.name == "holdout" and not found and method.trains:
+        paper = ", or protocol=paper, as test rows have labels" if len(data.test_rows) else ""
+        raise InputError(
+            "Invalid protocol=holdout: the cells of a report share rows, so none can be held out; expected "
+            f"method=cell_glm, which needs none{paper}"
+        )
+    if select_by == "test":
+        name, mode = MAIN[method.label_kind]
+        return Monitor(f"test_{name}", mode)
+    if select_by == "bag_loss" or method.sees_instance_labels:
+        return Monitor("held_out_loss", "min")
+    if found < LEAST_BAGS:
+        expected = f"bag_loss, as an estimate needs {LEAST_BAGS} held-out bags and there are {found}"
+        raise invalid("protocol.select_by", protocol.select_by, expected, "bag_loss")
+    return Monitor(f"held_out_{select_by}", "min")
 
 
 class BestWeights(Callback):
@@ -122,6 +123,7 @@ class ChosenEpoch:
     early_stopped: bool  # whether the curve, and not the epoch limit, ended the search
     untrained: float | None  # test metric before the first step; None where the protocol touches those rows only once
     measures: dict[str, float] | None  # every one of the model at that epoch; None where only a refit is measured
+    sums: torch.Tensor | None  # (4, K) of the bags that measure it (`predict_bags`); None where test rows do
     weights: dict[str, torch.Tensor]  # of the model at that epoch
 
     def write(self, path: Path) -> None:

@@ -40,6 +40,7 @@ class StageResult:
     chosen: ChosenEpoch
     refitted: Refitted | None  # None where it was not trained again after the choice
     measures: dict[str, float]  # on the test rows, or on bags, at the end; of held-out bags at the chosen epoch
+    sums: torch.Tensor | None  # (4, K) of these bags (`predict_bags`)
     seconds: float  # wall-clock time of this process for the stage
 
 
@@ -55,14 +56,15 @@ def train_stage(
     chosen = _chosen_before(method, plan) if again is not None else None
     if chosen is None:
         chosen = _choose(method, data, plan, measure=measures)
-    result = StageResult(method, device_of(plan.hardware), chosen, None, chosen.measures or {}, 0.0)
+    result = StageResult(method, device_of(plan.hardware), chosen, None, chosen.measures or {}, chosen.sums, 0.0)
     if again is not None:
         if method.trains:
             chosen.write(plan.checkpoints / "chosen.ckpt")
             (plan.checkpoints / "resume.ckpt").unlink(missing_ok=True)
         result.method, all_data = again()
         measured = _refit(result.method, all_data, plan, chosen, measure=not measures)
-        result.measures = measured or result.measures
+        if measured is not None:
+            result.measures, result.sums = measured
         result.refitted = Refitted(chosen.steps, len(all_data.train_bags), len(all_data.train_bags.rows))
     result.seconds = time.perf_counter() - begin
     return result
@@ -101,7 +103,7 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         if plan.recalibrate and measure:
             recalibrate(method, data)
             best.weights = method.model.state_dict()
-        measures = evaluate(method, data) if measure else None
+        measures, sums = evaluate(method, data) if measure else (None, None)
     method.cpu()
     return ChosenEpoch(
         rows=curve.rows,
@@ -111,13 +113,14 @@ def _choose(method: LLPMethod, data: LLPDataModule, plan: Plan, *, measure: bool
         early_stopped=stop.wait_count >= plan.trainer.patience,
         untrained=untrained,
         measures=measures,
-        weights={name: weight.cpu() for name, weight in best.weights.items()},
+        sums=sums,
+        weights={name: weight.cpu() for name, weight in (best.weights or method.model.state_dict()).items()},
     )
 
 
 def _refit(
     method: LLPMethod, data: LLPDataModule, plan: Plan, chosen: ChosenEpoch, *, measure: bool
-) -> dict[str, float] | None:
+) -> tuple[dict[str, float], torch.Tensor | None] | None:
     """Train a method, as it is before its first step, for the chosen steps on data that hold nothing out."""
     steps = chosen.steps
     data.stop_after(steps)
@@ -133,6 +136,6 @@ def _refit(
                 raise RuntimeError(f"the refit has taken {method.steps_taken} of {steps} steps")
         if plan.recalibrate:
             recalibrate(method, data)
-        measures = evaluate(method, data) if measure else None
+        measured = evaluate(method, data) if measure else None
     method.cpu()
-    return measures
+    return measured

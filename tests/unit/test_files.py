@@ -21,23 +21,17 @@ from tests.helpers.hostile import BOMB
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("C3_C11", "C3_C11"),
-        ("dllp_bce", "dllp_bce"),
         ("Größe (m²)", "Größe (m²)"),
         ("../../c", "%2E.%2F..%2Fc"),
-        ("..", "%2E."),
-        (".", "%2E"),
         ("", "%"),
-        ("/etc", "%2Fetc"),
-        ("a\\b", "a%5Cb"),
-        ("a\x00b\n", "a%00b%0A"),
-        (".12.result.json", "%2E12.result.json"),
+        ("a\\b\x00b\n", "a%5Cb%00b%0A"),
         ("100%", "100%25"),
         ("\udcff", "%ED%B3%BF"),
     ],
 )
 def test_name_of_a_folder(name, expected):
     assert folder_name(name) == expected
+    assert folder_name(name + 300 * "a") != folder_name(name + 301 * "a")
 
 
 @given(st.lists(st.text(max_size=300), min_size=2, max_size=6, unique=True))
@@ -111,6 +105,20 @@ def test_file_that_cannot_be_written_to_its_end_is_named(tmp_path):
     assert done.stdout == 3 * f"[Errno 27] File too large: '{path}'\n" + "own\n"
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_was_raised_does_not_keep_the_room_of_a_file_that_was_not_written(tmp_path):
+    def write(temporary):
+        held = temporary.open("wb")
+        held.write(bytes(2**20))
+        held.flush()
+        raise RuntimeError(held)  # as torch's does, which keeps the file open
+
+    with pytest.raises(RuntimeError) as error:
+        write_atomically(tmp_path / "best.pt", write)
+    held = error.value.args[0]
+    assert os.fstat(held.fileno()).st_size == 0
+    held.close()
 
 
 def test_link_in_the_place_of_a_temporary_file_is_not_written_through(tmp_path, monkeypatch):

@@ -98,6 +98,7 @@ class GivenKey(GroupingKey):
 
     def most_bags_of_a_row(self, table: InstanceTable) -> int:
         """More than one where bags overlap."""
+        self.check_table(table)
         return given_bags.most_bags_of_a_row(table.folder)
 
 

@@ -1,18 +1,18 @@
 """A copy of a table in the order of a fold's bags: the same minibatches, written once, whole, in bounded room."""
 
-import multiprocessing
 import os
-import random
 import shutil
-import time
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llp.data import bag_order
-from llp.data.bag_order import BagOrder, NoRoomError, copies_of, in_table
+from llp.data.bag_order import BagOrder, NoRoomError, copies_of, in_table, write_in_order
 from llp.data.datamodule import Batching, HeldOut, LLPDataModule
 from llp.data.keys import FeatureKey, FixedKey, RandomKey
 from llp.data.read_ahead import MINIBATCHES, ReadAhead, runs
@@ -102,14 +102,20 @@ def test_damaged_copy_is_written_again(table, name, damage):
     np.testing.assert_array_equal(order.table.categorical, table.categorical[order.order])
 
 
-def test_what_a_killed_process_was_writing_goes(table, monkeypatch):
-    def killed(*_):
-        raise KeyboardInterrupt
+def raising(error):
+    """A function that raises."""
 
+    def function(*_):
+        raise error
+
+    return function
+
+
+def test_what_a_killed_process_was_writing_goes(table, monkeypatch):
     left = copies_of(table) / ".half.1.tmp"
     left.mkdir(parents=True)
     (left / "label.npy").touch()
-    monkeypatch.setattr(bag_order.np, "save", killed)
+    monkeypatch.setattr(bag_order.np, "save", raising(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         ordered(table)
     assert copies(table) == []
@@ -143,10 +149,7 @@ def test_no_room_is_told_before_anything_is_written(table, monkeypatch):
 
 
 def test_full_disk_names_the_place(table, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(bag_order, "write_in_order", full)
+    monkeypatch.setattr(bag_order, "write_in_order", raising(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="make room there") as told:
         ordered(table)
     assert str(copies_of(table)) in str(told.value.filename)
@@ -156,7 +159,7 @@ def test_full_disk_names_the_place(table, monkeypatch):
 def test_copy_that_another_one_writes_is_waited_for(table, monkeypatch, caplog):
     copies_of(table).mkdir()
     with locked(copies_of(table) / ".lock", "") as _:
-        monkeypatch.setattr("llp.signals.exit_if_received", lambda: (_ for _ in ()).throw(InterruptedError))
+        monkeypatch.setattr("llp.signals.exit_if_received", raising(InterruptedError))
         with pytest.raises(InterruptedError):
             ordered(table)
     assert "waiting for it" in caplog.text
@@ -178,27 +181,6 @@ def test_reading_ahead_changes_no_minibatch_and_asks_for_its_rows(table, monkeyp
     assert runs(rows, np.arange(3, 9)) == [(rows[3], 6)]
 
 
-@pytest.mark.slow
-def test_copy_survives_being_killed_at_any_moment(tmp_path):
-    table = make_table(tmp_path / "t", n=60_000, n_numeric=20)
-    spawn, draw = multiprocessing.get_context("spawn"), random.Random(0)
-    process = spawn.Process(target=ordered, args=(table, KEYS[1]))
-    begin = time.monotonic()
-    process.start()
-    process.join()
-    longest = time.monotonic() - begin
-    for _ in range(5):
-        shutil.rmtree(copies_of(table))
-        process = spawn.Process(target=ordered, args=(table, KEYS[1]))
-        process.start()
-        process.join(draw.uniform(longest / 3, longest))  # the first third goes into imports
-        process.kill()
-        process.join()
-        order = ordered(table, KEYS[1])
-        np.testing.assert_array_equal(order.table.numeric, table.numeric[order.order])
-        assert copies(table) == [order.table.folder.name]
-
-
 def test_as_many_rows_in_another_order_are_another_copy(table):
     """Two seeds of one key: the same name, as many rows."""
     for seed in (0, 1):
@@ -208,3 +190,35 @@ def test_as_many_rows_in_another_order_are_another_copy(table):
         np.testing.assert_array_equal(in_table(order.fold_bags.train, order.order).rows, rows)
         np.testing.assert_array_equal(order.table.label[: len(rows)], table.label[rows])
     assert len(copies(table)) == 2
+
+
+def arrays_of(n, width=3):
+    rng = np.random.default_rng(n)
+    return {"a.npy": rng.integers(0, 99, (n, width), np.int32), "b.npy": rng.random((n, 0), np.float32),
+            "c.npy": rng.random(n, np.float32)}  # fmt: skip
+
+
+@pytest.mark.run
+@given(n=st.integers(1, 40), size=st.integers(0, 60), buffer=st.integers(1, 2000), data=st.data())
+def test_copy_holds_the_rows_in_the_order(tmp_path_factory, n, size, buffer, data):
+    """Rows may be left out, or be there several times; a bucket may hold one row or all."""
+    order = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=size, max_size=size)), np.int64)
+    folder, arrays = tmp_path_factory.mktemp("copy"), arrays_of(n)
+    write_in_order({folder / name: array for name, array in arrays.items()}, order, buffer)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(np.load(folder / name, mmap_mode="r"), array[order])
+
+
+@pytest.mark.run
+def test_copy_of_many_buckets_takes_little_memory(tmp_path):
+    """Beside the order, twice eight bytes a row, no more than a few buffers are held."""
+    n, buffer = 60_000, 2**17
+    source = tmp_path / "source.npy"
+    np.save(source, arrays_of(n, width=39)["a.npy"])
+    order = np.random.default_rng(0).permutation(n)
+    tracemalloc.start()
+    write_in_order({tmp_path / "copy.npy": np.load(source, mmap_mode="r")}, order, buffer)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < order.nbytes + 4 * buffer < source.stat().st_size / 5
+    np.testing.assert_array_equal(np.load(tmp_path / "copy.npy"), np.load(source)[order])

@@ -82,10 +82,13 @@ def test_test_batches_are_the_test_rows_in_order(table):
     assert same(batches, list(data.val_dataloader()))
 
 
-def test_holdout_evaluates_on_whole_bags_that_are_not_trained_on(table):
-    data = module(table, protocol="holdout", held_out=0.2)
-    whole = module(table)
-    held_out = data.held_out_bags
+@pytest.fixture(scope="module")
+def data(table):
+    return module(table, protocol="holdout", held_out=0.2)
+
+
+def test_holdout_evaluates_on_whole_bags_that_are_not_trained_on(table, data):
+    whole, held_out = module(table), data.held_out_bags
     assert (len(held_out), len(data.train_bags)) == (7, 28)
     np.testing.assert_array_equal(
         np.sort(np.concatenate([held_out.rows, data.train_bags.rows])), np.sort(whole.train_bags.rows)
@@ -103,10 +106,11 @@ def test_holdout_of_an_instance_method_evaluates_on_the_held_out_rows(table):
     np.testing.assert_array_equal(labels, table.label[data.held_out_bags.rows])
 
 
-def test_minibatches_without_a_seed_keep_the_order():
-    minibatches = Minibatches(7, 3, seed=None)
-    assert [ids.tolist() for ids in minibatches] == [[0, 1, 2], [3, 4, 5], [6]]
-    assert len(minibatches) == 3
+@pytest.mark.parametrize(("n", "expected"), [(7, [[0, 1, 2], [3, 4, 5], [6]]), (0, [])])
+def test_minibatches_without_a_seed_keep_the_order(n, expected):
+    minibatches = Minibatches(n, 3, seed=None)
+    assert [ids.tolist() for ids in minibatches] == expected
+    assert len(minibatches) == len(expected)
 
 
 @pytest.mark.parametrize("evaluate_every", [1.0, 0.5, 0.3, 0.01])
@@ -124,17 +128,6 @@ def test_looks_cut_the_row_of_epochs_into_equal_parts(evaluate_every):
 
     assert len(parts) == max(1, round(8 * evaluate_every))
     assert first_of(parts, 30) == first_of(whole, 30)
-
-
-def test_no_items_have_no_minibatches():
-    minibatches = Minibatches(0, 4, seed=None)
-    assert list(minibatches) == []
-    assert len(minibatches) == 0
-
-
-@pytest.fixture(scope="module")
-def data(table):
-    return module(table, protocol="holdout", held_out=0.2)
 
 
 def reachable(value):
@@ -156,14 +149,11 @@ def test_a_train_split_says_what_the_train_bags_and_features_are(data):
     assert split.features.vocab_sizes == data.table.vocab_sizes
 
 
-def test_no_label_of_an_instance_can_be_reached_from_a_train_split(data):
+def test_no_label_of_an_instance_can_be_reached_from_a_train_split_or_put_into_it(data):
     for value in reachable(data.train_split):
         assert not isinstance(value, InstanceTable)
         assert not hasattr(value, "label")
         if isinstance(value, np.ndarray):
             assert value.shape != data.table.label.shape or not np.array_equal(value, data.table.label)
-
-
-def test_a_train_split_cannot_be_changed(data):
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.train_split.minibatches = 1

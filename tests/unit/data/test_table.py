@@ -7,6 +7,7 @@ import tempfile
 from contextlib import contextmanager
 
 import numpy as np
+import polars as pl
 import pytest
 
 from llp.data.table import Column, InstanceTable
@@ -74,18 +75,14 @@ def test_a_table_moved_away_by_a_killed_writer_is_put_back(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
-@pytest.mark.parametrize("name", ["visits", "visits.v2", "a b", "criteo_ctr-2", "rows400_vocab0.001"])
-def test_a_table_has_one_name(tmp_path, name):
-    assert table_folder(tmp_path, name) == tmp_path / name
-
-
 @pytest.mark.parametrize(
-    "name",
-    [None, "", " ", ".", "..", "../x", "a/b", "/tmp/x", "a/", "a\\b", ".hidden", "a\0b", "a\nb", "a" * 201, "ä" * 101],
+    "name", [None, "", " ", ".", "..", "../x", "a/b", "/tmp/x", "a\\b", ".hidden", "a\0b", "a\nb", "a" * 201, "ä" * 101]
 )
-def test_a_name_that_leaves_the_data_folder_is_refused(tmp_path, name):
+def test_a_table_has_one_name_and_one_that_leaves_the_data_folder_is_refused(tmp_path, name):
     with pytest.raises(InputError, match=r"Invalid dataset\.table=.*expected one name.*such as dataset\.table=visits"):
         table_folder(tmp_path, name)
+    for name in ("v", "visits.v2", "a b", "criteo_ctr-2", "a" * 200):
+        assert table_folder(tmp_path, name) == tmp_path / name
 
 
 # what may not be replaced: where a table is, if any, and the files at t, of which one may be t itself
@@ -94,10 +91,7 @@ NO_TABLES = {
     "a table with notes": ("t", {"notes.txt": "mine"}),
     "a file named like a table's": ("t", {"measurements.parquet": "mine"}),
     "work in a folder named like a table's": ("t", {"vocabulary/thesis.docx": "mine"}),
-    "a schema of something else": (
-        None,
-        {"schema.json": '{"$schema": "draft"}', "label.npy": "mine"},
-    ),
+    "a schema of something else": (None, {"schema.json": '{"$schema": "draft"}', "label.npy": "mine"}),
     "a schema that is no JSON": (None, {"schema.json": "mine"}),
     "a link to a table": ("elsewhere", {}),
     "a plain file": (None, {"": "a file"}),
@@ -125,29 +119,6 @@ def test_only_a_table_is_replaced(tmp_path, table, files):
     assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
 
 
-def test_empty_source_is_refused(tmp_path):
-    with pytest.raises(InputError, match="the source is empty"):
-        TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind="binary", rows=0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "label", "message"),
-    [
-        ("binary", [0, 1, 2], r"row 12 \(from 0\) has the label 2: a label is 0 or 1"),
-        ("binary", [0, 0.5, 1], r"row 11 .* label 0.5: a label is 0 or 1"),
-        ("binary", [np.nan, 0, 1], r"row 10 .* label nan"),
-        ("real", [0.5, np.inf, 1], r"row 11 .* label inf: a label is a finite number"),
-        ("real", [0.5, 1, 1e39], r"row 12 .* label 1e\+39: a label is a finite number"),  # infinite as float32
-    ],
-)
-def test_label_that_does_not_fit_is_named(tmp_path, kind, label, message):
-    with TableWriter(tmp_path / "t", [Column("a", "categorical", 2)], label_kind=kind, rows=13) as writer:
-        writer.write(0, np.zeros((10, 1), int), None, np.zeros(10))
-        with pytest.raises(InputError, match=message):
-            writer.write(10, np.zeros((3, 1), int), None, np.array(label))
-    assert not (tmp_path / "t").exists()
-
-
 def truncate(path):
     path.write_bytes(path.read_bytes()[:-4])
 
@@ -162,23 +133,22 @@ DAMAGE = {
     "no schema": (lambda f: (f / "schema.json").unlink(), "holds no prepared table .*remove it"),
     "schema is no JSON": (lambda f: (f / "schema.json").write_text("{"), "schema.json is not a table's schema"),
     "schema of something else": (lambda f: (f / "schema.json").write_text('{"a": 1}'), "is not a table's schema"),
-    "schema is a list": (lambda f: (f / "schema.json").write_text("[]"), "is not a table's schema"),
     "another format": (lambda f: edit_schema(f, format_version=99), "has table format 99, this version reads 1"),
     "a schema without rows": (lambda f: edit_schema(f, rows=None), r"is not a table's schema \(rows: Input should be"),
     "a column that is none": (lambda f: edit_schema(f, columns=[3]), r"is not a table's schema \(columns\.0"),
     "nested too deeply": (lambda f: (f / "schema.json").write_text("[" * 10**5), "is not a table's schema"),
-    "empty schema": (lambda f: (f / "schema.json").write_text(""), "is not a table's schema"),
     "schema that is no text": (lambda f: (f / "schema.json").write_bytes(b"\xff"), "is not a table's schema"),
     "empty label": (lambda f: (f / "label.npy").write_bytes(b""), "label.npy is damaged"),
-    "label of other bytes": (lambda f: (f / "label.npy").write_bytes(b"x" * 500), "label.npy is damaged"),
-    "columns of other bytes": (lambda f: (f / "columns.parquet").write_bytes(b"x" * 500), "columns.parquet is damaged"),
     "fewer rows": (lambda f: edit_schema(f, rows=449), r"is int32 \(450, 2\), schema.json says int32 \(449, 2\)"),
     "truncated label": (lambda f: truncate(f / "label.npy"), "label.npy is damaged"),
-    "truncated codes": (lambda f: truncate(f / "categorical.npy"), "categorical.npy is damaged"),
     "no numbers": (lambda f: (f / "numeric.npy").unlink(), "numeric.npy is damaged"),
     "label as integers": (lambda f: np.save(f / "label.npy", np.zeros(450, int)), "label.npy is int64"),
     "no columns": (lambda f: (f / "columns.parquet").unlink(), "columns.parquet is damaged"),
     "truncated columns": (lambda f: truncate(f / "columns.parquet"), "columns.parquet is damaged"),
+    "other columns": (
+        lambda f: pl.DataFrame({"a": [1], "c": [1]}).write_parquet(f / "columns.parquet"),
+        "holds other columns than schema",
+    ),
 }
 
 
@@ -219,13 +189,6 @@ def test_a_table_that_may_not_be_read_is_not_called_damaged(folder, name):
     assert "remove" not in str(error.value)
 
 
-def test_columns_of_another_table_are_refused(tmp_path, folder):
-    other = make_table(tmp_path / "other", sizes=(5, 7, 2)).folder
-    (other / "columns.parquet").replace(folder / "columns.parquet")
-    with pytest.raises(InputError, match="holds other columns than schema"):
-        InstanceTable.open(folder)
-
-
 def test_table_made_by_something_else_is_refused_with_what_differs(folder):
     with pytest.raises(InputError, match=r'made by \{"seed": 0\}, this run asks for \{"seed": 1\}\. Make it again'):
         InstanceTable.open(folder, {"_target_": "made", "seed": 1})
@@ -234,18 +197,10 @@ def test_table_made_by_something_else_is_refused_with_what_differs(folder):
 
 
 def test_fingerprint_follows_the_content(tmp_path):
-    prints = {
-        make_table(tmp_path / name, **options).fingerprint
-        for name, options in {
-            "a": {},
-            "seed": {"seed": 1},
-            "rows": {"n": 501},
-            "sizes": {"sizes": (5, 7, 4)},
-            "facts": {"facts": {"a": 1}},
-        }.items()
-    }
+    tables = {"a": {}, "b": {"seed": 1}, "c": {"n": 501}, "d": {"sizes": (5, 7, 4)}, "e": {"facts": {"a": 1}}}
+    prints = {make_table(tmp_path / name, **options).fingerprint for name, options in tables.items()}
     assert len(prints) == 5
-    assert make_table(tmp_path / "b").fingerprint == make_table(tmp_path / "c").fingerprint
+    assert make_table(tmp_path / "again").fingerprint in prints
 
 
 def test_fingerprint_outlives_new_fields(tmp_path):
@@ -264,33 +219,22 @@ def test_fingerprint_outlives_new_fields(tmp_path):
     assert InstanceTable.open(folder).fingerprint != "a1e8ae142c64ebba"
 
 
-def write_one(folder, *, codes=(0, 1), size=2, numeric=(0.0, 1.0), rows=2):
+def write_one(folder, *, size=2, rows=2):
     columns = [Column("a", "categorical", size), Column("x", "numeric", None)]
     with TableWriter(folder, columns, label_kind="binary", rows=rows) as writer:
-        writer.write(0, np.array([codes]).T, np.array([numeric]).T, np.array([0, 1]))
+        writer.write(0, np.array([[0], [1]]), np.array([[0.0], [1.0]]), np.array([0, 1]))
         writer.finish(made_by={}, source={}, facts={})
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"codes": (0, 2)}, r"row 1 .* has the code 2 in column a, whose vocab_size is 2: codes are 0..vocab_size-1"),
-        ({"codes": (-1, 1)}, r"row 0 .* has the code -1 in column a, whose vocab_size is 2"),
-        ({"size": None}, r"row 0 .* has the code 0 in column a, whose vocab_size is None"),
-        ({"numeric": (0, np.nan)}, r"row 1 \(from 0\) has nan in numeric column 0: write a finite number"),
-        ({"rows": 3}, r"was said to have 3 rows|2 rows were written"),
-    ],
-)
-def test_table_that_could_not_be_trained_on_is_not_written(tmp_path, wrong, message):
-    with pytest.raises(InputError, match=message):
-        write_one(tmp_path / "t", **wrong)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_table_stays_until_its_successor_is_whole(tmp_path):
     write_one(tmp_path / "t")
-    with pytest.raises(InputError):
-        write_one(tmp_path / "t", codes=(0, 9))
+    for wrong, message in (
+        ({"rows": 0}, "the source is empty"),
+        ({"rows": 3}, "2 rows were written to .*, which was said to have 3"),
+        ({"size": None}, r"row 0 .* has the code 0 in column a, whose vocab_size is None"),
+    ):
+        with pytest.raises(InputError, match=message):
+            write_one(tmp_path / "t", **wrong)
     assert InstanceTable.open(tmp_path / "t").vocab_sizes == [2]
     write_one(tmp_path / "t", size=3)
     assert InstanceTable.open(tmp_path / "t").vocab_sizes == [3]
@@ -321,7 +265,26 @@ def rows(n, *, codes=1, numbers=1):
     return np.zeros((n, codes), int), np.zeros((n, numbers)), np.zeros(n)
 
 
+def labelled(*labels):
+    """Three rows, then three with these labels."""
+    return [(0, *rows(3)), (3, *rows(3)[:2], np.array(labels))]
+
+
 WRONG_ROWS = {
+    "a label of another class": (labelled(0, 1, 2), r"row 5 \(from 0\) has the label 2: a label is 0 or 1"),
+    "a label between": (labelled(0, 0.5, 1), r"row 4 .* label 0.5: a label is 0 or 1"),
+    "a label that is missing": (labelled(np.nan, 0, 1), r"row 3 .* label nan"),
+    "an infinite label": (labelled(0.5, np.inf, 1), r"row 4 .* label inf: a label is a finite number", "real"),
+    "a label beyond float32": (labelled(0.5, 1, 1e39), r"row 5 .* label 1e\+39: a label is a finite number", "real"),
+    "a code beyond the last": (
+        [(0, np.array([[0], [3]]), *rows(2)[1:])],
+        r"row 1 .* has the code 3 in column a, whose vocab_size is 3: codes are 0..vocab_size-1",
+    ),
+    "a code below 0": ([(0, rows(6)[0] - 1, *rows(6)[1:])], r"row 0 .* the code -1 in column a, whose vocab_size is 3"),
+    "a number that is missing": (
+        [(0, rows(2)[0], np.array([[0.0], [np.nan]]), rows(2)[2])],
+        r"row 1 \(from 0\) has nan in numeric column 0: write a finite number",
+    ),
     "a range written twice": ([(0, *rows(3)), (0, *rows(3))], r"rows 0 to 2 .* after 3 of 6 rows: .* in order, each"),
     "ranges that overlap": ([(0, *rows(3)), (2, *rows(4))], r"rows 2 to 5 .* after 3 of 6"),
     "a gap": ([(0, *rows(2)), (3, *rows(3))], r"rows 3 to 5 .* after 2 of 6"),
@@ -341,9 +304,9 @@ WRONG_ROWS = {
 
 @pytest.mark.parametrize("case", WRONG_ROWS)
 def test_rows_that_do_not_follow_or_have_another_form_are_refused(tmp_path, case):
-    (*before, wrong), message = WRONG_ROWS[case]
+    (*before, wrong), message, *kind = WRONG_ROWS[case]
     columns = [Column("a", "categorical", 3), Column("x", "numeric", None)]
-    with TableWriter(tmp_path / "t", columns, label_kind="binary", rows=6) as writer:
+    with TableWriter(tmp_path / "t", columns, label_kind=(kind or ["binary"])[0], rows=6) as writer:
         for chunk in before:
             writer.write(*chunk)
         with pytest.raises(InputError, match=message):

@@ -22,6 +22,13 @@ def multirun_of(dataset, outputs_dir, *overrides, key_columns=(), **params):
     return Multirun(SimpleNamespace(is_group=bool), OmegaConf.create(content))
 
 
+def write_analysis(outputs_dir, keys, kinds, in_benchmark):
+    path = outputs_dir / "analysis" / "mine" / "analysis.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame({"grouping_key": keys, "kind": kinds, "in_benchmark": in_benchmark}).write_parquet(path)
+    return path
+
+
 def test_the_criteo_sets_have_their_published_keys(tmp_path):
     ctr = expand("benchmark", multirun_of("criteo_ctr", tmp_path)).split(",")
     assert (len(ctr), ctr[0], ctr[-1]) == (52, "C1_C7", "C13_C26")
@@ -31,16 +38,14 @@ def test_the_criteo_sets_have_their_published_keys(tmp_path):
 
 
 def test_other_sets_have_the_keys_that_their_analysis_keeps(tmp_path):
-    path = tmp_path / "analysis" / "mine" / "analysis.parquet"
-    path.parent.mkdir(parents=True)
-    kinds = {"grouping_key": ["a", "b", "random_64"], "kind": ["feature", "feature", "random"]}
-    pl.DataFrame({**kinds, "in_benchmark": [True, False, False]}).write_parquet(path)
+    keys, kinds = ["a", "b", "random_64"], ["feature", "feature", "random"]
+    write_analysis(tmp_path, keys, kinds, [True, False, True])
     config = multirun_of("mine", tmp_path)
     assert expand("benchmark", config) == "a"
     assert expand("benchmark_fixed", config) == "fixed_a_64,fixed_a_128,fixed_a_256,fixed_a_512"
     assert expand("benchmark_random", config) == "random_64,random_128,random_256,random_512"
     assert expand("a_b,random_64", config) == "a_b,random_64"
-    pl.DataFrame({**kinds, "in_benchmark": [False] * 3}).write_parquet(path)
+    path = write_analysis(tmp_path, keys, kinds, [False] * 3)
     with pytest.raises(InputError, match="No grouping key of dataset mine keeps enough instances"):
         expand("benchmark", config)
     path.write_text("damaged")
@@ -57,10 +62,7 @@ def test_other_sets_have_the_keys_that_their_analysis_keeps(tmp_path):
     ],
 )
 def test_names_of_own_columns_are_swept_as_they_are_read(tmp_path, known, keys, swept):
-    path = tmp_path / "analysis" / "mine" / "analysis.parquet"
-    path.parent.mkdir(parents=True)
-    n = len(keys)
-    pl.DataFrame({"grouping_key": keys, "kind": ["feature"] * n, "in_benchmark": [True] * n}).write_parquet(path)
+    write_analysis(tmp_path, keys, ["feature"] * len(keys), [True] * len(keys))
     config = multirun_of("mine", tmp_path, key_columns=known)
     if "dataset" in swept:
         with pytest.raises(InputError, match=swept):

@@ -14,6 +14,7 @@ from llp.results.variants import name_variants
 from llp.runs.identity import Run
 from llp.runs.record import RunRecord
 from tests.helpers.composed import run_one
+from tests.helpers.cutting import CutOffError
 from tests.helpers.own_files import Home
 
 SHORT = ("trainer.max_epochs=3", "hardware.accelerator=cpu", "protocol=holdout", "fold=0")
@@ -57,6 +58,10 @@ class BagHome(Home):
 
     def run(self, dataset, *words):
         return run_one(self.config(dataset, *SHORT, *words))
+
+
+def cut_off(*args, **kwargs):
+    raise CutOffError
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +166,15 @@ def test_runs_on_bags_that_overlap_are_others_than_before(home, monkeypatch):
     assert Run.of(record.config, table, home.data).hash != record.config_hash
 
 
-def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):
-    record = home.run("alone", "grouping_key.n_folds=1")
+def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home, monkeypatch):
+    """Also of a run that was cut off in its refit, after they were predicted."""
+    words = ("grouping_key.n_folds=1", "seed=3")
+    monkeypatch.setattr("llp.training.stage._refit", cut_off)
+    with pytest.raises(CutOffError):
+        home.run("alone", *words)
+    monkeypatch.undo()
+    monkeypatch.setattr("llp.training.stage._choose", cut_off)  # what was chosen is kept
+    record = home.run("alone", *words)
     (folder,) = (home.folder / "outputs" / "alone").rglob(record.config_hash)
     bags = pl.read_csv(folder / "bags.csv")
     assert bags.height == 4  # those held out, as the model predicts them that has not seen them
@@ -179,6 +191,36 @@ def test_bags_that_measure_a_run_stand_in_its_folder_and_in_the_report(home):
     expected = sorted(zip(bags["predicted_sum"] / bags["size"], bags["label_sum"] / bags["size"], strict=True))
     np.testing.assert_allclose(points, expected)
     assert bag_calibration(cells.with_columns(metric=pl.lit("auc")), runs) is None
+
+
+@pytest.mark.parametrize("method", ["dllp_bce", "sim_llp", "cell_glm", "distilled"])
+def test_what_predicts_held_out_bags_has_not_seen_them_nor_has_its_first_stage(home, method):
+    """Other sums of these bags change no prediction of them, although the final model is trained on all bags."""
+
+    def predicted(dataset):
+        record = home.run(dataset, f"method={method}", "grouping_key.n_folds=1", "seed=5", "trainer.max_epochs=1")
+        assert record.refit.bags == 40
+        (folder,) = (home.folder / "outputs" / dataset).rglob(record.config_hash)
+        return pl.read_csv(folder / "bags.csv")
+
+    bags, moved = predicted("alone"), f"moved_{method}"
+    other = bags.select(campaign="id", other=pl.col("size") - pl.col("label_sum"))
+    stated = pl.read_csv(home.folder / "bags.csv").join(other, on="campaign", how="left", maintain_order="left")
+    path = home.folder / f"{moved}.csv"
+    stated.select("campaign", label_sum=pl.coalesce("other", "label_sum")).write_csv(path)
+    aggregates = {"bag_column": "campaign", "label_kind": "binary"}
+    home.prepare("unlabelled.csv", name=moved, bags=f"'{path}'", **aggregates)
+    found = predicted(moved)
+    assert found["label_sum"].to_list() == (bags["size"] - bags["label_sum"]).to_list()
+    assert found["predicted_sum"].to_list() == bags["predicted_sum"].to_list()
+
+
+def test_the_key_of_given_bags_is_refused_on_a_table_without_any(home):
+    home.prepare("labelled.csv", name="rows", label="bought")
+    with pytest.raises(
+        InputError, match="Invalid grouping_key=given: rows has no given bags; prepare it with bag_column"
+    ):
+        home.run("rows", "grouping_key=given")
 
 
 def test_coverage_of_noisy_sums_counts_the_noise_that_is_told(home):

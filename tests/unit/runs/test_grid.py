@@ -102,6 +102,7 @@ WRONG = {
     "seed=range(0,3000000000) fold=0,1": r"^Invalid grid of 6,000,000,000 points: expected at most 1,000,000, such as",
     "seed=range(0,1e400)": r"^Invalid grid of endlessly many points: expected at most 1,000,000, such as",
     "trainer.max_epoch=3,4": r"^Invalid trainer.max_epoch=3: expected an option of trainer .*trainer.max_epochs=",
+    "noise.epsilon=1,2": r"^Missing noise.mechanism: expected noise=gaussian, .* such as noise=gaussian$",
     "seed=0,1 trainer.patience=${nothing}": r"^Interpolation key 'nothing' not found",
     "dataset=synthetic,synthetic_sscl method=dllp_bce": r"^Invalid method='dllp_bce': expected one for real labels",
 }

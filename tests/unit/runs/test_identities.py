@@ -49,7 +49,8 @@ CONFIGS = [
 ]
 FOLDER = tempfile.TemporaryDirectory()  # of given bags, which are no report's cells
 pl.DataFrame({"label_sum": [1.0], "size": [2]}).write_parquet(Path(FOLDER.name, "bags.parquet"))
-TABLE = SimpleNamespace(fingerprint="0123456789abcdef", folder=Path(FOLDER.name))
+SCHEMA = SimpleNamespace(given_bags=1, made_by={}, rows=2)
+TABLE = SimpleNamespace(fingerprint="0123456789abcdef", folder=Path(FOLDER.name), schema=SCHEMA)
 
 
 def hash_of(words):
@@ -81,7 +82,7 @@ def test_a_fit_on_a_sample_is_another_run_than_before_its_sampling_was_noise(mon
     words = "dataset=flights grouping_key=given method=cell_glm"
     found = []
     for n, rows in ((200_000, {}), (100_000, {"rows": "unknown"}), (200_000, {"rows": "unknown"})):
-        monkeypatch.setattr(TABLE, "schema", SimpleNamespace(made_by=rows, rows=n), raising=False)
+        monkeypatch.setattr(TABLE, "schema", SimpleNamespace(made_by=rows, rows=n, given_bags=1))
         found.append(hash_of(words))
     assert len({*found}) == 3  # the factor of many rows is found in another way too
     assert MANY_SAMPLED == 2 * MANY

@@ -190,11 +190,16 @@ def test_a_sample_of_one_row_is_refused(alone):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [("protocol=paper", "protocol=holdout"), ("fold=1", "as a whole, expected fold=0")]
+    ("table", "wrong", "said"),
+    [
+        ("all", "protocol=paper", "protocol=holdout"),
+        ("all", "fold=1", "as a whole, expected fold=0"),
+        ("part", "method=dllp_bce", "the sums are of more rows than the sample"),
+    ],
 )
-def test_a_report_alone_has_one_protocol_and_one_fold(alone, wrong, said):
+def test_a_report_alone_has_one_protocol_and_one_fold_and_its_sample_no_bags(alone, table, wrong, said):
     with pytest.raises(InputError, match=rf"^Invalid {wrong}: .*{said}"):
-        alone.train("all", "protocol=holdout", wrong)
+        alone.train(table, "protocol=holdout", wrong)
 
 
 @pytest.mark.parametrize("table", ["all", "part"])
@@ -204,11 +209,6 @@ def test_a_report_alone_is_measured_by_its_cells(alone, table, method):
     assert record.measures["bag_rmse"] < 0.1 or (table, method) != ("all", "cell_glm")
     assert record.measures["bag_coverage"] > 0.7
     assert record.measures["mean_prediction_over_mean_label"] == pytest.approx(1, abs=0.25)
-
-
-def test_what_learns_from_bags_is_refused_on_a_sample(alone):
-    with pytest.raises(InputError, match=r"Invalid method=dllp_bce: the sums are of more rows than the sample"):
-        alone.train("part", "method=dllp_bce", "protocol=holdout")
 
 
 def test_analysis_needs_labels_of_rows(alone):

@@ -1,4 +1,4 @@
-"""Runs of cell_glm: on every kind of bags, on a report with noise, with kept weights that score new rows."""
+"""Runs of cell_glm and distilled: on every kind of bags, on a report with noise, with kept weights that score."""
 
 import numpy as np
 import pytest
@@ -45,36 +45,20 @@ def test_more_and_more_epsilon_ends_at_the_exact_report(tiny):
     assert nearly.measures["log_loss"] == pytest.approx(exact.measures["log_loss"], abs=1e-4)
 
 
-def test_no_label_but_the_train_rows_sums_is_read(tiny, tmp_path):
+def test_no_label_of_a_test_row_is_read(tiny):
     config = tiny(*REPORT, "save_model=true")
     run_one(config)
     table = open_table(config)
-    fold = grouping_key(config).fold_bags(table, 0, checked(config).repeat)
-    first = load_method(run_of(config).folder, table).model.weight.detach()
-    label = np.load(table.folder / "label.npy")
-    label[fold.test_rows] = 1 - label[fold.test_rows]
-    a, b = _alike(table, fold.train.rows, label)
-    label[[a, b]] = label[[b, a]]
+    path, folder = table.folder / "label.npy", run_of(config).folder
+    first, original = load_method(folder, table).model.weight.detach(), np.load(path)
+    flipped, rows = original.copy(), grouping_key(config).fold_bags(table, 0, checked(config).repeat).test_rows
+    flipped[rows] = 1 - flipped[rows]
+    np.save(path, flipped)
     try:
-        original = np.load(table.folder / "label.npy")
-        np.save(table.folder / "label.npy", label)
-        again = tiny(*REPORT, "save_model=true", "force=true")
-        run_one(again)
-        found = load_method(run_of(again).folder, table).model.weight.detach()
+        run_one(tiny(*REPORT, "save_model=true", "force=true"))
     finally:
-        np.save(table.folder / "label.npy", original)
-    assert torch.equal(found, first)
-
-
-def _alike(table, rows, label):
-    """Two rows with the same cells and different labels."""
-    names = [table.categorical_names.index(name) for name in ("C8", "C16", "C17")]
-    seen = {}
-    for row in rows:
-        cells = (*table.categorical[row, names],)
-        if seen.setdefault(cells, row) != row and label[seen[cells]] != label[row]:
-            return seen[cells], row
-    raise AssertionError
+        np.save(path, original)
+    assert torch.equal(load_method(folder, table).model.weight.detach(), first)
 
 
 def test_kept_weights_score_as_the_run_did(tiny):
@@ -120,3 +104,37 @@ def test_what_is_wrong_or_would_learn_nothing_is_refused_as_it_is_written(tiny, 
 def test_the_least_epsilon_has_a_record(tiny):
     record = run_one(tiny(*REPORT, "noise=laplace", "noise.epsilon=1e-20", "method.penalty=rule"))
     assert record.noise.quieter is None
+
+
+DISTILLED = ("method=distilled", "trainer.max_epochs=5", "trainer.instances_per_batch=16", "optimizer.lr=0.01")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "key"),
+    [
+        ("paper", REPORT[:-1]),
+        ("holdout", REPORT[:-1]),
+        ("paper", ("grouping_key=random_64", *SIGNAL)),
+        ("holdout", ("grouping_key=C16", *SIGNAL)),
+    ],
+)
+def test_it_learns_what_its_first_stage_says(tiny, key, protocol):
+    few = [] if key[0] == "grouping_key=report" else [FEW.replace("method.", "method.first_stage.")]
+    record = run_one(tiny(*key, *DISTILLED, *few, f"protocol={protocol}"))
+    assert [stage.method for stage in record.stages] == ["cell_glm", "distilled"]
+    assert not record.instance_labels
+    assert record.model == "mlp"
+    assert record.metric.best > 0.52
+
+
+def test_the_first_stage_is_the_run_of_cell_glm_itself(tiny):
+    run_one(tiny(*REPORT, *DISTILLED[1:], "save_model=true"))
+    assert run_one(tiny(*REPORT[:-1], *DISTILLED)).stages[0].reused
+
+
+def test_a_teacher_without_a_model_is_refused_before_it_is_trained(tiny, tmp_path):
+    config = tiny("method=distilled")
+    config.method.first_stage = tiny("method=group_prior").method
+    with pytest.raises(InputError, match=r"^Invalid method.first_stage=.?group_prior.?: expected a method with a "):
+        run_one(config)
+    assert not list(tmp_path.rglob("error.json"))

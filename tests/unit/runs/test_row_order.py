@@ -76,11 +76,3 @@ def test_copy_without_room_ends_the_run_if_asked_for_and_else_the_table_is_read(
         table, data = data_of(tiny, *options)
     assert data.source is table
     assert "exceeds the free memory and is read slowly: no room" in caplog.text
-
-
-def test_what_a_copy_takes_is_said_before_it_is_written(tiny, caplog):
-    with caplog.at_level(logging.INFO):
-        _, data = data_of(tiny, "grouping_key=random_48", "hardware.row_order=bag")
-    [line] = [line for line in caplog.messages if "in bag order" in line]
-    rows = len(data.train_bags.rows) + len(data.test_rows)
-    assert f"writing {rows:,} rows in bag order to {data.source.folder}" in line

@@ -5,7 +5,9 @@ TensorBoard is the real one; MLflow's client, whose packages weigh as much as al
 
 import logging
 import sys
-from types import ModuleType, SimpleNamespace
+from operator import attrgetter
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -56,25 +58,13 @@ class Client:
 def mlflow(monkeypatch):
     from lightning.pytorch.loggers import mlflow as of_lightning
 
-    modules = {
-        "mlflow": {"set_tracking_uri": lambda uri: None},
-        "mlflow.tracking": {"MlflowClient": Client},
-        "mlflow.tracking.context": {"resolve_tags": lambda tags: tags},
-        "mlflow.utils": {},
-        "mlflow.utils.mlflow_tags": {"MLFLOW_RUN_NAME": "mlflow.runName"},
-        "mlflow.entities": {
-            "Param": lambda key, value: (key, value),
-            "Metric": lambda key, value, timestamp, step: (key, value, timestamp, step),
-        },
-    }
-    for name, content in modules.items():
-        module = ModuleType(name)
-        module.__spec__ = SimpleNamespace(name=name)
-        vars(module).update(content)
-        monkeypatch.setitem(sys.modules, name, module)
-    for name in [name for name in modules if "." in name]:
-        parent, _, child = name.rpartition(".")
-        monkeypatch.setattr(sys.modules[parent], child, sys.modules[name], raising=False)
+    package = MagicMock(__spec__=SimpleNamespace(name="mlflow"))
+    package.tracking.MlflowClient, package.tracking.context.resolve_tags = Client, dict
+    package.utils.mlflow_tags.MLFLOW_RUN_NAME = "mlflow.runName"
+    package.entities.Param = lambda key, value: (key, value)
+    package.entities.Metric = lambda key, value, timestamp, step: (key, value, timestamp, step)
+    for name in ("", ".tracking", ".tracking.context", ".utils", ".utils.mlflow_tags", ".entities"):
+        monkeypatch.setitem(sys.modules, f"mlflow{name}", attrgetter(name[1:])(package) if name else package)
     monkeypatch.setattr(of_lightning, "_MLFLOW_AVAILABLE", True)
     monkeypatch.setattr(Client, "runs", {})
     monkeypatch.setattr(Client, "gone", False)

@@ -98,26 +98,24 @@ def no_key(monkeypatch, tmp_path):
     wandb.teardown()
 
 
-def test_mode_is_online_only_where_a_key_is_configured(no_key, monkeypatch):
-    import wandb
-
+@pytest.mark.parametrize(
+    ("environment", "asked", "mode"),
+    [
+        ({}, "auto", "offline"),
+        ({"WANDB_API_KEY": KEY}, "auto", "online"),
+        ({}, "online", "online"),
+        ({"WANDB_API_KEY": KEY}, "offline", "offline"),
+        *(({"WANDB_MODE": forced}, "auto", forced) for forced in ("offline", "disabled", "online")),
+    ],
+)
+def test_mode_is_as_asked_for_or_by_the_environment_and_else_online_with_a_key_alone(
+    no_key, monkeypatch, environment, asked, mode
+):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing deprecated is asked
-        assert wandb_mode("auto") == "offline"
-        wandb.teardown()
-        monkeypatch.setenv("WANDB_API_KEY", KEY)
-        assert wandb_mode("auto") == "online"
-
-
-@pytest.mark.parametrize("asked", ["online", "offline"])
-def test_mode_that_is_asked_for_is_taken(no_key, asked):
-    assert wandb_mode(asked) == asked
-
-
-@pytest.mark.parametrize("forced", ["offline", "disabled", "online"])
-def test_environment_variable_decides_over_auto(no_key, monkeypatch, forced):
-    monkeypatch.setenv("WANDB_MODE", forced)
-    assert wandb_mode("auto") == forced
+        assert wandb_mode(asked) == mode
 
 
 @pytest.mark.parametrize(

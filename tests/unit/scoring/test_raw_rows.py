@@ -163,6 +163,8 @@ def test_a_line_scores_alone_as_among_others(scored, write):
 
 
 def test_values_that_ctr_lacks_have_the_rare_code_and_numbers_the_nearest_bin(ctr, write, caplog):
+    ctr.of_files(ctr.raw)
+    assert caplog.text == "", "something is said of numbers within the bins"
     far = ["0", *["9" * 18] * 6, *["-99999"] * 7, *["ffffffff"] * 26]
     rows = RawRows([str(write([ctr.rows[5], far]))], ctr.coder, lambda n: None)
     (block,) = rows.blocks()
@@ -181,11 +183,6 @@ def test_values_that_sscl_lacks_have_the_rare_code_and_missing_numbers_the_mean(
     fill = [sscl.runs.table.encoding(name)["fill"] for name in ("N1", "N2", "N3")]
     expected = [[np.log2(x) ** 2 if x > 2 else x for x in row] for row in (fill, [1e30] * 3)]
     np.testing.assert_allclose(block().numeric, expected, rtol=1e-6)
-
-
-def test_nothing_is_said_of_numbers_within_the_bins(ctr, caplog):
-    ctr.scores(RawRows([str(ctr.raw)], ctr.coder, lambda n: None))
-    assert caplog.text == ""
 
 
 def test_sscl_needs_no_click_time_where_columns_have_names(sscl, write):

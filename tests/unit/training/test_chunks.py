@@ -58,18 +58,6 @@ def test_chunks_train_as_single_minibatches_do(tiny, tmp_path, monkeypatch, name
         torch.use_deterministic_algorithms(False)
 
 
-@pytest.mark.parametrize(("first", "then"), [("host", "device"), ("device", "host"), ("device", "device")])
-def test_checkpoint_goes_on_whichever_way_it_came(tiny, tmp_path, first, then):
-    """genbags draws at each step: a wrong count of the steps taken would show."""
-    config = tiny("method=genbags", "checkpoint_minutes=0", "trainer.max_epochs=3", "trainer.patience=4")
-    whole = stage_of(config, tmp_path / "whole", features_on="host")
-    with pytest.raises(CutOffError):
-        stage_of(config, tmp_path / "cut", features_on=first, on_row=cut_off_after(1))
-    assert_same(whole, stage_of(config, tmp_path / "cut", features_on=then))
-    with (tmp_path / "cut" / "metrics.csv").open() as file:
-        assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
-
-
 class Dropped(torch.nn.Module):
     """A model that draws from torch's own generator at each step."""
 
@@ -83,16 +71,20 @@ class Dropped(torch.nn.Module):
         return self.top(torch.cat([*parts, numeric], 1)).squeeze(1)
 
 
-@pytest.mark.parametrize("way", ["host", "device"])
-def test_model_with_dropout_trains_the_same_either_way_and_resumed(tiny, tmp_path, way):
-    config = tiny("checkpoint_minutes=0", "trainer.patience=4", "trainer.max_epochs=3")
+@pytest.mark.parametrize("first", ["host", "device"])
+@pytest.mark.parametrize("then", ["host", "device"])
+def test_training_is_the_same_either_way_and_resumed_whichever_way_it_came(tiny, tmp_path, first, then):
+    """The model and genbags draw at each step: a wrong count of the steps taken would show."""
+    config = tiny("method=genbags", "checkpoint_minutes=0", "trainer.max_epochs=3", "trainer.patience=4")
     config.model = {"_target_": f"{__name__}.Dropped", "name": "dropped"}
     whole = stage_of(config, tmp_path / "whole", features_on="host")
     torch.rand(1)  # whatever else the process draws
-    assert_same(whole, stage_of(config, tmp_path / way, features_on=way))
+    assert_same(whole, stage_of(config, tmp_path / "again", features_on=then))
     with pytest.raises(CutOffError):
-        stage_of(config, tmp_path / "cut", features_on=way, on_row=cut_off_after(1))
-    assert_same(whole, stage_of(config, tmp_path / "cut", features_on=way))
+        stage_of(config, tmp_path / "cut", features_on=first, on_row=cut_off_after(1))
+    assert_same(whole, stage_of(config, tmp_path / "cut", features_on=then))
+    with (tmp_path / "cut" / "metrics.csv").open() as file:
+        assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
 
 
 def test_value_that_a_method_logs_is_the_mean_over_minibatches_either_way(tiny, tmp_path, monkeypatch):
@@ -112,12 +104,6 @@ def test_value_that_a_method_logs_is_the_mean_over_minibatches_either_way(tiny, 
     assert_same(host, stage_of(config, tmp_path / "device", features_on="device"))
 
 
-def test_train_loss_that_nobody_summed_is_not_told_as_zero(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(DLLP, "training_step", lambda self, batch, batch_idx: self.batch_loss(batch), raising=False)
-    stage, _, _ = stage_of(tiny("trainer.max_epochs=1"), tmp_path)
-    assert np.isnan(stage.chosen.rows[0]["train_loss"])
-
-
 def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monkeypatch):
     """Lightning would call it once a chunk, or never, and the run would be another one without a word."""
     monkeypatch.setattr("llp.training.place.fits_on", lambda table, device: True)
@@ -126,6 +112,8 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
     table = open_table(host)
     method, data = build_method(host, table), build_data(host, table, instance_labels=False)
     assert all(keeps_on(place, auto, data, method) for place in DEVICES)
+    workers = build_data(tiny("num_workers=1"), table, instance_labels=False)
+    assert not keeps_on(CPU, auto, workers, method)  # they are asked for, so they gather
     check_build(device, table)
     for hook in ("on_train_batch_start", "backward", "optimizer_step", "configure_optimizers", "all_gather"):
         with monkeypatch.context() as patch:
@@ -134,13 +122,6 @@ def test_method_with_its_own_hook_of_a_step_does_not_train_on_chunks(tiny, monke
             check_build(host, table)
             with pytest.raises(InputError, match=rf" its own {hook}: .*, such as hardware.features_on=host$"):
                 check_build(device, table)
-
-
-def test_workers_that_are_asked_for_gather(tiny):
-    auto = Hardware(accelerator="auto", deterministic=False, features_on="auto", row_order="auto")
-    config = tiny("num_workers=1")
-    table = open_table(config)
-    assert not keeps_on(CPU, auto, build_data(config, table, instance_labels=False), build_method(config, table))
 
 
 def calls_of_hooks(config, folder, monkeypatch, place):

@@ -6,7 +6,7 @@ import torch
 
 from llp.data.minibatches import gather_bags
 from llp.seeding import keyed_seed
-from tests.helpers.composed import checked, grouping_key, open_table, refits, run_of, run_one, start_of
+from tests.helpers.composed import checked, grouping_key, open_table, run_of, run_one, start_of
 from tests.helpers.cutting import CutOffError, checkpoints_at_random_epochs, contents, moments, untimed_record
 
 REFIT = ("protocol=holdout", "protocol.refit=true", "save_model=true")
@@ -61,8 +61,8 @@ def test_feature_and_given_bags_are_refitted_unless_it_is_said_otherwise(tiny):
         ("grouping_key=random_64", "protocol.refit=true"): True,
         ("grouping_key=C1_C2", "protocol.refit=false"): False,
     }
-    assert {words: refits(tiny("protocol=holdout", *words)) for words in asked} == asked
-    assert not refits(tiny("grouping_key=C1_C2"))
+    assert {words: checked(tiny("protocol=holdout", *words)).refits for words in asked} == asked
+    assert not checked(tiny("grouping_key=C1_C2")).refits
 
 
 def test_prior_is_that_of_all_train_bags(tiny):

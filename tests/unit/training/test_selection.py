@@ -19,15 +19,14 @@ def chosen(config):
 
 
 def test_auto_is_upm_of_enough_held_out_bags_with_labels_0_and_1(tiny):
-    assert chosen(tiny("protocol=holdout", *MANY)) == (True, "upm")
-    assert chosen(tiny("protocol=holdout")) == (False, "bag_loss")
-    assert chosen(tiny("protocol=holdout", "grouping_key=fixed_C1_4", MANY[1])) == (True, "bag_loss")
-    assert chosen(tiny("protocol=holdout", *MANY, "dataset=synthetic_sscl", "method=dllp_mse")) == (True, "bag_loss")
-
-
-@pytest.mark.parametrize("asked", ["bag_loss", "debiased"])
-def test_what_is_asked_for_picks(tiny, asked):
-    assert chosen(tiny("protocol=holdout", *MANY, f"protocol.select_by={asked}")) == (True, asked)
+    for words, expected in (
+        (MANY, (True, "upm")),
+        ((), (False, "bag_loss")),
+        (("grouping_key=fixed_C1_4", MANY[1]), (True, "bag_loss")),
+        ((*MANY, "dataset=synthetic_sscl", "method=dllp_mse"), (True, "bag_loss")),
+        *(((*MANY, f"protocol.select_by={asked}"), (True, asked)) for asked in ("bag_loss", "debiased")),
+    ):
+        assert chosen(tiny("protocol=holdout", *words)) == expected
 
 
 @pytest.mark.parametrize(

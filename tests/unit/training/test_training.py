@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from llp import signals
-from llp.data.batch import BagBatch, InstanceBatch
+from llp.data.batch import InstanceBatch
+from llp.data.datamodule import LLPDataModule
 from llp.data.table import InstanceTable
 from llp.errors import InputError
 from llp.methods.base import LLPMethod
@@ -57,7 +58,7 @@ def test_run_ends_patience_epochs_after_its_best_epoch_whose_weights_it_keeps(
     assert stage.chosen.early_stopped
     assert values[stage.chosen.epoch] == pick(values)
     assert len(values) == stage.chosen.epoch + 1 + patience < 60
-    assert evaluate(method, data) == stage.measures
+    assert evaluate(method, data) == (stage.measures, None)
     if name in stage.chosen.rows[0] and name.startswith("test_"):
         # an epoch is measured in other batches than the end, hence the tolerance
         assert stage.measures[name.removeprefix("test_")] == pytest.approx(values[stage.chosen.epoch], rel=1e-6)
@@ -98,12 +99,9 @@ def test_more_looks_at_the_same_training(tiny, tmp_path):
         assert [row[name] for row in often.chosen.rows[2::3]] == [row[name] for row in once.chosen.rows]
     assert often.measures["auc"] == pytest.approx(max(row["test_auc"] for row in often.chosen.rows), rel=1e-6)
     assert often.chosen.epoch in range(9)
-
-
-def test_looks_that_do_not_divide_the_epochs_end_before_them(tiny, tmp_path):
-    options = ("trainer.max_epochs=1", "trainer.patience=50", "trainer.bags_per_batch=3")  # 9 minibatches an epoch
-    stage, _, _ = stage_of(tiny(*options, "trainer.evaluate_every=0.7"), tmp_path)
-    assert (len(stage.chosen.rows), stage.chosen.steps) == (1, 6)
+    # 6 of 9 minibatches: looks that do not divide the epochs end before them
+    some, _, _ = stage_of(tiny(*options[1:], "trainer.max_epochs=1", "trainer.evaluate_every=0.7"), tmp_path / "some")
+    assert (len(some.chosen.rows), some.chosen.steps) == (1, 6)
 
 
 def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_path):
@@ -119,28 +117,11 @@ def test_stop_at_the_first_epoch_that_is_no_better_is_an_early_stop(tiny, tmp_pa
     assert (stage.chosen.early_stopped, len(stage.chosen.rows), stage.chosen.epoch) == (True, 1, 0)
 
 
-def test_holdout_selects_on_bags_and_touches_the_test_rows_once(tiny, tmp_path, monkeypatch):
-    from llp.data.datamodule import LLPDataModule
-
-    config = tiny("protocol=holdout", "trainer.max_epochs=3")
-    touched, selected_on = [], []
-    test_loader, val_loader = LLPDataModule.test_dataloader, LLPDataModule.val_dataloader
-
-    def test_dataloader(self):
-        touched.append(len(touched))
-        return test_loader(self)
-
-    def val_dataloader(self):
-        loader = val_loader(self)
-        selected_on.extend(loader)
-        return loader
-
-    monkeypatch.setattr(LLPDataModule, "test_dataloader", test_dataloader)
-    monkeypatch.setattr(LLPDataModule, "val_dataloader", val_dataloader)
-    stage, _, _ = stage_of(config, tmp_path)
-    assert len(touched) == 1
-    assert selected_on
-    assert all(isinstance(batch, BagBatch) for batch in selected_on)
+def test_holdout_touches_the_test_rows_once(tiny, tmp_path, monkeypatch):
+    touched, test_loader = [], LLPDataModule.test_dataloader
+    monkeypatch.setattr(LLPDataModule, "test_dataloader", lambda data: touched.append(data) or test_loader(data))
+    stage, _, data = stage_of(tiny("protocol=holdout", "trainer.max_epochs=3"), tmp_path)
+    assert touched == [data]
     assert all("test" not in name for row in stage.chosen.rows for name in row)
     assert stage.chosen.untrained is None
     assert 0 <= stage.measures["auc"] <= 1
@@ -163,17 +144,14 @@ def test_same_config_is_the_same_run_to_the_last_bit_for_any_number_of_workers(t
 
 
 def test_curve_has_what_a_dashboard_shows(tiny, tmp_path):
-    stage, _, data = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
+    stage, _, _ = stage_of(tiny("trainer.max_epochs=2", "trainer.patience=5"), tmp_path)
     assert not stage.chosen.early_stopped
     assert set(stage.chosen.rows[0]) == {
         "epoch", "train_loss", "bag_error", "test_auc", "test_auc_200_thresholds", "epoch_seconds",
         "instances_per_second",
     }  # fmt: skip
     assert [row["epoch"] for row in stage.chosen.rows] == [0, 1]
-    assert 0 < stage.chosen.rows[0]["bag_error"] < 1
-    assert all(
-        row["instances_per_second"] * row["epoch_seconds"] >= len(data.train_bags.rows) for row in stage.chosen.rows
-    )
+    assert all(row["instances_per_second"] * row["epoch_seconds"] >= 1600 for row in stage.chosen.rows)
 
 
 def test_group_prior_predicts_the_bags_proportion_and_p_elsewhere(tmp_path, tiny):
