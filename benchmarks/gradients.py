@@ -22,7 +22,7 @@ from benchmarks.measuring import compose_config
 from llp.config.commands import TrainConfig
 from llp.config.composition import register
 from llp.config.grouping_keys import options, read_option
-from llp.config.options import find_target
+from llp.config.targets import find_target
 from llp.data.batch import BagBatch
 from llp.data.datamodule import LLPDataModule
 from llp.data.minibatches import gather_bags
@@ -77,18 +77,7 @@ def _learns_from_bags(name: str) -> bool:
 class Setting:
     """Bags of one size of a made table, networks to take gradients on, and methods that are ready for a step.
 
-    Parameters
-    ----------
-    bag_size : int
-        Instances of a bag.
-    folder : Path
-        Where the table is prepared.
-    rows : int
-        Rows of the table.
-    half_way : int
-        Steps that train the half-trained network.
-    overrides : sequence of str
-        Options of the methods that are measured, beside their defaults.
+    `half_way` steps train the half-trained network; `overrides` are of the methods that are measured.
     """
 
     def __init__(self, bag_size: int, folder: Path, *, rows: int, half_way: int, overrides: Sequence[str]) -> None:

@@ -21,15 +21,7 @@ LONGEST = 20.0  # seconds: of the table in its own order a minibatch may take on
 
 
 class Cache:
-    """The page cache of a table's files.
-
-    Parameters
-    ----------
-    table : InstanceTable
-        Whose maps this process reads.
-    most : int or None
-        Bytes that may be read from the disk before the files are taken out of the cache; None lets them be.
-    """
+    """The page cache of a table's files: they are taken out once `most` bytes were read from the disk, or never."""
 
     def __init__(self, table: InstanceTable, most: int | None) -> None:
         self._arrays: list[Any] = [table.categorical, table.label]

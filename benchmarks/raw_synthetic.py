@@ -23,16 +23,8 @@ HEX4 = pl.Series([f"{i:04x}" for i in range(2**16)])
 def write_ctr(path: Path, *, rows: int, seed: int, vocab_fraction: float, tail_share: float, tail_values: int) -> None:
     """Write a plain-text file in the format of Criteo CTR's `train.txt`.
 
-    Parameters
-    ----------
-    path : Path
-        Where it goes.
-    rows, seed, vocab_fraction
-        As in `synthetic.prepare_ctr`.
-    tail_share : float
-        Share of the instances whose value in a large column is from the column's tail.
-    tail_values : int
-        Values in that tail.
+    `tail_share` of the instances have, in a large column, one of the `tail_values` of its tail; `rows`, `seed` and
+    `vocab_fraction` are as in `synthetic.prepare_ctr`.
     """
     columns = published_sizes("ctr")
     model = scoring_model.make_model(scoring_model.scaled(columns, vocab_fraction), n_numeric=0, seed=seed)

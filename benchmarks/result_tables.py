@@ -146,12 +146,7 @@ def told(records: Sequence[RunRecord]) -> str:
 def selection_of(records: Sequence[RunRecord], looks: pl.DataFrame) -> str:
     """Make the Markdown table of a report that says how well each held-out criterion picks the epoch.
 
-    Parameters
-    ----------
-    records : sequence of RunRecord
-        The runs.
-    looks : pl.DataFrame
-        Their curves, as `benchmarks.records` keeps them.
+    `looks` are the runs' curves as `benchmarks.records` keeps them.
     """
     of_run = looks.partition_by(OF_RUN, as_dict=True, include_key=False)
     curves = {

@@ -3,11 +3,9 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 
-from llp.results.collect import read_columns
 from llp.results.formats import BAG_KINDS, columns_of, heading
 from llp.results.table import MISSING, Cell, Table
 
@@ -43,17 +41,11 @@ def lost(curve: CurveColumns, criterion: str) -> float | None:
     return best - min(both, key=lambda pair: pair[0])[1]  # of equal values the first, as a run picks
 
 
-def curve_of(folder: str) -> CurveColumns:
-    """The test AUC and the criteria of a run, read from its folder."""
-    return read_columns(Path(folder), ["test_auc", *CRITERIA.values()])
-
-
-def selection(
-    cells: pl.DataFrame, runs: pl.DataFrame, curve_of: Callable[[str], CurveColumns] = curve_of
-) -> Table | None:
+def selection(cells: pl.DataFrame, runs: pl.DataFrame, curve_of: Callable[[str], CurveColumns]) -> Table | None:
     """Count how often each criterion picks an epoch with nearly the best test AUC, per method over all its runs.
 
-    Beside it, how often that is the first evaluation's. None where no curve has both (`protocol.test_in_curve=true`).
+    Beside it, how often that is the first evaluation's. None where no curve has both (`protocol.test_in_curve=true`);
+    `curve_of` gives that of a run's folder.
     """
     losses: dict[tuple[str, str], list[float]] = defaultdict(list)
     for method, kind, folder, picked_by in runs.select("column", "bag_kind", "folder", "picked_by").iter_rows():

@@ -78,19 +78,3 @@ def test_every_page_of_the_navigation_opens_and_nothing_comes_from_elsewhere(ope
     events = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
     asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
     assert {url for url in asked if url.startswith("http") and not url.startswith(home)} == set()
-
-
-@pytest.mark.browser
-@in_chromium
-def test_the_tabs_lead_from_the_start_to_a_public_class_and_the_search_finds_it(opened):
-    browser, home = opened
-    browser.get(home)
-    browser.find_element("link text", "API").click()
-    assert browser.find_element("id", "llp.LLPClassifier").is_displayed()
-    browser.get(home)
-    browser.execute_script("document.querySelector('[for=__search]').click()")
-    browser.switch_to.active_element.send_keys("LLPClassifier")
-    found = "return [...document.querySelectorAll('.md-search-result a')].map(a => a.href)"
-    wait = f"const done = arguments[0]; const look = () => {{ const all = (() => {{{found}}})();"
-    wait += "all.length ? done(all) : setTimeout(look, 100) }; look()"
-    assert any("api/api.html" in address for address in browser.execute_async_script(wait))

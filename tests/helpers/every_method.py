@@ -7,7 +7,7 @@ import torch
 
 from llp.config.composition import register
 from llp.config.grouping_keys import options, read_option
-from llp.config.options import find_target
+from llp.config.targets import find_target
 from llp.conformance.case import Case
 from tests.helpers.composed import checked, composition
 from tests.helpers.tables import write_table

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
-from benchmarks.gradients import MARKERS, REFERENCES, cosine, learning_from_bags, markdown, measure, replace_table
+from benchmarks.gradients import MARKERS, REFERENCES, learning_from_bags, markdown, measure, replace_table
 from llp.config.composition import register
 
 register()
@@ -25,13 +24,6 @@ SIZES = (16, 64)
 @pytest.fixture(scope="module")
 def cosines():
     return measure(learning_from_bags(), SIZES, rows=6400, half_way=200, n_minibatches=2)
-
-
-def test_the_cosine_is_that_of_the_angle():
-    one, other = torch.tensor([1.0, 0.0, 0.0]), torch.tensor([1.0, 1.0, 0.0])
-    assert cosine(one, 3 * one) == pytest.approx(1)
-    assert cosine(one, -other) == pytest.approx(-np.sqrt(0.5))
-    assert np.isnan(cosine(one, 0 * other))
 
 
 def test_near_copies_of_a_bag_loss_are_those_that_say_why(cosines):

@@ -7,7 +7,8 @@ import shutil
 import polars as pl
 import pytest
 
-from benchmarks.records import DOCS, files_of, keep, read, read_looks, runs_below, write
+from benchmarks.records import DOCS, SOURCE, files_of, keep, read, read_looks, runs_below, write
+from benchmarks.result_board import board_of
 from benchmarks.result_tables import selection_of
 from benchmarks.results import TABLE, main, with_tables
 from llp.errors import InputError
@@ -32,6 +33,14 @@ def test_tables_of_a_page_are_made_from_its_records(page, monkeypatch):
 def test_records_and_tables_belong_together():
     named = {(found[2], found[3]) for page in PAGES for found in TABLE.finditer(page.read_text())}
     assert {path for _, name in named for path in files_of(name)} == {*(DOCS / "results").iterdir()} != set()
+
+
+def test_a_method_from_outside_stands_on_the_board_with_its_source():
+    records = [one for path in files_of("board") for one in READ_ONCE(path) if one.metric.name == "mse"]
+    source, said = {SOURCE: "mine 1.0, https://a"}, "- From outside: genbags (mine 1.0, https://a).\n"
+    own = [one.model_copy(update={"versions": source}) if one.method == "genbags" else one for one in records]
+    assert said in board_of(own)
+    assert board_of(own).replace(said, "") == board_of(records)
 
 
 def test_a_name_stands_for_the_bag_datasets_kept_under_it_and_the_board_for_its_entries_too(monkeypatch, tmp_path):

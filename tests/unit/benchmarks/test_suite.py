@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from benchmarks.suite import multiruns
 from llp.config.composition import register
-from llp.config.grouping_keys import CONF_DIR, options, read_option
+from llp.config.grouping_keys import CONF_DIR, options
 from llp.errors import InputError
 from tests.helpers.composed import check_config, composition, grouping_key
 
@@ -60,15 +60,6 @@ def test_every_point_passes_the_checks(experiment):
     register()
     for point in choices_of(experiment):
         checked(experiment, *point)
-
-
-def methods_for(kind):
-    return {name for name in options("method") if kind in read_option(f"method/{name}").labels}
-
-
-def test_suite_has_methods_for_its_labels():
-    assert methods_for("binary") >= {*swept("suite")["method"]}
-    assert methods_for("real") >= {*swept("suite_real")["method"]}
 
 
 def test_bag_datasets_are_the_own_ones_of_each_table_and_random_bags():

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks import speed
+from benchmarks import predict, speed
 from benchmarks.plain_torch import HIDDEN, WIDTH, Network, limit, training
-from benchmarks.projection import FIXED_SIZE, MAIN, Rates, project
+from benchmarks.projection import Rates, project
 from benchmarks.reports import measure
 from llp.machine import prefer_speed
 from llp.models.mlp import MLP
@@ -63,11 +63,6 @@ def test_steps_are_timed_of_methods_that_take_some(monkeypatch, tmp_path):
     assert not names & {"cell_glm", "distilled", "group_prior", "instance_bce"}
 
 
-def test_number_of_runs_is_the_benchmarks():
-    assert sum(grid.runs for grid in MAIN) == 2800
-    assert sum(grid.runs for grid in FIXED_SIZE) == 6240
-
-
 def test_the_bar_is_on_the_main_tables_at_early_stopping():
     lines = project(Rates(1e6, 1e7), bar="≤ 36")
     assert [line.bar for line in lines] == ["≤ 36", None, None, None]
@@ -78,3 +73,11 @@ def test_measures_a_fit_and_a_choice():
     found = measure(3000, 3, chosen=True, strength=10.0)
     assert found.keys() == {"cells", "fit", "speed_up", "choice", "GiB"}
     assert all(value > 0 for value in found.values())
+
+
+def test_scores_of_many_files_are_timed(monkeypatch, tmp_path):
+    monkeypatch.setattr(predict, "FILE_ROWS", 500)
+    found = {one.what: one.value for one in predict.measure(500 * (predict.DIFFERENT_FILES + 2), tmp_path)}
+    assert "predict, 3,000 rows of 39 columns" in found
+    assert "a table of 500 rows" in found
+    assert min(found.values()) > 0
