@@ -1,5 +1,7 @@
 """Memory and cores available to this process, by what control groups leave of them (Linux), and how it uses them."""
 
+import atexit
+import gc
 import os
 import sys
 from pathlib import Path
@@ -24,8 +26,10 @@ def free_memory(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup"
 
 
 def prefer_speed() -> None:
-    """Have a thread of OpenMP that waits leave its core to others, unless it is told; before torch is imported."""
+    """Have OpenMP's threads that wait leave their cores, unless told, and few searches for garbage; before imports."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    gc.set_threshold(10_000)  # the imports make a million objects, all of which stay
+    atexit.register(gc.freeze)  # a last search would find what the process leaves anyway
 
 
 def cores() -> int:

@@ -1,9 +1,10 @@
 """Tables, figures and a page of the finished runs: `python -m llp.report dataset=flights`."""
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 import logging
 import time

@@ -1,9 +1,10 @@
 """Progress of grids: `python -m llp.status experiment=demo`, or of every grid of an outputs folder without a name."""
 
-from llp import signals
+from llp import machine, signals
 
 if __name__ == "__main__":
     signals.exit_at_once()  # before the imports, which take seconds
+    machine.prefer_speed()
 
 import time
 from collections import Counter

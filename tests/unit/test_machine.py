@@ -1,6 +1,7 @@
-"""Memory that is left, as Linux tells of it."""
+"""Memory that is left, as Linux tells of it, and how a command uses it."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -58,3 +59,13 @@ def test_commands_ask_for_no_huge_pages_of_whatever_torch_allocates(monkeypatch)
     monkeypatch.delenv("THP_MEM_ALLOC_ENABLE", raising=False)
     prefer_speed()
     assert "THP_MEM_ALLOC_ENABLE" not in os.environ
+
+
+def test_commands_end_without_a_search_for_what_they_leave():
+    code = (
+        "import gc, sys; from llp.machine import prefer_speed; prefer_speed(); print(gc.get_threshold()[0])\n"
+        "class Cycle: __del__ = lambda self: print('found')\n"
+        "one = Cycle(); one.itself = one; del one\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "10000\n"
