@@ -65,11 +65,14 @@ class RememberedCodes:
         unknown = np.flatnonzero(out == FREE)
         if not len(unknown):
             return
-        of_unknown = hashes[unknown]
-        _, first, number = np.unique(of_unknown, return_index=True, return_inverse=True)
+        of_unknown, codes = hashes[unknown], np.empty(len(unknown), np.int32)
+        first = pl.Series(of_unknown).arg_unique().to_numpy()
+        distinct, table = of_unknown[first], _table(len(first))
         found = self._code(values.gather(unknown[first]))
-        out[unknown] = found[number]
-        self._remember(of_unknown[first], found)
+        put_codes(distinct, found, *table)
+        find_codes(of_unknown, *table, codes)
+        out[unknown] = codes
+        self._remember(distinct, found)
 
     def _remember(self, hashes: Hashes, codes: NDArray[np.int32]) -> None:
         with _adding:
