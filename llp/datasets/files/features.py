@@ -88,7 +88,8 @@ def fit_features(
         elif feature.value == "bins":
             found["edges"] = _edges(of_value, options.coding.bins)
         elif feature.value == "text":
-            counts, found["numbers"] = _text_counts(of_value, kinds[feature.column], options.reading)
+            raw, kind = lazy.select(value=feature.column), kinds[feature.column]
+            counts, found["numbers"] = _text_counts(raw, kind, options.reading)
             rare = 0 if feature.column in whole else options.coding.rare_threshold
             vocabularies[feature.name] = vocabulary(counts, rare_at_most=rare)
         elif feature.value == "missing":
@@ -108,9 +109,9 @@ def _counts(value: pl.LazyFrame) -> pl.DataFrame:
     return value.group_by("value").len().collect(engine="streaming")
 
 
-def _text_counts(value: pl.LazyFrame, kind: pl.DataType, reading: Reading) -> tuple[pl.DataFrame, bool]:
+def _text_counts(raw: pl.LazyFrame, kind: pl.DataType, reading: Reading) -> tuple[pl.DataFrame, bool]:
     """Counts of each text, and whether all are numbers, which are counted as such; 007 and 3.10 beside 3.1 are none."""
-    counts = _counts(value)
+    counts = _counts(raw).group_by(text("value", kind, reading)).agg(pl.col("len").sum())
     if kind != pl.String:
         return counts, kind.is_numeric()
     known, as_number = counts.drop_nulls("value"), number_text(pl.col("value"), reading)

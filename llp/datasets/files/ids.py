@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from llp.datasets.files.kinds import RawColumn
+from llp.datasets.files.kinds import FIRST_ROWS, RawColumn
 from llp.datasets.files.values import number
 from llp.datasets.reading.options import Reading
 
@@ -23,9 +23,10 @@ def may_be_ids(lazy: pl.LazyFrame, column: str, values: int, reading: Reading) -
     if not 2 < values <= MANY:
         return False
     x = number(column, lazy.collect_schema()[column], reading).alias("value")
-    counts = lazy.select(x).drop_nulls().group_by("value").len().collect(engine="streaming").sort("value")
-    if (counts["value"] % 1 != 0).any():
-        return False
+    for rows in (lazy.head(FIRST_ROWS), lazy):
+        counts = rows.select(x).drop_nulls().group_by("value").len().collect(engine="streaming").sort("value")
+        if (counts["value"] % 1 != 0).any():
+            return False
     often = counts["len"].rank()
     alike = pl.DataFrame({"one": often[:-1], "next": often[1:]}).select(pl.corr("one", "next")).item() or 0.0
     unordered = counts["len"].sum() >= SEEN * len(counts) and not alike > ALIKE  # NaN where all come equally often

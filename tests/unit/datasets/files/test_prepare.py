@@ -345,6 +345,7 @@ def test_whole_numbers_that_may_be_ids_are_told_with_what_to_write(prepared, cap
             "share": rng.choice([0.25, 0.5, 0.75], n),
             "given": rng.integers(0, 5, n),
             "paid": np.clip(rng.poisson(60, n), 30, 90),
+            "late": np.append(rng.integers(0, 5, n - 1), 0.5),
             "y": [0, 1] * (n // 2),
         }
     )
