@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -108,7 +107,6 @@ def parse_words(words: Sequence[str]) -> list[Override]:
     return [_parsed(word) for word in words]
 
 
-@lru_cache(2**10)  # a command looks at its words several times
 def _parsed(word: str) -> Override:
     try:
         [one] = OverridesParser.create().parse_overrides([word])

@@ -5,10 +5,9 @@ import sys
 import pytest
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import OmegaConf
 
 from llp import train
-from llp.config.command_line import apply_as_written, make_parsable, parse_words
+from llp.config.command_line import make_parsable
 from llp.config.commands import SEVERAL
 from llp.errors import InputError
 from tests.helpers.composed import composition, hydras_loader
@@ -89,12 +88,3 @@ def test_an_experiment_without_its_grid_is_told(caplog, experiment, told):
     train._say_what_is_not_swept()
     assert ("not the experiment's grid" in caplog.text) == bool(told)
     assert told in caplog.text
-
-
-def test_a_word_is_parsed_once_and_its_value_is_each_configs_own():
-    configs = [OmegaConf.create(), OmegaConf.create()]
-    for config in configs:
-        apply_as_written(parse_words(["files=[a,b]"]), config)
-        config.files.append("c")
-    assert [config.files for config in configs] == [["a", "b", "c"]] * 2
-    assert parse_words(["files=[a,b]"])[0] is parse_words(["files=[a,b]"])[0]
