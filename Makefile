@@ -7,7 +7,7 @@ SITE := $(VENV)/.site
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint docs bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale bench-reports device-check clean
+.PHONY: help setup demo benchmark benchmark-small test test-fast test-slow test-docs test-mutants test-stops test-tables test-browser test-slurm lint docs bench bench-prepare bench-analyze bench-methods bench-gradients bench-grid bench-scale bench-reports bench-waits device-check clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -110,6 +110,9 @@ bench-scale: $(READY)  ## What more rows take, from 1 to 10 million, and reading
 
 bench-reports: $(READY)  ## Time fits on the cells of reports, and the choice of their penalty
 	$(RUN) -m benchmarks.reports
+
+bench-waits: $(READY)  ## Time commands as whole processes, beside scripts by hand: own files, scores, a short run
+	$(RUN) -m benchmarks.waits
 
 bench-grid: $(READY)  ## Start-up of a grid of thousands of finished points
 	$(RUN) -m benchmarks.grid
