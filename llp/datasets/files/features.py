@@ -88,8 +88,8 @@ def fit_features(
         elif feature.value == "bins":
             found["edges"] = _edges(of_value, options.coding.bins)
         elif feature.value == "text":
-            raw, kind = lazy.select(value=feature.column), kinds[feature.column]
-            counts, found["numbers"] = _text_counts(raw, kind, options.reading)
+            raw = lazy.select(value=feature.column)
+            counts, found["numbers"] = _text_counts(raw, kinds[feature.column], options.reading)
             rare = 0 if feature.column in whole else options.coding.rare_threshold
             vocabularies[feature.name] = vocabulary(counts, rare_at_most=rare)
         elif feature.value == "missing":

@@ -126,7 +126,7 @@ def parse(block: Block) -> tuple[pl.DataFrame, int, list[str]]:
     same = [
         pl.col([name]).str.strip_chars() == word for name, word in zip(dialect.columns, dialect.header, strict=True)
     ]
-    if not frame.select(same[0]).to_series().any():
+    if not frame.select(same[0]).to_series().any():  # most blocks: the other columns need no look
         return frame, 0, messages
     kept = frame.filter(~pl.all_horizontal(same).fill_null(False))
     return kept, max(0, frame.height - kept.height - (block.first_line == 1)), messages
